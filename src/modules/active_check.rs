@@ -94,9 +94,9 @@ impl<'c> ActiveCheck<'c> {
     fn ask_sources(&mut self) {
         for source in self.module.sources() {
             if source.start > 0 && self.stop_reason.is_none() {
-                match self.read(&[], |answers| self.judge(answers)) {
-                    Ok(outcome) if outcome.is_conclusive() => return,
-                    Ok(_) => {}
+                match self.is_conclusive() {
+                    Ok(true) => return,
+                    Ok(false) => {}
                     Err(error) => {
                         self.stop_reason = Some(StopReason::Unanswered(error));
                         return;
@@ -105,6 +105,12 @@ impl<'c> ActiveCheck<'c> {
             }
             self.ask_source(source);
         }
+    }
+
+    /// Returns whether the answers so far lead to a conclusion.
+    #[inline(never)]
+    fn is_conclusive(&self) -> Result<bool, ProbeError> {
+        self.read(&[], |answers| self.judge(answers).is_conclusive())
     }
 
     /// Sends the probes of one source until one of them gets no usable answer.
@@ -180,6 +186,7 @@ impl<'c> ActiveCheck<'c> {
     }
 
     /// Returns whether the host of the request may be contacted. `pauses` are those that this check received itself.
+    #[inline(never)]
     pub(super) fn access(&self, probe: usize, request: &Request, pauses: &[Pause]) -> Access {
         let host = self.host(probe).or_else(|| request.url.host_str().map(str::to_owned));
         match host {

@@ -69,14 +69,21 @@ impl Checker {
     fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
         let mut check = ActiveCheck::new(self, module, query, false, terms);
         check.ask();
-        let (mut report, verdict) = match check.read(&[], |answers| concluded(&check, answers)) {
+        self.conclude(&check, terms)
+    }
+
+    /// Judges the answers to a check. What a hit or a bare miss means depends on a control check.
+    #[inline(never)]
+    fn conclude(&self, check: &ActiveCheck<'_>, terms: Terms<'_>) -> Report {
+        let (module, query) = (check.module(), check.query());
+        let (mut report, verdict) = match check.read(&[], |answers| concluded(check, answers)) {
             Ok(concluded) => concluded,
             Err(error) => return check.unread(&error),
         };
         let direction = match verdict.outcome {
             Outcome::Hit => Direction::MadeUp,
             Outcome::Miss if verdict.is_bare_miss => Direction::Known,
-            Outcome::Miss => return with_rules(report, &check),
+            Outcome::Miss => return with_rules(report, check),
             _ => return report,
         };
         let control_result = self.control(direction, module, query, terms, &mut report);
@@ -88,9 +95,9 @@ impl Checker {
             }
             (_, Direction::MadeUp) => {
                 let strength = verdict.strength.unwrap_or(Strength::Status);
-                self.read_findings(&check, strength, control_result.as_ref(), report)
+                self.read_findings(check, strength, control_result.as_ref(), report)
             }
-            (None | Some(ControlVerdict::Passed), Direction::Known) => with_rules(report, &check),
+            (None | Some(ControlVerdict::Passed), Direction::Known) => with_rules(report, check),
             (Some(_), Direction::Known) => Report { reason: Some(Reason::KnownUnclear), ..report },
         }
     }
@@ -190,8 +197,8 @@ impl Checker {
         }
         if direction.is_disproved_by_miss_of(module, query) {
             let verdict = ControlVerdict::Failed;
-            let Evidence { http_status, matcher, .. } = report.evidence.clone();
-            let answer = ControlAnswer { http_status, matcher };
+            let Evidence { http_status, matcher, .. } = &report.evidence;
+            let answer = ControlAnswer { http_status: *http_status, matcher: matcher.clone() };
             report.evidence.controls.push(ControlCheck { direction, verdict, answer });
             return Some(verdict.into());
         }
@@ -224,17 +231,24 @@ impl Checker {
         };
         let mut check = ActiveCheck::new(self, module, &name, direction == Direction::MadeUp, terms);
         check.ask();
-        report.evidence.requests += check.requests();
-        report.evidence.contacts.extend_from_slice(check.contacts.all());
-        report.pauses.extend_from_slice(check.pauses());
-        let read = check.read(&[], |answers| control_result(direction, &check, answers));
-        let Ok((control_result, answer)) = read else { return ControlVerdict::NotAsked.into() };
-        if is_about_module(key) {
-            let verdict = control_result.verdict;
-            report.evidence.controls.push(ControlCheck { direction, verdict, answer });
-        }
-        control_result
+        conclude_control(key, &check, report)
     }
+}
+
+/// Judges the answers to a control check, and adds it to the report.
+#[inline(never)]
+fn conclude_control(key: &Key, check: &ActiveCheck<'_>, report: &mut Report) -> ControlResult {
+    let direction = key.0;
+    report.evidence.requests += check.requests();
+    report.evidence.contacts.extend_from_slice(check.contacts.all());
+    report.pauses.extend_from_slice(check.pauses());
+    let read = check.read(&[], |answers| control_result(direction, check, answers));
+    let Ok((control_result, answer)) = read else { return ControlVerdict::NotAsked.into() };
+    if is_about_module(key) {
+        let verdict = control_result.verdict;
+        report.evidence.controls.push(ControlCheck { direction, verdict, answer });
+    }
+    control_result
 }
 
 /// Returns the terms of a control check that begins at `now`.

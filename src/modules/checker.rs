@@ -91,6 +91,7 @@ impl Checker {
     }
 
     /// Returns the reason for which a host of one of the module's sources must not be contacted now, if there is one.
+    #[inline(never)]
     pub(super) fn denial(
         &self,
         module: &Module,

@@ -289,6 +289,7 @@ fn tls(config: &NetConfig) -> Result<Tls, NetError> {
     Ok(Tls::new(extra))
 }
 
+#[inline(never)]
 fn keep_cookies(jar: &mut CookieJar, url: &Url, headers: &HeaderMap) {
     let Some(host) = url.host_str() else { return };
     for cookie in headers.get_all(ureq::http::header::SET_COOKIE) {

@@ -1,6 +1,7 @@
 //! One check of a run, with its deadlines.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
 use log::error;
@@ -28,7 +29,7 @@ pub(super) fn check_guarded(
 ) -> Checked {
     let (now, ceiling) = (Instant::now(), limit.at);
     if now >= ceiling {
-        return Checked { report: bare_report(Outcome::Timeout, limit.reason), is_shared: false };
+        return Checked { report: bare_report(Outcome::Timeout, limit.reason).into(), is_shared: false };
     }
     let own_deadline = now + context.limits.check_timeout;
     let deadline = ceiling.min(own_deadline);
@@ -40,24 +41,23 @@ pub(super) fn check_guarded(
         // The wait for another run is no part of the learnt deadline.
         let answer_by = learnt.map_or(deadline, |learnt| deadline.min(Instant::now() + learnt));
         let terms = Terms { answer_by, deadline, ceiling, hosts: permit, trial: permit.module_trial() };
-        context.checker.check(module, query, terms)
+        Arc::new(context.checker.check(module, query, terms))
     });
     let had_full_time = deadline == own_deadline;
     let mut checked = context.shared_answers.get_or_check(run, module, query, deadline, || {
         let report = catch_unwind(check).unwrap_or_else(|_| {
             error!("module {} panicked", module.id());
-            bare_report(Outcome::Error, Reason::Panic)
+            bare_report(Outcome::Error, Reason::Panic).into()
         });
         (report, had_full_time)
     });
-    // The site might have answered within the check's full time.
-    let report = &mut checked.report;
     if !had_full_time {
+        let report = Arc::make_mut(&mut checked.report);
+        // The site might have answered within the check's full time.
         report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate);
-    }
-    let is_cut_by_run = !had_full_time && report.reason != Some(Reason::LearntDeadline);
-    if report.outcome == Outcome::Timeout && is_cut_by_run {
-        report.reason = Some(limit.reason);
+        if report.outcome == Outcome::Timeout && report.reason != Some(Reason::LearntDeadline) {
+            report.reason = Some(limit.reason);
+        }
     }
     checked
 }

@@ -139,7 +139,7 @@ struct RunningCheck {
 enum Message {
     Ended {
         place: usize,
-        report: Box<Report>,
+        report: Arc<Report>,
         is_shared: bool,
         took: Duration,
         at: Timestamp,
@@ -269,7 +269,7 @@ impl<'a> Driver<'a> {
                 true => self.note_shared(place, &check.module, &report),
                 false => self.health_updates.take(&self.context.health, &check.module, &report, took, at),
             }
-            self.note(place, &check.module, *report, took);
+            self.note(place, &check.module, Arc::unwrap_or_clone(report), took);
         }
     }
 

@@ -39,7 +39,7 @@ pub struct SharedAnswers {
 
 /// The report of a check.
 pub(super) struct Checked {
-    pub(super) report: Report,
+    pub(super) report: Arc<Report>,
     /// Whether the check sent no request because the run waited for that of another run.
     pub(super) is_shared: bool,
 }
@@ -68,7 +68,7 @@ impl SharedAnswers {
         module: &Module,
         query: &Query,
         deadline: Instant,
-        check: impl FnOnce() -> (Report, bool),
+        check: impl FnOnce() -> (Arc<Report>, bool),
     ) -> Checked {
         if self.ttl.is_zero() {
             return Checked { report: check().0, is_shared: false };
@@ -76,7 +76,6 @@ impl SharedAnswers {
         let mut own = None;
         let answer = self.cache.get_or_compute(&key(run, module, query), deadline, || {
             let (report, had_full_time) = check();
-            let report = Arc::new(report);
             own = Some(Arc::clone(&report));
             let is_deleted = run.stopped() == Some(Stopped::Deleted);
             let ttl =
@@ -85,9 +84,11 @@ impl SharedAnswers {
             Computed { value: Answer { run: run.id(), report }, ttl, weight }
         });
         match (own, answer) {
-            (Some(report), _) => Checked { report: Arc::unwrap_or_clone(report), is_shared: false },
-            (None, Some(answer)) => Checked { report: without_requests(&answer.report), is_shared: true },
-            (None, None) => Checked { report: not_answered(), is_shared: true },
+            (Some(report), _) => Checked { report, is_shared: false },
+            (None, Some(answer)) => {
+                Checked { report: without_requests(&answer.report).into(), is_shared: true }
+            }
+            (None, None) => Checked { report: not_answered().into(), is_shared: true },
         }
     }
 

@@ -177,7 +177,6 @@ impl Driver<'_> {
             permit.end(if is_shared { Feedback::Neutral } else { Feedback::of(&report) });
             // The driver may have abandoned the check.
             let (took, at) = (began.elapsed(), context.clock.now());
-            let report = Box::new(report);
             let _ = sender.send(Message::Ended { place, report, is_shared, took, at });
         };
         match lane {
