@@ -282,47 +282,14 @@ impl Form {
 mod tests {
     use super::*;
 
-    fn key(name: &str) -> Key {
-        (Direction::MadeUp, name.into(), None)
-    }
-
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(60)
-    }
-
-    #[test]
-    fn a_verdict_is_cached_until_it_expires() {
-        let verdict = |controls: &Controls, verdict: ControlVerdict| {
-            controls.verdict(&key("a"), soon(), || verdict.into()).verdict
-        };
-        let controls = Controls::new(DEFAULT_TTL);
-        assert_eq!(verdict(&controls, ControlVerdict::Failed), ControlVerdict::Failed);
-        assert_eq!(verdict(&controls, ControlVerdict::Passed), ControlVerdict::Failed);
-        let controls = Controls::new(Duration::ZERO);
-        assert_eq!(verdict(&controls, ControlVerdict::Failed), ControlVerdict::Failed);
-        assert_eq!(verdict(&controls, ControlVerdict::Passed), ControlVerdict::Passed);
-    }
-
     #[test]
     fn a_verdict_without_enough_time_is_not_shared() {
         let controls = Controls::new(DEFAULT_TTL);
-        let verdict = |found: ControlVerdict| controls.verdict(&key("a"), soon(), || found.into()).verdict;
+        let key = (Direction::MadeUp, "a".into(), None);
+        let soon = Instant::now() + Duration::from_secs(60);
+        let verdict = |found: ControlVerdict| controls.verdict(&key, soon, || found.into()).verdict;
         assert_eq!(verdict(ControlVerdict::OutOfTime), ControlVerdict::OutOfTime);
         assert_eq!(verdict(ControlVerdict::Unclear), ControlVerdict::Unclear);
         assert_eq!(verdict(ControlVerdict::Failed), ControlVerdict::Unclear, "for a minute");
-    }
-
-    #[test]
-    fn waiting_ends_at_the_deadline() {
-        let controls = Controls::new(DEFAULT_TTL);
-        let verdict = controls.verdict(&key("a"), soon(), || {
-            // Another check asks while this one is running, and has no time left.
-            assert_eq!(
-                controls.verdict(&key("a"), Instant::now(), || unreachable!()).verdict,
-                ControlVerdict::Unclear
-            );
-            ControlVerdict::Passed.into()
-        });
-        assert_eq!(verdict.verdict, ControlVerdict::Passed);
     }
 }

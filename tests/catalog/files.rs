@@ -97,8 +97,12 @@ fn files_that_are_not_text_are_reported() {
     std::fs::write(&path, [b'[', 0xff, 0xfe]).unwrap();
     let error = Catalog::load(false, std::slice::from_ref(&path)).unwrap_err().to_string();
     assert_eq!(error, format!("{}: byte 1 is not UTF-8; save the file as UTF-8", path.display()));
-    let error = Catalog::load(false, &[folder.path().to_owned()]).unwrap_err().to_string();
-    assert!(error.contains("it cannot be read: "), "{error}");
+    std::fs::write(&path, vec![b' '; (16 << 20) + 1]).unwrap();
+    for (path, why) in [(path.as_path(), "more than 16777216 bytes"), (folder.path(), "it cannot be read: ")]
+    {
+        let error = Catalog::load(false, &[path.to_owned()]).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }
 
 #[test]

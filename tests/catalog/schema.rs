@@ -105,6 +105,12 @@ fn the_schema_refuses_invalid_files() {
         assert!(schema.refuses(&changed(&changes)).is_some(), "the schema takes {changes}");
         assert!(!faults(&changes).is_empty(), "the loader takes {changes}");
     }
+    // A field that is not set is left out.
+    for field in ["rank", "home", "miss", "result", "off"] {
+        let mut entry = entry();
+        entry[field] = Value::Null;
+        assert!(schema.refuses(&json!([entry])).is_some(), "the schema takes null for {field}");
+    }
 }
 
 /// Returns the pointers of all values in a document.

@@ -12,6 +12,15 @@ fn a_barrier_takes_precedence_over_hit_and_miss() {
         (503, vec![("retry-after", "9")], "", Outcome::RateLimited, "rate_limit", Some(9)),
         (403, vec![], "<div class=g-recaptcha>", Outcome::Blocked, "captcha", None),
         (200, vec![("cf-mitigated", "challenge")], "", Outcome::Blocked, "cloudflare_challenge", None),
+        (
+            200,
+            vec![("cf-mitigated", "challenge"), ("retry-after", "600")],
+            "",
+            Outcome::Blocked,
+            "cloudflare_challenge",
+            Some(600),
+        ),
+        (429, vec![("retry-after", "0")], "", Outcome::RateLimited, "rate_limit", None),
         (200, vec![], "for members only", Outcome::Blocked, "barrier", None),
     ] {
         let headers: Vec<(String, String)> =
@@ -40,10 +49,13 @@ fn a_refusal_or_server_error_causes_a_pause_without_a_barrier() {
         (403, "600", Outcome::Blocked, Some(600)),
         (500, "600", Outcome::Error, Some(600)),
         (502, "600", Outcome::Error, Some(600)),
+        (503, "600", Outcome::RateLimited, Some(600)),
+        (999, "600", Outcome::Blocked, Some(600)),
         (504, "999999999", Outcome::Error, Some(86_400)),
         (500, "0", Outcome::Error, None),
         (500, "soon", Outcome::Error, None),
         (404, "600", Outcome::Miss, None),
+        (413, "600", Outcome::Error, None),
         (200, "600", Outcome::Hit, None),
     ] {
         let bench = Bench::new(move |request| {
@@ -194,7 +206,10 @@ fn only_connection_errors_are_retried_and_only_once() {
         (ProbeError::Dns("unknown".into()), 1, Outcome::Error, "dns"),
         (ProbeError::Tls("bad certificate".into()), 1, Outcome::Error, "tls"),
         (ProbeError::Timeout(Phase::FirstByte), 1, Outcome::Timeout, "timeout_first_byte"),
+        (ProbeError::Timeout(Phase::Body), 1, Outcome::Timeout, "timeout_body"),
         (ProbeError::ForbiddenAddress, 1, Outcome::Error, "dns"),
+        (ProbeError::Protocol("no status line".into()), 1, Outcome::Error, "protocol"),
+        (ProbeError::Redirect("too many".into()), 1, Outcome::Error, "redirect"),
         (ProbeError::Body("cut off".into()), 1, Outcome::Error, "body"),
         (ProbeError::Unavailable("no browser".into()), 1, Outcome::Skipped, "unavailable"),
     ] {

@@ -14,6 +14,10 @@ fn every_condition_of_a_matcher_works() {
     let json = r#"{"login": "bob.1", "n": 3, "none": null, "list": [1, {"k": "v"}], "text": "hello Bob.1"}"#;
     let html = r#"<html><body><h1 class="name big">@BOB.1</h1><a rel="me" href="https://x.example/">x</a>ÄPFEL</body>"#;
     let feed = "<?xml version='1.0'?><rss><channel><title><![CDATA[ @Bob.1 ]]></title><link>https://x.example/</link></channel></rss>";
+    let page = "<title> Bob.1\n on\tSite </title><style>secret</style><template><p>secret</p></template>\
+        <div hidden>secret <b>too</b></div><p style='color:red; DISPLAY : none'>secret</p>\
+        <p style=\"visibility:hidden\">secret</p><noscript>secret</noscript><script>secret()</script>\
+        <h1>This&nbsp;account\n  doesn&#39;t <b>exist</b></h1><p hidden>a<p>shown</p>";
     let headers = [("x-a", "one"), ("x-a", "two"), ("location", "/u/Bob.1")];
     for (rule, body, want) in [
         (json!({"status": [201, 200]}), html, true),
@@ -83,6 +87,19 @@ fn every_condition_of_a_matcher_works() {
         ),
         (json!({"css": [{"select": "title", "equals_query": true}]}), feed, true),
         (json!({"status": [200], "words": ["nope"]}), html, false),
+        (json!({"text": ["account doesn't exist", "shown"]}), page, true),
+        (json!({"text": ["Account Doesn't"]}), page, false),
+        (json!({"text": ["Account Doesn't"], "ignore_case": true}), page, true),
+        (json!({"text": ["secret"]}), page, false),
+        (json!({"text": ["too"]}), page, false),
+        (json!({"text": ["on Site"]}), page, false),
+        (json!({"words": ["secret"]}), page, true),
+        (json!({"title": "on Site"}), page, true),
+        (json!({"title": "{query} on"}), page, true),
+        (json!({"title": "bob"}), page, false),
+        (json!({"title_is": "Bob.1 on Site"}), page, true),
+        (json!({"title_is": "{query} ON site", "ignore_case": true}), page, true),
+        (json!({"title_is": "on Site"}), page, false),
     ] {
         assert_eq!(fires(&rule, respond(200, &headers, body)), want, "{rule}");
     }

@@ -8,12 +8,11 @@ use sightline::net::{HttpProber, NetConfig};
 
 use super::*;
 use crate::net::bodies::{BROTLI_BOMB, gzip, unhex};
-use crate::net::site::{Site, drip, flood, hold, ok, to, with_headers};
+use crate::net::site::{Site, flood, ok, with_headers};
 
 /// How much more memory the process may have taken at its peak because of one page. Other tests run in
 /// the same process and take some 300 MiB together; a bomb that is not cut takes a gigabyte.
 const MEMORY_KIB: u64 = 400 * 1024;
-const OK: &str = "HTTP/1.1 200 OK\r\n";
 
 /// Returns the peak memory of this process in KiB, or 0 if the system does not report it.
 fn peak_memory() -> u64 {
@@ -124,58 +123,6 @@ fn compression_bombs_are_cut_at_the_decoded_limit() {
 }
 
 #[test]
-fn an_interrupted_body_is_an_error() {
-    let whole = gzip("profile of bob ".repeat(1000).as_bytes());
-    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &whole[..whole.len() / 2]));
-    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
-    let site = Site::saying(format!("{OK}Content-Length: 500\r\n\r\nprofile of bob"));
-    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
-    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", b"profile of bob"));
-    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
-}
-
-#[test]
-fn a_slow_body_ends_at_the_deadline() {
-    // The first bytes have arrived before the deadline, also on a busy machine.
-    let limit = Duration::from_secs(8);
-    let body = Site::start(|stream, _| {
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nprofile of bob");
-        drip(stream, std::iter::repeat(b'a'));
-    });
-    let head = Site::start(|stream, _| drip(stream, OK.bytes().chain(std::iter::repeat(b'a'))));
-    let silent = Site::talking(hold);
-    std::thread::scope(|scope| {
-        for (site, reason) in
-            [(&body, "timeout_body"), (&head, "timeout_first_byte"), (&silent, "timeout_first_byte")]
-        {
-            scope.spawn(move || {
-                let started = Instant::now();
-                let report = check(site, &word(), limit);
-                assert_ends(&report, Outcome::Timeout, Some(reason), 0);
-                assert!(started.elapsed() < limit * 10, "{reason}: {:?}", started.elapsed());
-                assert_eq!(report.evidence.requests, 1, "{reason}");
-            });
-        }
-    });
-}
-
-#[test]
-fn a_redirect_loop_is_an_error() {
-    let ring = Site::start(|stream, request| {
-        let next = if request.path() == "/u/bob" { "/login-later" } else { "/u/bob" };
-        let _ = stream.write_all(&to(302, next));
-    });
-    let follow = json!({"probes": [{"follow": true}], "hit": [{"status": [200]}]});
-    assert_ends(&check(&ring, &follow, LONG), Outcome::Error, Some("redirect"), 0);
-    let followed = ring.connections();
-    assert!((2..=20).contains(&followed), "{followed} hops");
-    // A redirect that is not followed is an answer.
-    let stay = json!({"hit": [{"status": [200]}], "miss": [{"status": ["3xx"]}]});
-    assert_ends(&check(&ring, &stay, LONG), Outcome::Miss, None, "gone".len());
-    assert_eq!(ring.connections(), followed + 1);
-}
-
-#[test]
 fn invalid_utf8_does_not_hide_a_text() {
     let junk = [0xff, 0xc3, 0x28, 0, 0xf0, 0x9f, 0xed, 0xa0, 0x80];
     let page = [&junk[..], "é profile of bob".as_bytes(), &junk].concat();
@@ -185,19 +132,6 @@ fn invalid_utf8_does_not_hide_a_text() {
         let site = Site::saying(with_headers(content_type, &page));
         assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, page.len());
     }
-}
-
-#[test]
-fn too_many_headers_or_an_endless_head_is_a_protocol_error() {
-    let many = Site::saying(format!("{OK}{}\r\n", "X-Header: value\r\n".repeat(10_000)));
-    assert_ends(&check(&many, &word(), LONG), Outcome::Error, Some("protocol"), 0);
-    let (long, told) = endless("HTTP/1.1 200 OK\r\nX: ", vec![b'a'; 64 * 1024]);
-    let report = check(&long, &word(), LONG);
-    assert_ends(&report, Outcome::Error, Some("protocol"), 0);
-    assert_eq!(report.evidence.requests, 1, "such a site is not asked again");
-    assert!(told.recv().unwrap() < 50 << 20);
-    let other = Site::saying("SSH-2.0-OpenSSH_9.9\r\n");
-    assert_ends(&check(&other, &word(), LONG), Outcome::Error, Some("protocol"), 0);
 }
 
 #[test]

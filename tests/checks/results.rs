@@ -69,12 +69,14 @@ fn every_kind_of_extractor_works() {
 #[test]
 fn title_meta_json_ld_and_elements_are_read() {
     let html = r#"<html><head><title> Bob &mdash; Site </title><meta property="og:title" content="Bob"><meta name=description content="">
-        <script type="application/ld+json">{"@graph": [{"@type": "Person", "name": "Bob B."}]}</script></head>
+        <script type="application/ld+json">[{"a": "A"}, {"b": "B"}]</script><script type="application/ld+json">{</script>
+        <script type="application/ld+json">{"@graph": [{"@type": "Person", "name": "Bob B."}], "d": "D"}</script></head>
         <ul id=l><li><a href="/a" title="A">one</a><li><a href="/b">two</a></ul><h1>B<b>o</b>b</h1>"#;
     let site = module(&json!({
         "control": false,
         "result": {"type": "profile", "metadata": {
             "title": "title:", "og": "meta:og:title", "nothing": "meta:description", "person": "jsonld:/name",
+            "b": "jsonld:/b", "d": "jsonld:/d",
             "heading": "css:h1", "first": "css:li a", "hrefs": {"from": ["css:li a@href"], "all": true}, "re": "regex:<h1>(.)",
         }},
         "results": [
@@ -86,7 +88,7 @@ fn title_meta_json_ld_and_elements_are_read() {
     let report = bench.check(&site, &username("bob"));
     assert_eq!(
         Value::Object(report.findings[0].metadata.clone()),
-        json!({"title": "Bob — Site", "og": "Bob", "person": "Bob B.", "heading": "Bob", "first": "one",
+        json!({"title": "Bob — Site", "og": "Bob", "person": "Bob B.", "b": "B", "d": "D", "heading": "Bob", "first": "one",
             "hrefs": ["/a", "/b"], "re": "B"})
     );
     let rest: Vec<(&str, &Value)> = report.findings[1..]

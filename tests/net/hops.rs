@@ -173,8 +173,14 @@ fn cookies_and_credentials_are_sent_only_to_their_own_host() {
         };
         stream.write_all(&answer).unwrap();
     });
-    let headers = [("Cookie", "own=0"), ("Authorization", "Bearer x"), ("X-Api-Key", "k"), ("X-Plain", "p")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let headers = [
+        ("Cookie", "own=0"),
+        ("Authorization", "Bearer x"),
+        ("X-Api-Key", "k"),
+        ("X-Csrf-Token", "t"),
+        ("X-Plain", "p"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let request = Request { headers: headers.to_vec(), max_redirects: 5, ..get(&site.url("/start")) };
     let mut jar = CookieJar::default();
     let prober = lab();
@@ -191,13 +197,13 @@ fn cookies_and_credentials_are_sent_only_to_their_own_host() {
             (
                 r.path().to_owned(),
                 r.header("cookie"),
-                r.header("authorization").is_some() && r.header("x-api-key").is_some(),
+                ["authorization", "x-api-key", "x-csrf-token"].map(|name| r.header(name).is_some()),
                 r.header("x-plain").is_some(),
             )
         })
         .collect();
     let row = |path: &str, cookie: Option<&str>, auth, plain| {
-        (path.to_owned(), cookie.map(str::to_owned), auth, plain)
+        (path.to_owned(), cookie.map(str::to_owned), [auth; 3], plain)
     };
     assert_eq!(
         seen,

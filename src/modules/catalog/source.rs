@@ -60,35 +60,3 @@ pub(super) fn is_catalog_file(text: &str) -> bool {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     !start.starts_with('{')
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_json_array_is_a_catalogue_file_with_or_without_a_byte_order_mark() {
-        for (text, ours) in
-            [("[]", true), ("\u{feff} \n[", true), ("", true), ("\u{feff}{}", false), (" {", false)]
-        {
-            assert_eq!(is_catalog_file(text), ours, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn invalid_utf8_is_refused_with_its_position() {
-        let path = std::env::temp_dir().join(format!("sightline-source-{}", std::process::id()));
-        let refused = |bytes: &[u8]| {
-            std::fs::write(&path, bytes).unwrap();
-            read(&path).unwrap_err()
-        };
-        assert_eq!(refused(b"[\xff]"), "byte 1 is not UTF-8; save the file as UTF-8");
-        assert_eq!(
-            refused(b"\xff\xfe[\0]\0"),
-            "byte 0 is not UTF-8 (it looks like UTF-16); save the file as UTF-8"
-        );
-        let large = vec![b' '; usize::try_from(MAX_FILE_BYTES).unwrap() + 1];
-        assert!(refused(&large).contains("more than 16777216 bytes"));
-        std::fs::remove_file(&path).unwrap();
-        assert!(read(&path).unwrap_err().starts_with("it cannot be read"));
-    }
-}

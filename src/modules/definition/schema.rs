@@ -44,27 +44,3 @@ fn without_null(schema: &mut Value) {
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_schema_has_every_field_and_refuses_null() {
-        let schema = json_schema();
-        let required = json!(["id", "platform", "type", "category", "probes", "hit"]);
-        let items = &schema["items"];
-        assert_eq!(items["required"], required);
-        assert_eq!(items["additionalProperties"], json!(false));
-        assert_eq!(items["properties"]["miss"]["items"], json!({"$ref": "#/$defs/matcher"}));
-        assert_eq!(items["properties"]["rank"]["type"], "integer");
-        assert_eq!(
-            schema["$defs"]["long_extractor"]["properties"]["inner"]["$ref"],
-            "#/$defs/long_extractor"
-        );
-        let kinds = &schema["$defs"]["json_rule"]["properties"]["type"]["enum"];
-        assert_eq!(kinds, &json!(["string", "number", "boolean", "array", "object", "null"]));
-    }
-}

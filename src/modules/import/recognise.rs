@@ -45,32 +45,3 @@ fn why_not(kind: ListKind, root: &Value) -> Option<String> {
         },
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_list_is_recognized_by_its_structure() {
-        for (root, kind) in [
-            (json!({"license": [], "sites": []}), ListKind::WhatsMyName),
-            (json!({"$schema": "x", "A": {"url": "u", "errorType": "message"}}), ListKind::Sherlock),
-            (json!({"sites": {}, "engines": {}}), ListKind::Maigret),
-        ] {
-            assert_eq!(recognise(&root), Ok(kind));
-        }
-    }
-
-    #[test]
-    fn an_unrecognized_file_is_refused_with_a_reason() {
-        assert_eq!(
-            recognise(&json!({"sites": 7, "a": {}})).unwrap_err(),
-            "unknown format: Sightline's own has an array of entries (here: an object); \
-             WhatsMyName has an array `sites` (here: a number); \
-             Sherlock has entries with `url` and `errorType` (here: 0 of 2 members); \
-             Maigret has an object `sites` (here: a number)"
-        );
-        assert!(recognise(&json!("x")).unwrap_err().contains("here: a text"));
-    }
-}

@@ -39,7 +39,8 @@ fn each_format_is_recognised_with_any_file_name() {
         .enumerate()
         .map(|(index, list)| {
             let text = list.to_string().replace("site.example", &format!("s{index}.example"));
-            write(&folder, &format!("{index}.txt"), text)
+            let mark = if index == 0 { "\u{feff} \n" } else { " " };
+            write(&folder, &format!("{index}.txt"), format!("{mark}{text}"))
         })
         .collect();
     let catalog = Catalog::load(false, &files).unwrap();
@@ -59,7 +60,8 @@ fn a_site_of_a_list_is_left_out_if_a_module_covers_it() {
     ];
     let first = list(&folder, "first.json", &sites);
     // The operator's files take precedence in any order.
-    let mine = write(&folder, "own.json", own("mine", "Mine", "https://lake.example/{query}/").to_string());
+    let mine = format!("\u{feff} \n{}", own("mine", "Mine", "https://lake.example/{query}/"));
+    let mine = write(&folder, "own.json", mine);
     let second = list(
         &folder,
         "second.json",

@@ -206,24 +206,6 @@ fn retry_after_is_parsed_as_seconds_or_as_a_date() {
 }
 
 #[test]
-fn barriers_refusals_and_server_errors_can_request_a_pause() {
-    let pause = |status, is_barrier, wait: &str| {
-        pause_secs(&response(status, &[("retry-after", wait)], ""), is_barrier)
-    };
-    for status in [403, 429, 500, 502, 503, 504, 999] {
-        assert_eq!(
-            (pause(status, false, "600"), pause(status, true, "600")),
-            (Some(600), Some(600)),
-            "{status}"
-        );
-        assert_eq!(pause(status, true, "0"), None, "{status}");
-    }
-    for status in [200, 202, 301, 404, 413] {
-        assert_eq!((pause(status, false, "600"), pause(status, true, "600")), (None, Some(600)), "{status}");
-    }
-}
-
-#[test]
 fn only_the_first_part_of_a_body_is_searched() {
     let late = format!("{}<title>captcha</title>", " ".repeat(BARRIER_REACH));
     assert_eq!(name(200, HTML, &late), None);
