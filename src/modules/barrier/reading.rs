@@ -26,21 +26,17 @@ pub(super) fn is_little(body: &[u8]) -> bool {
 
 /// Returns the length of the tag, comment, script or style at the start of `rest`.
 fn markup(rest: &[u8]) -> usize {
-    let starts = |with: &[u8]| rest.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with));
-    let end = if starts(b"<script") {
-        offset_after(rest, &[b"</script", b"</SCRIPT", b"</Script"])
-    } else if starts(b"<style") {
-        offset_after(rest, &[b"</style", b"</STYLE", b"</Style"])
-    } else if starts(b"<!--") {
-        offset_after(rest, &[b"-->"])
+    let is_at = |at: usize, word: &[u8]| {
+        rest.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
+    };
+    let end = if let Some(name) = [&b"script"[..], b"style"].into_iter().find(|name| is_at(1, name)) {
+        memmem::find_iter(rest, b"</").map(|at| at + 2).find(|at| is_at(*at, name)).map(|at| at + name.len())
+    } else if is_at(0, b"<!--") {
+        memmem::find(rest, b"-->").map(|at| at + 3)
     } else {
         memchr::memchr(b'>', rest).map(|at| at + 1)
     };
     end.unwrap_or(rest.len())
-}
-
-fn offset_after(rest: &[u8], ends: &[&[u8]]) -> Option<usize> {
-    ends.iter().find_map(|end| Some(memmem::find(rest, end)? + end.len()))
 }
 
 #[cfg(test)]
@@ -58,6 +54,9 @@ mod tests {
                 true,
             ),
             (format!("<script>a<b</script>{much}"), false),
+            // Names of elements have any case.
+            (format!("<script>a</SCRIPT>{much}<script>b</script>"), false),
+            (format!("<style>a</sTyle>{much}"), false),
             (format!("<script>{much}"), true),
             ("<p>".repeat(BARRIER_REACH), false),
             (String::new(), true),
