@@ -98,7 +98,7 @@ pub(crate) mod near;
 pub mod outcome;
 mod pages;
 pub(crate) mod pattern;
-mod plan;
+pub(crate) mod plan;
 pub(crate) mod pointer;
 pub mod probe;
 mod probe_answer;

@@ -8,24 +8,13 @@ use url::Url;
 
 use super::body;
 use crate::modules::definition::Via;
+use crate::modules::plan::OF_THE_CONNECTION;
 use crate::modules::probe::{ProbeError, Request};
 
 const DEFAULT_ACCEPT: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8");
 const DEFAULT_LANGUAGE: HeaderValue = HeaderValue::from_static("en-US,en;q=0.9");
 const DEFAULT_ENCODING: HeaderValue = HeaderValue::from_static(body::ACCEPT_ENCODING);
-
-/// The headers of the connection, which ureq sets. A module cannot set them.
-const RESERVED: [&str; 8] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authorization",
-    "te",
-    "transfer-encoding",
-];
 
 /// The prefix of the sandbox's headers. A module cannot set them, and no real site gets them.
 const SANDBOX_PREFIX: &str = "x-sightline-";
@@ -38,7 +27,7 @@ pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<
     let mut headers = HeaderMap::with_capacity(request.headers.len() + 8);
     for (name, value) in &request.headers {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
-        if RESERVED.contains(&name.as_str()) || name.as_str().starts_with(SANDBOX_PREFIX) {
+        if OF_THE_CONNECTION.contains(&name.as_str()) || name.as_str().starts_with(SANDBOX_PREFIX) {
             continue;
         }
         headers.append(name, HeaderValue::from_str(value).map_err(|_| unsendable())?);

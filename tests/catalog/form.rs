@@ -240,6 +240,10 @@ fn mistakes_of_probes() {
             "f.json: site: probes[0].headers: `Host` is set by the program",
         ),
         (
+            probe(json!({"headers": {"TE": "trailers"}})),
+            "f.json: site: probes[0].headers: `TE` is set by the program",
+        ),
+        (
             probe(json!({"headers": {"X A": "x"}})),
             "f.json: site: probes[0].headers: `X A` is not allowed here; allowed are ASCII letters, digits and `-`",
         ),

@@ -10,15 +10,12 @@ use super::regex;
 use super::report::shown;
 use super::slots::{Address, address, literal, template};
 use crate::modules::definition::{Entry, MatcherEntry, Method, ProbeEntry, Scripts, StatusClass, StatusRule};
-use crate::modules::plan::RESERVED;
+use crate::modules::plan::is_reserved;
 use crate::modules::query::{Query, SearchType};
 
 /// Statuses that mean that there is no such account, or that the site refuses the name although it is a valid
 /// username. Any other error status may be a block or a defect.
 pub(super) const MISS_STATUSES: [u16; 4] = [400, 404, 410, 422];
-
-/// Headers that belong to the connection, in addition to those that the program sets itself.
-const OF_THE_CONNECTION: [&str; 4] = ["keep-alive", "proxy-authorization", "proxy-connection", "te"];
 
 /// Headers that contain a user's session or a token against bots.
 const CREDENTIALS: [&str; 2] = ["authorization", "cookie"];
@@ -64,7 +61,7 @@ impl Draft {
                     "it sends a `{name}` header, which may contain another person's session or credentials"
                 ));
             }
-            if RESERVED.contains(&lower.as_str()) || OF_THE_CONNECTION.contains(&lower.as_str()) {
+            if is_reserved(&lower) {
                 self.changes.push(format!("the header `{name}` is set by the program"));
                 continue;
             }

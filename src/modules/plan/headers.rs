@@ -5,9 +5,23 @@ use crate::modules::mistake::Mistakes;
 use crate::modules::scope::Scope;
 use crate::modules::template::{FillError, Kind, Template, Values};
 
-/// Headers that the program sets itself.
-pub(crate) const RESERVED: [&str; 6] =
-    ["host", "content-length", "transfer-encoding", "connection", "accept-encoding", "expect"];
+/// The headers of the connection. Only the program sets them.
+pub(crate) const OF_THE_CONNECTION: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+];
+
+/// Returns whether an entry cannot set a header, because the program does. `name` is in lower case.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    OF_THE_CONNECTION.contains(&name) || name == "accept-encoding"
+}
 
 /// Compiles the headers of a probe. The case of their names is kept.
 pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes) -> Vec<(String, Template)> {
@@ -15,7 +29,7 @@ pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes
     mistakes.field("headers", |mistakes| {
         let headers = entry.headers.iter().filter_map(|(name, text)| {
             let lower = name.to_ascii_lowercase();
-            if RESERVED.contains(&lower.as_str()) {
+            if is_reserved(&lower) {
                 mistakes.add(format!("`{name}` is set by the program"));
             }
             if seen.contains(&lower) {
