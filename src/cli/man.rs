@@ -8,6 +8,7 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 
 use super::exit::{Exit, Failure};
+use super::replace::cannot_write;
 use super::unused::UnusedDatabase;
 
 /// Print the manual page of the program for `man`, or write one for each command
@@ -48,8 +49,4 @@ fn write_pages(command: &Command, folder: &Path) -> Result<(), Failure> {
         .get_subcommands()
         .filter(|below| !below.is_hide_set())
         .try_for_each(|below| write_pages(below, folder))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", path.display()))
 }

@@ -4,41 +4,59 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::exit::Failure;
+use crate::base::text::plain;
+
 /// A file that is being written. Dropping it without [`Replacement::finish`] leaves the target unchanged.
 pub(crate) struct Replacement {
     file: File,
     beside: Option<PathBuf>,
     target: PathBuf,
+    /// The path as it was given, for error messages.
+    given: PathBuf,
+}
+
+/// Replaces the file: after a failure it has the old text or the new one.
+pub(crate) fn write(target: &Path, text: &str) -> Result<(), Failure> {
+    let mut new = Replacement::begin(target)?;
+    new.write_all(text.as_bytes()).map_err(|error| cannot_write(target, &error))?;
+    new.finish()
+}
+
+/// Returns the failure to write a file or a folder.
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot write {}: {error}", plain(&path.display().to_string())))
 }
 
 impl Replacement {
     /// Creates the temporary file. Fails if the folder cannot be written.
-    pub(crate) fn begin(target: &Path) -> io::Result<Self> {
-        Self::begin_with(target, &mut File::options())
+    pub(crate) fn begin(target: &Path) -> Result<Self, Failure> {
+        Self::begin_with(target, &mut File::options()).map_err(|error| cannot_write(target, &error))
     }
 
     /// Does the same for personal data: a new file is readable only by its owner.
-    pub(crate) fn begin_private(target: &Path) -> io::Result<Self> {
+    pub(crate) fn begin_private(target: &Path) -> Result<Self, Failure> {
         let mut options = File::options();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Self::begin_with(target, &mut options)
+        Self::begin_with(target, &mut options).map_err(|error| cannot_write(target, &error))
     }
 
-    fn begin_with(target: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+    fn begin_with(given: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+        let given = given.to_owned();
         // Resolves a symbolic link, so that its target is replaced and not the link.
-        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+        let target = given.canonicalize().unwrap_or_else(|_| given.clone());
         let known = fs::metadata(&target).ok();
         if known.as_ref().is_some_and(|known| !known.is_file()) {
             // A pipe or a terminal is written directly. The system refuses a folder.
             let file = File::options().write(true).open(&target)?;
-            return Ok(Self { file, beside: None, target });
+            return Ok(Self { file, beside: None, target, given });
         }
         let mut beside = target.clone().into_os_string();
         beside.push(format!(".{}.new", std::process::id()));
         let beside = PathBuf::from(beside);
         let file = options.write(true).create(true).truncate(true).open(&beside)?;
-        let begun = Self { file, beside: Some(beside), target };
+        let begun = Self { file, beside: Some(beside), target, given };
         if let Some(known) = known {
             begun.file.set_permissions(known.permissions())?;
         }
@@ -46,10 +64,9 @@ impl Replacement {
     }
 
     /// Renames the file to its target.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.file.flush()?;
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
         if let Some(beside) = &self.beside {
-            fs::rename(beside, &self.target)?;
+            fs::rename(beside, &self.target).map_err(|error| cannot_write(&self.given, &error))?;
             self.beside = None;
         }
         Ok(())

@@ -47,4 +47,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     let folder = Folder::new();
     let file = folder.file("file", "");
     ran(&["man", "--output", &file], &[]).code_is(3).err_has("cannot write").err_has(&file);
+    // The name of a file does not control the terminal.
+    let named = format!("{file}/\u{1b}[2J");
+    ran(&["man", "--output", &named], &[]).code_is(3).err_has("cannot write").never_prints("\u{1b}");
 }

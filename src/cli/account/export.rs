@@ -13,7 +13,7 @@ use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::text::plain;
 use crate::cli::database::open_store;
 use crate::cli::exit::Failure;
-use crate::cli::replace::Replacement;
+use crate::cli::replace::{Replacement, cannot_write};
 use crate::config::StorageConfig;
 use crate::report::account::{Archive, ExportError, write_account};
 use crate::store::Store;
@@ -47,16 +47,12 @@ pub(super) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure>
         return Err(AccountError::BeingDeleted.into());
     }
     let Some(path) = &args.output else { return write(&store, &account, out) };
-    let failed = |error: io::Error| {
-        let shown = path.display().to_string();
-        Failure::Failed(format!("cannot write {}: {}", plain(&shown), plain(&error.to_string())))
-    };
-    let mut file = Replacement::begin_private(path).map_err(failed)?;
+    let mut file = Replacement::begin_private(path)?;
     let mut buffered = io::BufWriter::new(&mut file);
     write(&store, &account, &mut buffered)?;
-    buffered.flush().map_err(failed)?;
+    buffered.flush().map_err(|error| cannot_write(path, &error))?;
     drop(buffered);
-    file.finish().map_err(failed)?;
+    file.finish()?;
     writeln!(out, "exported {} to {}", account.email, plain(&path.display().to_string()))?;
     Ok(())
 }

@@ -1,18 +1,18 @@
 //! `catalog bundle`: makes a signed bundle of entries, and the key that signs bundles.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
 
 use super::choice::{self, Choice};
-use super::format::replace;
 use super::load::{CatalogOptions, load};
 use crate::base::signature::SigningKey;
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::replace;
 use crate::config::{checked, number, readable_file};
 use crate::modules::catalog::{Bundle, Catalog, MAX_SERIAL};
 use crate::modules::definition::Entry;
@@ -69,7 +69,7 @@ fn make_key(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     options
         .open(file)
         .and_then(|mut file| file.write_all(pem.expose().as_bytes()).and_then(|()| file.sync_all()))
-        .map_err(|error| unwritable(file, &error))?;
+        .map_err(|error| replace::cannot_write(file, &error))?;
     Ok(writeln!(out, "{}", key.public_key())?)
 }
 
@@ -87,7 +87,7 @@ fn make_bundle(args: &BundleArgs, key: &Path, output: &Path, out: &mut dyn Write
     let name = output.display().to_string();
     Bundle::open(&name, text.clone(), &[key.public_key()])
         .map_err(|error| Failure::Failed(plain(&error.to_string()).into_owned()))?;
-    replace(output, &text).map_err(|error| unwritable(output, &error))?;
+    replace::write(output, &text)?;
     Ok(writeln!(out, "{}: catalogue bundle {serial} with {count} modules", plain(&name))?)
 }
 
@@ -109,8 +109,4 @@ fn entries(args: &BundleArgs, catalog: &Catalog) -> Result<Vec<Entry>, Failure> 
 fn serial_of(now: Timestamp) -> Result<u64, Failure> {
     let digits = now.strftime("%Y%m%d%H%M%S").to_string();
     digits.parse().map_err(|_| Failure::Failed(format!("the clock says {now}: give a --serial")))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", plain(&path.display().to_string())))
 }

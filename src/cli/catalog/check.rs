@@ -1,7 +1,7 @@
 //! `catalog check`: tests every module with names that must hit and names that must miss.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -108,7 +108,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     check_keys(&args.engine, &catalog)?;
     let Chosen { modules, left_out } = choose(&args, &catalog)?;
     // Opened before any request, so that none is made if the report cannot be written.
-    let mut file = args.output.as_deref().map(begin).transpose()?;
+    let mut file = args.output.as_deref().map(Replacement::begin).transpose()?;
 
     let request = ProofRequest { modules, engine: args.engine, faults: args.faults };
     let (began, bar) = (Instant::now(), Bar::new());
@@ -127,9 +127,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
         Some(file) => report.write(args.format, file)?,
         None => report.write(args.format, out)?,
     }
-    if let (Some(file), Some(path)) = (file, &args.output) {
-        file.finish().map_err(|error| unwritable(path, &error))?;
-    }
+    file.map_or(Ok(()), Replacement::finish)?;
     for line in saved {
         // A closed standard error does not change the files.
         let _ = writeln!(io::stderr(), "{line}");
@@ -174,14 +172,6 @@ fn enabled_copy(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
         let first = mistakes.first().map(ToString::to_string).unwrap_or_default();
         Failure::Failed(format!("cannot enable {}: {}", module.id(), plain(&first)))
     })
-}
-
-fn begin(path: &Path) -> Result<Replacement, Failure> {
-    Replacement::begin(path).map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", plain(&path.display().to_string())))
 }
 
 fn show(bar: &Bar, progress: ProofProgress) {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::format::replace;
 use super::load::{faults, write_list_reports};
 use crate::base::text::{plain, write_json};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::replace;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
@@ -79,10 +79,7 @@ pub(super) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<Exit, Failu
     let text = crate::modules::catalog::format::write(entries)?;
     match &args.output {
         None => out.write_all(text.as_bytes())?,
-        Some(path) => replace(path, &text).map_err(|error| {
-            let shown = path.display().to_string();
-            Failure::Failed(format!("cannot write {}: {}", plain(&shown), plain(&error.to_string())))
-        })?,
+        Some(path) => replace::write(path, &text)?,
     }
     Ok(Exit::Done)
 }

@@ -1,15 +1,15 @@
 //! `catalog format`: sorts and indents files, so that a diff shows one site for each change.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::load::faults;
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::replace::Replacement;
+use crate::cli::replace;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
@@ -38,10 +38,8 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
     for file in &args.files {
         let shown = file.display().to_string();
         let shown = plain(&shown);
-        let fail = |what: &str, why: &dyn std::fmt::Display| {
-            Failure::Failed(format!("{what} {shown}: {}", plain(&why.to_string())))
-        };
-        let text = fs::read_to_string(file).map_err(|error| fail("cannot read", &error))?;
+        let text = fs::read_to_string(file)
+            .map_err(|error| Failure::Failed(format!("cannot read {shown}: {error}")))?;
         let formatted = match Catalog::format(&shown, &text) {
             Ok(formatted) => formatted,
             Err(error) => {
@@ -57,16 +55,9 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
             writeln!(out, "{shown} is not formatted")?;
             exit = Exit::NothingFound;
         } else {
-            replace(file, &formatted).map_err(|error| fail("cannot write", &error))?;
+            replace::write(file, &formatted)?;
             writeln!(out, "formatted {shown}")?;
         }
     }
     Ok(exit)
-}
-
-/// Replaces the file atomically: after a failure it has the old text or the new one.
-pub(super) fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let mut new = Replacement::begin(file)?;
-    new.write_all(text.as_bytes())?;
-    new.finish()
 }

@@ -7,7 +7,6 @@ use clap::Args;
 use serde::Serialize;
 use url::Url;
 
-use super::format::replace;
 use super::report::Format;
 use crate::app::learn_entries;
 use crate::base::text::{json, plain, write_json};
@@ -15,6 +14,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::Watch;
 use crate::cli::logging::start_log;
 use crate::cli::options::search_type;
+use crate::cli::replace;
 use crate::cli::unified::unified;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{EngineConfig, LogConfig, checked};
@@ -199,6 +199,6 @@ fn finish(args: &LearnArgs, lesson: &Lesson, out: &mut dyn Write) -> Result<Exit
             writeln!(out, "{}", json(line))?;
         }
     }
-    replace(file, &new).map_err(|error| Failure::Failed(format!("cannot write {shown}: {error}")))?;
+    replace::write(file, &new)?;
     Ok(Exit::Done)
 }

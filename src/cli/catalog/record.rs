@@ -1,7 +1,7 @@
 //! `catalog record`: records the answers of a site to a module.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Command};
 
@@ -11,7 +11,7 @@ use crate::app::{RecordRequest, check_keys, record};
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::logging::start_log;
-use crate::cli::replace::Replacement;
+use crate::cli::replace;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{EngineConfig, LogConfig};
 use crate::modules::module::Module;
@@ -59,17 +59,14 @@ pub(super) fn run(mut args: RecordArgs, out: &mut dyn Write) -> Result<Exit, Fai
     check_keys(&args.engine, &catalog)?;
     let module = choice::by_id(&catalog, &args.id)?;
     let known = known(module, args.known.as_deref())?;
-    std::fs::create_dir_all(&args.output).map_err(|error| unwritable(&args.output, &error))?;
+    std::fs::create_dir_all(&args.output).map_err(|error| replace::cannot_write(&args.output, &error))?;
     let recordings = record(&RecordRequest { module: module.clone(), known, engine: args.engine })?;
     let [of_known, of_made_up] = recordings.each_ref().map(Recording::name);
     let of_made_up = if of_made_up == of_known { of_made_up + ".made_up" } else { of_made_up };
     for (recording, name) in recordings.iter().zip([of_known, of_made_up]) {
         let path = args.output.join(name + ".json");
         let text = recording.to_text()?;
-        let mut file = Replacement::begin(&path).map_err(|error| unwritable(&path, &error))?;
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.finish())
-            .map_err(|error| unwritable(&path, &error))?;
+        replace::write(&path, &text)?;
         let scrubbed = recording.scrubbed.join(", ");
         let path = path.display().to_string();
         writeln!(out, "{}: {}, removed or replaced: {scrubbed}", plain(&path), recording.expected.outcome)?;
@@ -83,8 +80,4 @@ fn known(module: &Module, given: Option<&str>) -> Result<Query, Failure> {
         .or(module.entry().known.first().map(String::as_str))
         .ok_or_else(|| Failure::Usage(format!("{} has no known name: give one with --known", module.id())))?;
     Query::parse(module.search_type(), text).map_err(|error| Failure::Usage(format!("--known: {error}")))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", plain(&path.display().to_string())))
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 
-use super::format::replace;
 use crate::app::learn_entries;
 use crate::base::text::{json, plain};
 use crate::cli::exit::Failure;
+use crate::cli::replace;
 use crate::cli::unified::unified;
 use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::catalog::{Catalog, format as form};
@@ -100,7 +100,7 @@ impl RepairArgs {
         if let Some(file) = &self.repaired {
             let all: Vec<Entry> = repairs.iter().filter_map(|repair| repair.entry.clone()).collect();
             let count = all.len();
-            write(file, &form::write(all)?)?;
+            replace::write(file, &form::write(all)?)?;
             lines.push(format!("wrote {count} repaired entries to {}", shown(file)));
         }
         Ok(lines)
@@ -177,12 +177,8 @@ fn write_into(file: &Path, entries: &mut Vec<Entry>) -> Result<Option<String>, F
     if count == 0 {
         return Ok(None);
     }
-    write(file, &form::write(all)?)?;
+    replace::write(file, &form::write(all)?)?;
     Ok(Some(format!("replaced {count} entries in {}", shown(file))))
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    replace(file, text).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", shown(file))))
 }
 
 fn shown(file: &Path) -> String {

@@ -1,9 +1,10 @@
 //! The files into which results are written beside standard output.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::view::Format;
+use crate::base::text::plain;
 use crate::cli::exit::Failure;
 use crate::cli::replace::Replacement;
 
@@ -19,7 +20,6 @@ pub(super) struct Output {
 
 /// A file that is being written. It replaces an earlier one only when it is complete.
 pub(super) struct OutputFile {
-    pub(super) path: PathBuf,
     pub(super) format: Format,
     file: Replacement,
 }
@@ -32,12 +32,12 @@ impl OutputFile {
     pub(super) fn begin(path: &Path) -> Result<Self, Failure> {
         let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
         let format = Format::of_suffix(suffix).ok_or_else(|| {
-            let shown = path.display();
+            let shown = path.display().to_string();
+            let shown = plain(&shown);
             let allowed = Format::SUFFIXES.map(|(suffix, _)| suffix).join(", ");
             Failure::Usage(format!("--output {shown}: the suffix names the format: {allowed} are allowed"))
         })?;
-        let file = Replacement::begin_private(path).map_err(|error| failed(path, &error))?;
-        Ok(Self { path: path.to_path_buf(), format, file })
+        Ok(Self { format, file: Replacement::begin_private(path)? })
     }
 
     /// Returns the file as a place to write to.
@@ -50,11 +50,6 @@ impl OutputFile {
     /// # Errors
     /// Fails if the file cannot be written.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        let Self { path, file, .. } = self;
-        file.finish().map_err(|error| failed(&path, &error))
+        self.file.finish()
     }
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", path.display()))
 }
