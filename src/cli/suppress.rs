@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::options::search_type;
 use super::unused::UnusedDatabase;
+use crate::base::encoding::hex;
 use crate::base::secret::Secret;
 use crate::config::{checked, secret, suppress_key};
 use crate::modules::query::{Query, SearchType};
@@ -92,5 +93,5 @@ fn new_key() -> Result<String, Failure> {
     let mut bytes = [0u8; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::template::hex;
+use crate::base::encoding::hex;
 
 /// The line length of the base64 text that `mmh3` hashes, as in MIME (RFC 2045, section 6.8).
 const LINE: usize = 76;

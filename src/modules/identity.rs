@@ -8,9 +8,9 @@ use url::Url;
 
 use super::answer::Answer;
 use super::barrier::{final_target, is_login};
-use super::extract::transform::url_decode;
 use super::template::Values;
 use super::text::same_name;
+use crate::base::encoding::percent_decode_lossy;
 
 /// A reason to reject a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn segments(url: &Url) -> Vec<String> {
 
 /// Returns the text percent-decoded and in lower case.
 fn decoded(text: &str) -> String {
-    url_decode(text).to_lowercase()
+    percent_decode_lossy(text).to_lowercase()
 }
 
 /// Returns whether two addresses are the same page. Case, trailing slashes and the version of the site are ignored.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::extract::transform::url_decode;
 use super::identity::{is_own_page, site};
 use super::module::Module;
 use super::query::{Query, SearchType};
+use crate::base::encoding::percent_decode_lossy;
 
 /// Further names of hosts, each with the name that the catalogue uses.
 const HOST_NAMES: [(&str, &str); 6] = [
@@ -231,7 +231,7 @@ impl Form {
 }
 
 fn account(form: &Form, name: &str) -> Option<NamedAccount> {
-    let name = url_decode(name);
+    let name = percent_decode_lossy(name);
     let word = name.to_lowercase();
     let is_page = is_own_page(&word) || OTHER_PAGES.contains(&word.as_str());
     (!is_page).then(|| named(&form.module, &name)).flatten()

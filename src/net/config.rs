@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use url::{Host, Url};
 
+use crate::base::encoding::percent_decode;
 use crate::base::secret::Secret;
 
 /// The configuration of outgoing requests.
@@ -142,20 +143,6 @@ fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, NetError> 
     Ok(Some(Secret::new((user, password))))
 }
 
-pub(super) fn percent_decode(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte == b'%' {
-            let digits = [bytes.next()?, bytes.next()?];
-            out.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
-        } else {
-            out.push(byte);
-        }
-    }
-    String::from_utf8(out).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +183,7 @@ mod tests {
             "http://u:hunter2@h/path",
             "http://u:hunter2@h?x",
             "http://u:hunter2%ff@h",
+            "http://u:hunter2%+f@h",
             "socks5://u%3a:hunter2@h",
             "socks5://u:hunter2@h h",
         ] {

@@ -7,6 +7,7 @@ use ureq::http::header::{
 use url::Url;
 
 use super::body;
+use crate::base::encoding::percent_encode;
 use crate::modules::definition::Via;
 use crate::modules::plan::OF_THE_CONNECTION;
 use crate::modules::probe::{ProbeError, Request};
@@ -108,19 +109,6 @@ pub(super) fn add_sandbox_marks(
     Ok(())
 }
 
-/// Percent-encodes all bytes except the unreserved characters of RFC 3986, section 2.3.
-fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,10 +122,5 @@ mod tests {
         add_cookies(&mut headers, "d=\n");
         add_cookies(&mut headers, &"e".repeat(MAX_COOKIE_BYTES));
         assert_eq!(headers[COOKIE].as_bytes(), "a=1; b=2; c=ü".as_bytes());
-    }
-
-    #[test]
-    fn percent_encoding_leaves_only_unreserved_characters() {
-        assert_eq!(percent_encode("a-Z_0.~ +@/é"), "a-Z_0.~%20%2B%40%2F%C3%A9");
     }
 }

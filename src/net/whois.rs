@@ -4,10 +4,11 @@
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use super::config::{OutboundProxy, percent_decode};
+use super::config::OutboundProxy;
 use super::dial::{self, Timed};
 use super::failure::probe_error;
 use super::idle::Target;
+use crate::base::encoding::percent_decode;
 use crate::modules::probe::{Phase, ProbeError, Request, Response};
 
 /// The maximum length of a query, in bytes. It is the length of the longest host name.

@@ -1,12 +1,16 @@
 //! File names of reports, such as `sightline-username-octocat-0123456789ab.csv`. The name marks an incomplete
 //! or simulated run, since a list of results cannot: `…-running.csv`, `…-failed.csv`, `…-simulated.csv`.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::Format;
 use crate::runs::run::{RunSummary, Status};
 
 /// The maximum number of characters of the query in the name. File names have at most 255 bytes, and a character has
 /// up to four.
 const MAX_QUERY: usize = 40;
+/// The characters that are percent-encoded in a header.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-').remove(b'+');
 
 /// Returns the file name. For any query it contains only letters, digits, `.`, `_`, `-` and `+`.
 pub fn file_name(run: &RunSummary, format: Format) -> String {
@@ -37,20 +41,8 @@ pub fn content_disposition(run: &RunSummary, format: Format) -> String {
     if ascii == name {
         return format!("attachment; filename=\"{ascii}\"");
     }
-    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{}", percent_encoded(&name))
-}
-
-fn percent_encoded(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len() * 3);
-    for byte in name.bytes() {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'_' | b'-' | b'+' => {
-                encoded.push(char::from(byte));
-            }
-            other => encoded.push_str(&format!("%{other:02X}")),
-        }
-    }
-    encoded
+    let encoded = utf8_percent_encode(&name, ENCODED);
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::base::encoding::hex;
 use crate::base::secret::Secret;
 use crate::modules::query::{Query, SearchType};
 
@@ -65,10 +66,6 @@ fn folded(normal: &str) -> String {
     // Upper-casing gives equal results for characters with the same capital letter: ς and σ, or ß, ẞ and ss.
     let cased = normal.nfkc().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
     cased.flat_map(char::to_lowercase).nfkc().collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The error for an invalid line. It contains no text of the line, which may include an identifier.

@@ -18,6 +18,7 @@ use super::script;
 use super::server::{Action, Host, Reaction};
 use super::wire::{Answer, Asked};
 use super::world::{Question, World};
+use crate::base::encoding::percent_decode;
 use crate::modules::definition::Via;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
@@ -104,7 +105,7 @@ impl Web {
         let counted = Arc::clone(self.sites.read().get(asked.header("x-sightline-module")?)?);
         let entry = counted.site.entry();
         let probe: usize = asked.header("x-sightline-probe")?.parse().ok()?;
-        let text = percent_decoded(asked.header("x-sightline-query")?)?;
+        let text = percent_decode(asked.header("x-sightline-query")?)?;
         let query = Query::parse(entry.search_type, &text).ok()?;
         let control = asked.header("x-sightline-control") == Some("1");
         let hop = asked.header("x-sightline-hop")?;
@@ -196,35 +197,5 @@ impl Host for Web {
             }
         };
         Reaction { after, action: self.action(&call, behavior) }
-    }
-}
-
-/// Decodes percent-encoded text. Returns `None` if the encoding is malformed or the result is not UTF-8.
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        rest = tail;
-        if *first == b'%' {
-            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &rest[2..];
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_are_decoded_strictly() {
-        assert_eq!(percent_decoded("a%2Bb%40%C3%A9+.x").as_deref(), Some("a+b@é+.x"));
-        for bad in ["%", "%2", "%zz", "%ff", "a%é"] {
-            assert_eq!(percent_decoded(bad), None, "{bad}");
-        }
     }
 }

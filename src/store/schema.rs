@@ -6,6 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::error::OpenError;
+use crate::base::encoding::hex;
 
 /// A step from one version of the schema to the next. Versions count from 1.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Migration {
     /// Returns the SHA-256 of the text in hexadecimal. Line endings do not change it.
     pub(super) fn checksum(&self, dialect: Dialect) -> String {
         let text = self.sql(dialect).replace("\r\n", "\n");
-        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(text.as_bytes()))
     }
 }
 

@@ -9,6 +9,7 @@ use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::compressed::gzip;
+use crate::base::encoding::hex;
 
 /// A file in two forms, uncompressed and compressed. One form is given, and the other is made when the first client
 /// needs it.
@@ -81,8 +82,7 @@ impl fmt::Debug for StaticFile {
 
 /// Returns a strong entity tag for a body, with its quotes.
 pub fn etag_of(body: &[u8]) -> String {
-    let digits: String = Sha256::digest(body).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{digits}\"")
+    format!("\"{}\"", hex(&Sha256::digest(body)[..16]))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use url::Url;
 
 use super::found::Barrier;
-use crate::modules::extract::transform::url_decode;
+use crate::base::encoding::percent_decode_lossy;
 use crate::modules::probe::Response;
 use crate::modules::reason::Reason;
 
@@ -84,7 +84,7 @@ fn led_to(target: &Url, asked: Option<&Url>) -> Option<Reason> {
 /// Returns the segments of the path, percent-decoded and in lower case.
 fn segments(url: &Url) -> Vec<String> {
     let parts = url.path_segments().into_iter().flatten().filter(|part| !part.is_empty());
-    parts.map(|part| url_decode(part).to_lowercase()).collect()
+    parts.map(|part| percent_decode_lossy(part).to_lowercase()).collect()
 }
 
 /// Returns whether a path belongs to a sign-in page.

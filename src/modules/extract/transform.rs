@@ -6,6 +6,7 @@ use jiff::{Timestamp, civil};
 use serde_json::Value;
 use url::Url;
 
+use crate::base::encoding::percent_decode_lossy;
 use crate::modules::definition::Transform;
 use crate::modules::html::fragment_text;
 use crate::modules::rule::json::as_text;
@@ -30,7 +31,7 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
         Transform::Hex => one(&hex_number(text.trim()).unwrap_or_else(|| text.to_string())),
         Transform::AbsoluteUrl => one(&absolute_url(&text, base).unwrap_or_else(|| text.to_string())),
         Transform::HtmlText => vec![Value::from(fragment_text(&text))],
-        Transform::UrlDecode => vec![Value::from(url_decode(&text))],
+        Transform::UrlDecode => vec![Value::from(percent_decode_lossy(&text))],
         Transform::UrlHost => one(&url_host(&text).unwrap_or_else(|| text.to_string())),
         Transform::LastPathSegment => one(&last_path_segment(&text).unwrap_or_else(|| text.to_string())),
         Transform::Lines => parts(text.lines()),
@@ -50,28 +51,6 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
 
 fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
     parts.map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS).map(Value::from).collect()
-}
-
-pub(crate) fn url_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let digits = tail.get(..2).filter(|_| *first == b'%').and_then(|pair| std::str::from_utf8(pair).ok());
-        let decoded = digits
-            .filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()))
-            .and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        match decoded {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Parses a URL. The scheme may be missing.
@@ -121,7 +100,7 @@ fn hex_number(text: &str) -> Option<String> {
 fn last_path_segment(text: &str) -> Option<String> {
     let url = parse_url(text)?;
     let segment = url.path_segments()?.rfind(|segment| !segment.is_empty())?;
-    Some(url_decode(segment))
+    Some(percent_decode_lossy(segment))
 }
 
 fn strip_mailto(text: &str) -> &str {

@@ -1,14 +1,16 @@
 //! Escapes values so that they cannot change the syntax of the text around them.
 
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 
 use super::place::{FillError, Place};
+use crate::base::encoding::percent_encode;
 use crate::base::text::xml;
 
 /// Writes `value` so that it remains one value in its place.
 pub(super) fn escape(value: &str, place: Place, out: &mut String) -> Result<(), FillError> {
     match place {
-        Place::Path | Place::UrlQuery | Place::Form => percent(value, out),
+        Place::Path | Place::UrlQuery | Place::Form => out.push_str(&percent_encode(value)),
         Place::Json => json(value, out),
         Place::Xml => xml(value, out),
         Place::Regex => out.push_str(&regex::escape(value)),
@@ -18,24 +20,6 @@ pub(super) fn escape(value: &str, place: Place, out: &mut String) -> Result<(), 
         Place::Address | Place::Host => return Err(FillError::Unfit),
     }
     Ok(())
-}
-
-/// Percent-encodes everything except unreserved characters (RFC 3986, section 2.3).
-pub(super) fn percent(value: &str, out: &mut String) {
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            push_encoded(byte, out);
-        }
-    }
-}
-
-fn push_encoded(byte: u8, out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    out.push('%');
-    out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-    out.push(char::from(DIGITS[usize::from(byte & 15)]));
 }
 
 /// Writes the inside of a JSON string.
@@ -49,13 +33,7 @@ fn header(value: &str, out: &mut String) -> Result<(), FillError> {
     if value.chars().any(char::is_control) {
         return Err(FillError::Unfit);
     }
-    for byte in value.bytes() {
-        if byte.is_ascii() {
-            out.push(char::from(byte));
-        } else {
-            push_encoded(byte, out);
-        }
-    }
+    out.extend(utf8_percent_encode(value, CONTROLS));
     Ok(())
 }
 

@@ -6,8 +6,8 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::escape;
 use super::place::Place;
+use crate::base::encoding::{hex, percent_encode};
 use crate::modules::public_suffix::{PublicSuffix, suffix_with_label};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,11 +70,7 @@ impl Filter {
             Self::UrlEncode => match place {
                 // Values in this place are encoded anyway, and encoding them twice would be wrong.
                 Place::Path | Place::UrlQuery | Place::Form => value.to_owned(),
-                _ => {
-                    let mut out = String::new();
-                    escape::percent(value, &mut out);
-                    out
-                }
+                _ => percent_encode(value),
             },
         })
     }
@@ -111,13 +107,4 @@ fn reverse_ip(address: IpAddr) -> String {
         }
     };
     parts.join(".")
-}
-
-/// Returns the bytes in lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
-        .collect()
 }

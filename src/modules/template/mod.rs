@@ -12,7 +12,6 @@ mod place;
 mod slot;
 
 pub(crate) use compiled::Template;
-pub(crate) use filter::hex;
 pub(crate) use host::Host;
 pub(crate) use place::{FillError, Kind};
 pub(crate) use slot::{Saved, Values, Variable};

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use url::Url;
 
+use crate::base::encoding::percent_decode;
 use crate::base::secret::Secret;
 
 /// The maximum size of an answer, which may contain a page's HTML, in bytes.
@@ -201,7 +202,7 @@ fn authorization(url: &Url) -> Option<Secret<String>> {
     if url.username().is_empty() && url.password().is_none() {
         return None;
     }
-    let decoded = |text: &str| crate::net::config::percent_decode(text).unwrap_or_else(|| text.to_owned());
+    let decoded = |text: &str| percent_decode(text).unwrap_or_else(|| text.to_owned());
     let both = format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or_default()));
     Some(Secret::new(format!("Basic {}", BASE64_STANDARD.encode(both))))
 }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{EntityKey, canonical, kind, text_of};
+use crate::base::encoding::hex;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{Query, SearchType};
@@ -93,8 +94,7 @@ impl Entity {
             Some(ResultType::Url) => Self::url(value),
             other => {
                 let EntityKey(key) = EntityKey::of(record);
-                let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-                Self::new(other.unwrap_or(ResultType::Url), &hex, value, None)
+                Self::new(other.unwrap_or(ResultType::Url), &hex(&key), value, None)
             }
         }
     }

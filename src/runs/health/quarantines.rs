@@ -22,6 +22,7 @@ use sha2::{Digest, Sha256};
 use super::circuit::{Cause, Circuit, CircuitRecord, Opening, Retry};
 use super::circuit_table::CircuitTable;
 use crate::base::clock::{Clock, SystemClock};
+use crate::base::encoding::hex;
 use crate::base::ids::RunId;
 use crate::modules::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
 use crate::modules::module::Module;
@@ -222,7 +223,7 @@ fn of_verdict(controls: &[ControlCheck], verdict: ControlVerdict) -> impl Iterat
 /// Returns a digest of the module's entry.
 fn digest(module: &Module) -> String {
     let entry = serde_json::to_vec(module.entry()).unwrap_or_default();
-    Sha256::digest(entry).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(entry)[..8])
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::account::{Account, Held, Naming, Sign};
+use crate::base::encoding::hex;
 use crate::base::ids::RunId;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
-use crate::modules::template::hex;
 use crate::runs::entity::identified::Entity;
 use crate::runs::entity::{EntityKey, folded, merge};
 use crate::runs::leads::class::Class;

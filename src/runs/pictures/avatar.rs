@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::likeness::Likeness;
 use super::picture::Picture;
-use crate::modules::template::hex;
+use crate::base::encoding::hex;
 
 /// The metadata member with the address of the picture, which modules extract.
 pub const AVATAR_URL: &str = "avatar_url";

@@ -1,0 +1,56 @@
+//! Percent-encoding ([RFC 3986, section 2.1](https://www.rfc-editor.org/rfc/rfc3986#section-2.1)) and hexadecimal digits.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// All ASCII characters except the unreserved ones of RFC 3986, section 2.3.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Percent-encodes everything except unreserved characters.
+pub fn percent_encode(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Returns the decoded text, or `None` if a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
+pub fn percent_decode(text: &str) -> Option<String> {
+    let is_encoded =
+        |rest: &str| rest.as_bytes().get(..2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit));
+    let decoded = percent_decode_str(text).decode_utf8().ok()?;
+    text.split('%').skip(1).all(is_encoded).then(|| decoded.into_owned())
+}
+
+/// Returns the decoded text. A `%` without two hexadecimal digits stays, and invalid UTF-8 becomes U+FFFD.
+pub fn percent_decode_lossy(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// Returns the bytes in lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_unreserved_characters_are_not_encoded() {
+        assert_eq!(percent_encode("a-Z_0.~ +@/é"), "a-Z_0.~%20%2B%40%2F%C3%A9");
+    }
+
+    #[test]
+    fn invalid_encodings_are_refused_or_stay() {
+        assert_eq!(percent_decode("a%2Bb%40%C3%A9+.x").as_deref(), Some("a+b@é+.x"));
+        for (bad, lossy) in [
+            ("%", "%"),
+            ("%2", "%2"),
+            ("%zz", "%zz"),
+            ("%+f", "%+f"),
+            ("%%41", "%A"),
+            ("a%é", "a%é"),
+            ("%ff", "\u{fffd}"),
+        ] {
+            assert_eq!((percent_decode(bad), percent_decode_lossy(bad)), (None, lossy.to_owned()), "{bad}");
+        }
+    }
+}
