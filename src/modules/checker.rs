@@ -33,8 +33,7 @@ impl Checker {
     /// Creates a checker that sends its probes through `prober`, with the operator's `keys`.
     ///
     /// Requests have the user agent `user_agent`, unless the module sets another one. The verdicts of
-    /// control checks are cached for `control_ttl` ([`DEFAULT_TTL`](super::control::DEFAULT_TTL) is an
-    /// hour); zero disables the cache.
+    /// control checks are cached for `control_ttl`; zero disables the cache.
     pub fn new(
         prober: Arc<dyn Prober>,
         keys: OperatorKeys,

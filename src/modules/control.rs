@@ -17,8 +17,6 @@ use super::sample::{Random, Sampled};
 use super::terms::FAIR_TRY;
 use crate::base::cache::{Bounds, Cache, Computed};
 
-/// The default time for which a module's verdict is cached.
-pub const DEFAULT_TTL: Duration = Duration::from_secs(3600);
 /// The time for which an unclear verdict is cached. It is short, because another attempt may be conclusive. That a
 /// module failed is cached for the same time, because another attempt decides whether the module is put in quarantine.
 const UNCLEAR_TTL: Duration = Duration::from_secs(60);
@@ -284,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_verdict_without_enough_time_is_not_shared() {
-        let controls = Controls::new(DEFAULT_TTL);
+        let controls = Controls::new(Duration::from_secs(3600));
         let key = (Direction::MadeUp, "a".into(), None);
         let soon = Instant::now() + Duration::from_secs(60);
         let verdict = |found: ControlVerdict| controls.verdict(&key, soon, || found.into()).verdict;

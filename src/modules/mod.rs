@@ -44,7 +44,6 @@
 //! | `json_size` | the memory of parsed JSON, estimated from its text |
 //! | `lint`, `scope` | mistakes in an entry that the schema does not find |
 //! | `local_faults` | faults of this machine |
-//! | `memo` | a cache of values that concurrent callers share |
 //! | `near` | suggestions for misspelt names |
 //! | `probe_answer` | the answers to probes |
 //! | `pages` | further pages of a hit |
