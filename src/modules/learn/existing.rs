@@ -9,6 +9,7 @@ use crate::modules::answer::Answer;
 use crate::modules::definition::{CssRule, Entry, JsonRule, MatcherEntry};
 use crate::modules::html::Selectors;
 use crate::modules::module::Module;
+use crate::modules::rule::implication::parts;
 
 /// The most renamed members that are tried for one rule.
 const MAX_RENAMES: usize = 60;
@@ -31,34 +32,6 @@ pub(super) struct Adapted {
     pub(super) candidate: Candidate,
     /// The member that was renamed.
     pub(super) rename: Option<Rename>,
-}
-
-/// Returns the conditions of a rule one by one. The status is left out.
-pub(super) fn parts(rule: &MatcherEntry) -> Vec<MatcherEntry> {
-    let base =
-        || MatcherEntry { ignore_case: rule.ignore_case, probe: rule.probe, ..MatcherEntry::default() };
-    let mut parts = Vec::new();
-    parts.extend(rule.final_url.clone().map(|it| MatcherEntry { final_url: Some(it), ..base() }));
-    parts.extend(
-        rule.header
-            .iter()
-            .map(|(name, value)| MatcherEntry { header: [(name.clone(), value.clone())].into(), ..base() }),
-    );
-    parts.extend(rule.no_header.iter().map(|it| MatcherEntry { no_header: vec![it.clone()], ..base() }));
-    parts.extend(rule.words.iter().map(|it| MatcherEntry { words: vec![it.clone()], ..base() }));
-    if !rule.any_word.is_empty() {
-        parts.push(MatcherEntry { any_word: rule.any_word.clone(), ..base() });
-    }
-    parts.extend(rule.no_word.iter().map(|it| MatcherEntry { no_word: vec![it.clone()], ..base() }));
-    parts.extend(rule.text.iter().map(|it| MatcherEntry { text: vec![it.clone()], ..base() }));
-    parts.extend(rule.title.clone().map(|it| MatcherEntry { title: Some(it), ..base() }));
-    parts.extend(rule.title_is.clone().map(|it| MatcherEntry { title_is: Some(it), ..base() }));
-    parts.extend(rule.body_is.clone().map(|it| MatcherEntry { body_is: Some(it), ..base() }));
-    parts.extend(rule.regex.clone().map(|it| MatcherEntry { regex: Some(it), ..base() }));
-    parts.extend(rule.shows_query.then(|| MatcherEntry { shows_query: true, ..base() }));
-    parts.extend(rule.json.iter().map(|it| MatcherEntry { json: vec![it.clone()], ..base() }));
-    parts.extend(rule.css.iter().map(|it| MatcherEntry { css: vec![it.clone()], ..base() }));
-    parts
 }
 
 /// Adds the conditions of `more` to a rule. Where a rule can have only one condition of a kind, the first one stays.
@@ -116,18 +89,12 @@ pub(super) fn is_positive(rule: &MatcherEntry) -> bool {
         CssRule::Found(_) => true,
         CssRule::Detailed(condition) => condition.exists,
     };
-    rule.final_url.is_some()
-        || !rule.header.is_empty()
-        || !rule.words.is_empty()
-        || !rule.any_word.is_empty()
-        || !rule.text.is_empty()
-        || rule.title.is_some()
-        || rule.title_is.is_some()
-        || rule.body_is.is_some()
-        || rule.regex.is_some()
-        || rule.shows_query
-        || rule.json.iter().any(json)
-        || rule.css.iter().any(css)
+    parts(rule).iter().any(|part| {
+        part.no_header.is_empty()
+            && part.no_word.is_empty()
+            && part.json.iter().all(json)
+            && part.css.iter().all(css)
+    })
 }
 
 /// Returns the existing rules of a side with the conditions that still hold, and with the status of the answers.

@@ -2,13 +2,14 @@
 
 use super::candidate::{Candidate, statuses};
 use super::evidence::{Evidence, Fit, Share, Side, fits, responses};
-use super::existing::{Adapted, Rename, adapted, add, is_positive, parts};
+use super::existing::{Adapted, Rename, adapted, add, is_positive};
 use super::failures::is_misled;
 use super::{head, json, page};
 use crate::modules::definition::{Entry, MatcherEntry, StatusRule};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
+use crate::modules::rule::implication::parts;
 
 /// The most rules of a side that are combined with those of the other side.
 const MAX_OPTIONS: usize = 10;

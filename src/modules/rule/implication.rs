@@ -1,4 +1,4 @@
-//! Decides whether one rule holds on every response on which another rule holds.
+//! The conditions of a rule one by one, and whether one rule holds on every response on which another rule holds.
 
 use super::matcher::is_empty;
 use crate::modules::definition::{MatcherEntry, StatusRule};
@@ -7,32 +7,42 @@ use crate::modules::definition::{MatcherEntry, StatusRule};
 /// of one probe. That is so if each condition of `loose` is a condition of `tight`. Returns `false` if this
 /// cannot be decided easily.
 pub(crate) fn implies(tight: &MatcherEntry, loose: &MatcherEntry) -> bool {
+    let parts = |rule: &MatcherEntry| parts(&MatcherEntry { probe: None, ..rule.clone() });
+    let given = parts(tight);
     // A rule without conditions is refused by the validation of matchers.
     !is_empty(loose)
         && tight.ignore_case == loose.ignore_case
         && is_any_of(&tight.status, &loose.status, |tight, loose| covers(*loose, *tight))
-        && is_same(tight.final_url.as_ref(), loose.final_url.as_ref())
-        && is_same(tight.body_is.as_ref(), loose.body_is.as_ref())
-        && is_same(tight.regex.as_ref(), loose.regex.as_ref())
-        && is_same(tight.title.as_ref(), loose.title.as_ref())
-        && is_same(tight.title_is.as_ref(), loose.title_is.as_ref())
-        && loose.header.iter().all(|(name, pattern)| tight.header.get(name) == Some(pattern))
-        && all_in(&loose.no_header, &tight.no_header)
-        && all_in(&loose.words, &tight.words)
         && is_any_of(&tight.any_word, &loose.any_word, |tight, loose| tight == loose)
-        && all_in(&loose.no_word, &tight.no_word)
-        && all_in(&loose.text, &tight.text)
-        && all_in(&loose.json, &tight.json)
-        && all_in(&loose.css, &tight.css)
-        && (tight.shows_query || !loose.shows_query)
+        && parts(loose).iter().all(|part| !part.any_word.is_empty() || given.contains(part))
 }
 
-fn is_same(tight: Option<&String>, loose: Option<&String>) -> bool {
-    loose.is_none() || tight == loose
-}
-
-fn all_in<T: PartialEq>(these: &[T], those: &[T]) -> bool {
-    these.iter().all(|this| those.contains(this))
+/// Returns the conditions of a rule one by one. The status is left out.
+pub(crate) fn parts(rule: &MatcherEntry) -> Vec<MatcherEntry> {
+    let base =
+        || MatcherEntry { ignore_case: rule.ignore_case, probe: rule.probe, ..MatcherEntry::default() };
+    let mut parts = Vec::new();
+    parts.extend(rule.final_url.clone().map(|it| MatcherEntry { final_url: Some(it), ..base() }));
+    parts.extend(
+        rule.header
+            .iter()
+            .map(|(name, value)| MatcherEntry { header: [(name.clone(), value.clone())].into(), ..base() }),
+    );
+    parts.extend(rule.no_header.iter().map(|it| MatcherEntry { no_header: vec![it.clone()], ..base() }));
+    parts.extend(rule.words.iter().map(|it| MatcherEntry { words: vec![it.clone()], ..base() }));
+    if !rule.any_word.is_empty() {
+        parts.push(MatcherEntry { any_word: rule.any_word.clone(), ..base() });
+    }
+    parts.extend(rule.no_word.iter().map(|it| MatcherEntry { no_word: vec![it.clone()], ..base() }));
+    parts.extend(rule.text.iter().map(|it| MatcherEntry { text: vec![it.clone()], ..base() }));
+    parts.extend(rule.title.clone().map(|it| MatcherEntry { title: Some(it), ..base() }));
+    parts.extend(rule.title_is.clone().map(|it| MatcherEntry { title_is: Some(it), ..base() }));
+    parts.extend(rule.body_is.clone().map(|it| MatcherEntry { body_is: Some(it), ..base() }));
+    parts.extend(rule.regex.clone().map(|it| MatcherEntry { regex: Some(it), ..base() }));
+    parts.extend(rule.shows_query.then(|| MatcherEntry { shows_query: true, ..base() }));
+    parts.extend(rule.json.iter().map(|it| MatcherEntry { json: vec![it.clone()], ..base() }));
+    parts.extend(rule.css.iter().map(|it| MatcherEntry { css: vec![it.clone()], ..base() }));
+    parts
 }
 
 /// Returns whether the alternatives of the condition `tight` are among those of `loose`.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`matcher`] | a conjunction of conditions on one response |
 //! | [`json`], [`css`] | conditions on JSON values and on HTML elements |
-//! | [`implication`] | the decision whether one rule implies another |
+//! | [`implication`] | the conditions of a rule, and the decision whether one rule implies another |
 
 pub(crate) mod css;
 mod head;
