@@ -14,7 +14,7 @@ use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
 use crate::runs::proof::question::ExpectedOutcome;
 use crate::runs::proof::{ModuleProof, ProofOptions, ProofProgress, SimulatedFault, Stop, Verdict, prove};
-use crate::sandbox::{Sandbox, SandboxOptions, Shares, SiteBehavior};
+use crate::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
 
 /// Connect and read timeout for loopback: long enough on a busy machine, short enough to test many silent
 /// sites.
@@ -81,7 +81,7 @@ pub fn prove_modules(
     // Keeps the simulated webs alive during the test.
     let mut webs = Vec::new();
     for (name, behavior, wants) in FAULTS.iter().filter(|_| request.faults) {
-        let options = SandboxOptions { shares: Shares::only(*behavior), ..SandboxOptions::perfect() };
+        let options = SandboxOptions { shares: vec![(*behavior, 1.0)], ..SandboxOptions::perfect() };
         let (web, checker) = simulated(request, options)?;
         let timeout = if *behavior == SiteBehavior::Silent { LOOPBACK_TIMEOUT } else { engine.check_timeout };
         proof.faults.push(SimulatedFault { name, checker, timeout, wants: *wants });

@@ -24,8 +24,8 @@
 //! queries have equal results.
 //!
 //! # To add a kind of misbehaviour
-//! Add it to [`SiteBehavior`] and [`Shares`] in `options.rs`, and its answer to `faults.rs`. For client developers, add
-//! a name to `world.rs`.
+//! Add it to [`SiteBehavior`] and to the default shares in `options.rs`, and its answer to `faults.rs`. For client
+//! developers, add a name to `world.rs`.
 
 use std::fmt;
 use std::io;
@@ -50,7 +50,7 @@ mod world;
 
 pub use browsers::SimulatedBrowsers;
 pub use drift::{Drift, DriftKind};
-pub use options::{SandboxOptions, Shares, SiteBehavior};
+pub use options::{SandboxOptions, SiteBehavior};
 pub use pages::Problem;
 pub use people::{PeopleKind, SeededAccount, SeededMailbox, SeededPeople, SeededRole, SeededSite};
 pub use web::Requests;

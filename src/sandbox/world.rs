@@ -105,7 +105,7 @@ impl World {
             return *behavior;
         }
         let mut left = fraction(self.options.seed, &["mood", &entry.id]);
-        for (behavior, share) in self.options.shares.by_behavior() {
+        for &(behavior, share) in &self.options.shares {
             if left < share {
                 let unnoticed = behavior == SiteBehavior::SaysYes && !is_guarded(entry);
                 return if unnoticed { SiteBehavior::Clear } else { behavior };
@@ -205,7 +205,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sandbox::options::Shares;
 
     fn entry(id: &str, kind: &str) -> Entry {
         serde_json::from_value(json!({
@@ -252,7 +251,7 @@ mod tests {
 
     #[test]
     fn behaviors_follow_the_shares_and_overrides() {
-        let all = SandboxOptions { shares: Shares { says_yes: 1.0, ..Shares::NONE }, ..Default::default() };
+        let all = SandboxOptions { shares: vec![(SiteBehavior::SaysYes, 1.0)], ..Default::default() };
         let world = World::new(all.with_behavior("b", SiteBehavior::Reset));
         assert_eq!(world.behavior(ask(&entry("a", "username"), "x")), SiteBehavior::SaysYes);
         assert_eq!(world.behavior(ask(&entry("b", "username"), "x")), SiteBehavior::Reset);

@@ -128,10 +128,11 @@ fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
         let mut modules: Vec<Arc<Module>> = catalog.modules().iter().filter(is_usable).cloned().collect();
         modules.sort_by_key(|module| hash(&[module.id(), &format!("{kind:?}")]));
         modules.truncate(TRIED_OF_EACH_KIND);
-        let options = modules.iter().fold(SandboxOptions::perfect(), |options, module| {
-            options.with_drift(module.id(), Drift { kind, seed: hash(&["seed", module.id()]) })
-        });
-        let lab = Lab::new(modules, options);
+        let drift = |module: &Arc<Module>| {
+            (module.id().to_string(), Drift { kind, seed: hash(&["seed", module.id()]) })
+        };
+        let drifts = modules.iter().map(drift).collect();
+        let lab = Lab::new(modules, SandboxOptions { drifts, ..SandboxOptions::perfect() });
         let broken: Vec<String> = lab.complaints(4, |module| is_broken(&lab, module).then(String::new));
         let broken: BTreeSet<&str> = broken.iter().map(|line| line.trim_end_matches(": ")).collect();
         let chosen: Vec<&Arc<Module>> =

@@ -12,7 +12,7 @@ use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
-use sightline::sandbox::{Sandbox, SandboxOptions, Shares, SiteBehavior};
+use sightline::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
 
 use super::lab::{Lab, module};
 
@@ -80,7 +80,8 @@ fn unknown_requests_get_a_404_and_are_counted() {
 
 #[test]
 fn the_same_options_give_the_same_answers_and_another_seed_another_web() {
-    let start = |seed| Sandbox::start(sites(40), SandboxOptions::perfect().with_seed(seed)).unwrap();
+    let options = |seed| SandboxOptions { seed, ..SandboxOptions::perfect() };
+    let start = |seed| Sandbox::start(sites(40), options(seed)).unwrap();
     let answers = |sandbox: &Sandbox| -> Vec<String> {
         let queries = ["alice", "Bob-7", "caf%C3%A9"];
         let all = (0..40).flat_map(|number| queries.map(|query| (format!("site{number}"), query)));
@@ -95,7 +96,7 @@ fn the_same_options_give_the_same_answers_and_another_seed_another_web() {
 
 #[test]
 fn five_hundred_concurrent_checks_are_delayed_in_parallel() {
-    let lab = Lab::new(sites(500), SandboxOptions { shares: Shares::NONE, ..SandboxOptions::default() });
+    let lab = Lab::new(sites(500), SandboxOptions { shares: Vec::new(), ..SandboxOptions::default() });
     let alice = Query::parse(SearchType::Username, "alice").unwrap();
     let started = Instant::now();
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
@@ -177,9 +178,15 @@ fn the_behavior_of_one_site_can_be_set() {
 
 #[test]
 fn impossible_options_are_refused_with_their_name() {
-    let shares = Shares { blocked: 0.7, silent: 0.7, ..Shares::NONE };
-    let refused = Sandbox::start([], SandboxOptions { shares, ..SandboxOptions::default() });
-    let error = refused.err().unwrap();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("shares"), "{error}");
+    let with = |shares| SandboxOptions { shares, ..SandboxOptions::perfect() };
+    for (options, name) in [
+        (with(vec![(SiteBehavior::Slow, -0.1)]), "shares"),
+        (with(vec![(SiteBehavior::Slow, f64::NAN)]), "shares"),
+        (with(vec![(SiteBehavior::Blocked, 0.6), (SiteBehavior::Silent, 0.5)]), "shares"),
+        (SandboxOptions { delay_scale: f64::INFINITY, ..SandboxOptions::perfect() }, "delay_scale"),
+    ] {
+        let error = Sandbox::start([], options).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(name), "{error}");
+    }
 }
