@@ -18,6 +18,7 @@
 //! | `tls` | certificate authorities, TLS handshakes and sessions |
 //! | `transport`, `buffers` | a connection as ureq sees it |
 //! | `progress` | how far a request has come on its connection |
+//! | `head` | heads of HTTP messages, as the egress proxy and the simulated web read them |
 //! | `headers` | request headers |
 //! | `redirect` | redirects |
 //! | `body` | decompressed bodies of limited size |
@@ -37,6 +38,7 @@ pub mod config;
 mod dial;
 mod failure;
 pub mod guard;
+pub(crate) mod head;
 mod headers;
 mod idle;
 pub mod prober;
@@ -51,4 +53,5 @@ mod whois;
 pub use browser::{BrowserConfig, BrowserError, BrowserLoad, RealBrowsers};
 pub use by_transport::ByTransport;
 pub use config::{NetConfig, NetError};
+pub(crate) use dial::Timed;
 pub use prober::HttpProber;

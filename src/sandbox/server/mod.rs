@@ -238,7 +238,7 @@ impl Shared {
         let Job { mut stream, task } = job;
         match task {
             Task::Read => {
-                let (after, task) = self.read(&mut stream)?;
+                let (after, task) = self.read(&stream)?;
                 let at = Instant::now() + after;
                 if after.is_zero() {
                     self.carry_out(Job { stream, task })
@@ -262,7 +262,7 @@ impl Shared {
         }
     }
 
-    fn read(&self, stream: &mut TcpStream) -> Option<(Duration, Task)> {
+    fn read(&self, stream: &TcpStream) -> Option<(Duration, Task)> {
         let (reaction, head_only) = match wire::read(stream) {
             Ok(asked) => (self.host.react(&asked), asked.method == "HEAD"),
             Err(Refusal::Gone) => return None,

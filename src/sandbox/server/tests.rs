@@ -2,6 +2,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::thread;
 
 use super::*;
+use crate::sandbox::wire::MAX_HEADERS;
 
 /// A host whose reaction is given by the `X-Do` header.
 struct TestHost;
@@ -56,9 +57,20 @@ fn an_answer_is_sent_completely_before_the_connection_closes() {
     assert!(text.contains("\r\nconnection: close\r\n") && text.contains("\r\nx-sightline-sandbox: true\r\n"));
     let head = answer(send(&server, "HEAD", "now")).unwrap();
     assert!(head.contains("content-length: 3\r\n") && head.ends_with("\r\n\r\n"), "{head}");
-    let mut broken = TcpStream::connect(server.addr()).unwrap();
-    broken.write_all(b"nonsense\r\n\r\n").unwrap();
-    assert!(answer(broken).unwrap().starts_with("HTTP/1.1 400 "));
+    let many = "X: y\r\n".repeat(MAX_HEADERS + 1);
+    for broken in [
+        "nonsense\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned(),
+        "GET http://a/ HTTP/1.1\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nContent-Length: 100000000000\r\n\r\n".to_owned(),
+        format!("GET / HTTP/1.1\r\n{many}\r\n"),
+    ] {
+        let mut stream = TcpStream::connect(server.addr()).unwrap();
+        stream.write_all(broken.as_bytes()).unwrap();
+        let text = answer(stream).unwrap();
+        assert!(text.starts_with("HTTP/1.1 400 "), "{broken:.60}: {text}");
+    }
 }
 
 #[test]

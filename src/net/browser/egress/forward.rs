@@ -6,9 +6,9 @@ use std::net::TcpStream;
 use url::Url;
 
 use super::answers::{BAD_REQUEST, answer};
-use super::head::{self, Head, invalid};
 use super::page_load::{DeadlineStream, PageLoad};
 use super::uplink::Uplink;
+use crate::net::head::{self, Head, invalid};
 
 const CHUNK_BYTES: usize = 16 * 1024;
 

@@ -10,7 +10,6 @@
 //! | `proxy` | the port, its threads and limits |
 //! | `answers` | answers of the proxy itself |
 //! | `page_load` | the load of one page: deadline, bytes, refused hosts |
-//! | `head` | heads of requests and answers |
 //! | `forward` | forwarding of plain HTTP, one request for each connection |
 //! | `tunnel` | relaying of bytes in both directions |
 //! | `uplink` | outgoing connections, direct or through the operator's proxy |
@@ -18,7 +17,6 @@
 
 mod answers;
 mod forward;
-mod head;
 mod page_load;
 mod proxy;
 mod simulated;

@@ -13,11 +13,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use parking_lot::Mutex;
 
 use super::answers::{BAD_REQUEST, FORBIDDEN, NO_TLS, UNREACHABLE, answer};
-use super::head::{self, Head};
 use super::page_load::{DeadlineStream, PageLoad};
 use super::uplink::Uplink;
 use super::{forward, simulated, tunnel};
 use crate::modules::probe::{ProbeError, Prober};
+use crate::net::head::{self, Head};
 
 /// The maximum number of connections of one session. A browser opens 32 to a proxy.
 const MAX_CONNECTIONS: usize = 128;

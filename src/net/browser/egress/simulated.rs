@@ -8,10 +8,10 @@ use url::Url;
 
 use super::answers::{BAD_REQUEST, answer};
 use super::forward::target;
-use super::head::Head;
 use super::page_load::{DeadlineStream, PageLoad};
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use crate::net::head::Head;
 
 /// The suffix of the host for an https URL.
 const SECURE: &str = ".sandbox";

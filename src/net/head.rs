@@ -19,23 +19,23 @@ const HOP_BY_HOP: [&str; 8] = [
 
 /// A head: its first line, its headers, and the bytes that were read after it.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) line: String,
+pub(crate) struct Head {
+    pub(crate) line: String,
     /// The headers: names in lower case, and values as they were sent.
-    pub(super) fields: Vec<(String, Vec<u8>)>,
-    pub(super) rest: Vec<u8>,
+    pub(crate) fields: Vec<(String, Vec<u8>)>,
+    pub(crate) rest: Vec<u8>,
 }
 
 /// Reads a head. Returns `None` if the peer closes the connection before it sends anything.
 ///
 /// # Errors
 /// Returns an error if the head is invalid or too long, or if the connection breaks.
-pub(super) fn read(stream: &mut impl Read) -> io::Result<Option<Head>> {
+pub(crate) fn read(stream: &mut impl Read) -> io::Result<Option<Head>> {
     read_on(stream, Vec::new())
 }
 
 /// Reads the rest of a head that begins with `bytes`.
-pub(super) fn read_on(stream: &mut impl Read, mut bytes: Vec<u8>) -> io::Result<Option<Head>> {
+pub(crate) fn read_on(stream: &mut impl Read, mut bytes: Vec<u8>) -> io::Result<Option<Head>> {
     let mut chunk = [0; 4096];
     loop {
         if let Some(end) = end_of(&bytes) {
@@ -83,7 +83,7 @@ fn field(line: &[u8]) -> io::Result<(String, Vec<u8>)> {
 
 impl Head {
     /// Returns the method and the target of a request of HTTP/1.
-    pub(super) fn request_line(&self) -> Option<(&str, &str)> {
+    pub(crate) fn request_line(&self) -> Option<(&str, &str)> {
         let mut words = self.line.split(' ');
         match (words.next(), words.next(), words.next(), words.next()) {
             (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) => Some((method, target)),
@@ -92,17 +92,17 @@ impl Head {
     }
 
     /// Returns the status of an answer of HTTP/1.
-    pub(super) fn status(&self) -> Option<u16> {
+    pub(crate) fn status(&self) -> Option<u16> {
         let rest = self.line.strip_prefix("HTTP/1.")?;
         rest.split(' ').nth(1)?.parse().ok().filter(|status| (100..1000).contains(status))
     }
 
-    pub(super) fn field(&self, name: &str) -> Option<&[u8]> {
+    pub(crate) fn field(&self, name: &str) -> Option<&[u8]> {
         self.fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_slice())
     }
 
     /// Returns the announced length of the body, or an error if it is not announced by one `Content-Length`.
-    pub(super) fn content_length(&self) -> Result<u64, ()> {
+    pub(crate) fn content_length(&self) -> Result<u64, ()> {
         if self.field("transfer-encoding").is_some() {
             return Err(());
         }
@@ -117,7 +117,7 @@ impl Head {
     }
 
     /// Renders the head for the next server, with that first line and without hop-by-hop headers.
-    pub(super) fn forwarded(&self, line: &str) -> Vec<u8> {
+    pub(crate) fn forwarded(&self, line: &str) -> Vec<u8> {
         let named = self.field("connection").unwrap_or_default().to_ascii_lowercase();
         let named = String::from_utf8_lossy(&named);
         let is_named = |name: &str| named.split(',').any(|word| word.trim() == name);
@@ -135,7 +135,7 @@ impl Head {
     }
 }
 
-pub(super) fn invalid(why: &'static str) -> io::Error {
+pub(crate) fn invalid(why: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
