@@ -193,7 +193,7 @@ fn null_members_count_as_missing() {
     let body = json!({
         "type": "username", "query": "alice", "wait": null, "stream": null, "premium": null, "modules": null,
         "exclude_modules": null, "categories": null, "nsfw": null, "passive": null, "patient": null,
-        "avatars": null
+        "avatars": null, "time_budget": null
     });
     let first = post_with_key(&server, "nulls", &body);
     assert_eq!((first.status, keys(&first.json())), (200, vec!["run_id", "status"]), "{first}");

@@ -98,9 +98,11 @@ fn request_lines() -> Vec<Case> {
     let mut all = Vec::new();
     for target in [
         "a",
+        "example.com:80",
         "*",
         "/%",
         "/%4",
+        "/%+1",
         "/%zz",
         "/a#b",
         "ftp://a/",

@@ -79,30 +79,50 @@ fn stateless_requests_of_2026_07_28_work() {
 #[test]
 fn what_is_not_a_request_is_refused() {
     let server = Setup::new().start();
-    for (body, status, code) in [
-        ("{", 400, -32700),
-        ("[]", 400, -32600),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, 400, -32600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, 400, -32600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#, 200, -32602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, 200, -32602),
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"params":{}{}}}"#, "[".repeat(99), "]".repeat(99));
+    // The id is repeated if it is valid.
+    for (body, status, code, id) in [
+        ("", 400, -32700, None),
+        ("{", 400, -32700, None),
+        ("[]", 400, -32600, None),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, 400, -32600, None),
+        (&deep, 400, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, 400, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, 400, -32600, None),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, 400, -32600, None),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, 400, -32600, Some(1)),
+        (r#"{"jsonrpc":"2.0","id":1}"#, 400, -32600, Some(1)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, 400, -32600, Some(1)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, 400, -32600, Some(1)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#, 200, -32602, Some(1)),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, 200, -32602, Some(1)),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":[]}}"#,
             200,
             -32602,
+            Some(1),
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"sightline://runs/x"}}"#,
             200,
             -32602,
+            Some(1),
         ),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}"#, 200, -32602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"x"}}"#, 200, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}"#, 200, -32602, Some(1)),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"x"}}"#,
+            200,
+            -32602,
+            Some(1),
+        ),
     ] {
         let request = server.request("POST", "/mcp").key(&server.key);
         let answer = request.header("Content-Type", "application/json").body(body.as_bytes()).send();
         assert_eq!((answer.status, &answer.json()["error"]["code"]), (status, &json!(code)), "{answer}");
+        assert_eq!(answer.json().get("id"), id.map(Value::from).as_ref(), "{answer}");
     }
+    let response = in_session(&server, &json!({"jsonrpc": "2.0", "id": 1, "result": {}})).send();
+    assert_eq!((response.status, response.body.len()), (202, 0), "{response}");
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     server.request("POST", "/mcp").json(&ping).send().is_error(401, "invalid_api_key");
     let text = server.request("POST", "/mcp").key(&server.key).header("Content-Type", "text/plain");

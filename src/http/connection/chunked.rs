@@ -121,15 +121,6 @@ mod tests {
     }
 
     #[test]
-    fn without_chunks_the_pieces_are_sent_as_they_are() {
-        let out = Out::default();
-        let mut sink = ChunkedWriter::new(Box::new(out.clone()), false, TIMEOUTS);
-        sink.write_all(b"hello").unwrap();
-        sink.end().unwrap();
-        assert_eq!(*out.0.lock(), b"hello");
-    }
-
-    #[test]
     fn nothing_is_sent_after_a_failed_piece() {
         let out = Out::default();
         let mut sink = ChunkedWriter::new(Box::new(out.clone()), true, TIMEOUTS);

@@ -3,8 +3,7 @@
 //! Fault of tiny_http: it accepts two lengths, a length with a sign, both `Content-Length` and `Transfer-Encoding`, a
 //! missing `Host` and control characters. A reverse proxy that reads such a head in another way could be used to
 //! smuggle requests (RFC 9112, section 11.2). Workaround: a head that allows two readings is refused here. Tests:
-//! `every_other_framing_is_refused`, `the_rest_of_the_head_is_checked`,
-//! `damaged_requests_are_parsed_as_the_model_parses_them`.
+//! `the_table_of_hostile_clients`, `damaged_requests_are_parsed_as_the_model_parses_them`.
 
 use std::net::IpAddr;
 
@@ -245,70 +244,6 @@ mod tests {
         let mut all = vec![("Host", "localhost")];
         all.extend_from_slice(headers);
         RawHead { method: "POST", target: "/", version: (1, 1), headers: all }
-    }
-
-    fn refusal(head: &RawHead<'_>) -> Option<Refusal> {
-        check(head, PEER, &[]).err()
-    }
-
-    #[test]
-    fn unambiguous_framing_is_accepted() {
-        for (headers, want) in [
-            (vec![], Framing::NoBody),
-            (vec![("Content-Length", "0")], Framing::NoBody),
-            (vec![("content-length", "7")], Framing::Length(7)),
-            (vec![("Transfer-Encoding", "Chunked")], Framing::Chunked),
-        ] {
-            assert_eq!(check(&head(&headers), PEER, &[]).unwrap().1, want, "{headers:?}");
-        }
-    }
-
-    #[test]
-    fn every_other_framing_is_refused() {
-        for headers in [
-            vec![("Content-Length", "5"), ("Transfer-Encoding", "chunked")],
-            vec![("Content-Length", "5"), ("Content-Length", "5")],
-            vec![("Content-Length", "5, 5")],
-            vec![("Content-Length", "+7")],
-            vec![("Content-Length", "-7")],
-            vec![("Content-Length", "0x7")],
-            vec![("Content-Length", "")],
-            vec![("Transfer-Encoding", "gzip")],
-            vec![("Transfer-Encoding", "gzip, chunked")],
-            vec![("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")],
-            vec![("Transfer-Encoding", "")],
-            vec![("Transfer-Encoding", "chunked"), ("Connection", "upgrade")],
-            vec![("Host", "other")],
-            vec![("X", "a\0b")],
-            vec![("X", "a\rb")],
-            vec![("X", "a\nb")],
-            vec![("X", "\u{7f}")],
-            vec![("X(", "a")],
-            vec![("", "a")],
-        ] {
-            assert!(matches!(refusal(&head(&headers)), Some(Refusal::Malformed(_))), "{headers:?}");
-        }
-        let too_long = "9".repeat(30);
-        assert_eq!(refusal(&head(&[("Content-Length", &too_long)])), Some(Refusal::BodyTooLarge));
-    }
-
-    #[test]
-    fn the_rest_of_the_head_is_checked() {
-        let good = head(&[]);
-        assert_eq!(refusal(&good), None);
-        let without_host = RawHead { headers: vec![], ..good.clone() };
-        assert!(refusal(&without_host).is_some());
-        assert_eq!(refusal(&RawHead { version: (1, 0), ..without_host }), None);
-        for version in [(0, 9), (1, 2), (2, 0)] {
-            assert!(refusal(&RawHead { version, ..good.clone() }).is_some(), "{version:?}");
-        }
-        for method in ["", "G(T", "G\tT", "A".repeat(33).as_str()] {
-            assert!(refusal(&RawHead { method, ..good.clone() }).is_some(), "{method:?}");
-        }
-        let many: Vec<_> = (0..MAX_HEADERS).map(|_| ("X", "y")).collect();
-        assert_eq!(refusal(&head(&many)), Some(Refusal::HeadTooLarge));
-        let long = "y".repeat(MAX_HEAD_BYTES);
-        assert_eq!(refusal(&head(&[("X", &long)])), Some(Refusal::HeadTooLarge));
     }
 
     #[test]

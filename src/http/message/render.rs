@@ -209,38 +209,6 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_rendered_with_date_and_length() {
-        let answer = text(&Response::new(200, "text/plain", *b"abc"), PLAIN);
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{answer}");
-        let end = "GMT\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nabc";
-        assert!(answer.ends_with(end), "{answer}");
-    }
-
-    #[test]
-    fn options_change_the_head_and_the_body() {
-        let response = Response::new(200, "text/plain", *b"abc");
-        let head = text(&response, RenderOptions { is_head: true, ..PLAIN });
-        assert!(head.ends_with("Content-Length: 3\r\n\r\n"), "{head}");
-        assert!(
-            text(&response, RenderOptions { close: true, ..PLAIN }).contains("\r\nConnection: close\r\n")
-        );
-        assert!(
-            text(&response, RenderOptions { is_http_1_0: true, ..PLAIN })
-                .contains("\r\nConnection: keep-alive\r\n")
-        );
-        let none = text(&Response::empty(204), PLAIN);
-        assert!(!none.contains("Content-Length") && none.ends_with("\r\n\r\n"), "{none}");
-        let stream = stream_head(&response, PLAIN);
-        let stream = String::from_utf8(stream).unwrap();
-        assert!(
-            stream.contains("Connection: close\r\n") && stream.contains("Transfer-Encoding: chunked\r\n\r\n")
-        );
-        let old =
-            String::from_utf8(stream_head(&response, RenderOptions { is_http_1_0: true, ..PLAIN })).unwrap();
-        assert!(!old.contains("Transfer-Encoding"), "{old}");
-    }
-
-    #[test]
     fn a_header_cannot_split_an_answer() {
         let response = Response::empty(200)
             .with_header("X-Good", "yes\twell")
@@ -261,28 +229,5 @@ mod tests {
         for status in [0, 100, 199, 600, 9999] {
             assert!(text(&Response::empty(status), PLAIN).starts_with("HTTP/1.1 500 "), "{status}");
         }
-    }
-
-    #[test]
-    fn a_304_has_the_headers_of_the_200_and_no_body() {
-        let json =
-            |status| Response::new(status, "application/json", vec![b' '; 4000]).with_header("ETag", "\"a\"");
-        let gzip = RenderOptions { accepts_gzip: true, ..PLAIN };
-        let full = RenderedResponse::new(&json(200), gzip);
-        let head = String::from_utf8_lossy(full.rest()).into_owned();
-        for line in ["Vary: Accept-Encoding", "Content-Encoding: gzip", "ETag: W/\"a\""] {
-            assert!(head.contains(&format!("\r\n{line}\r\n")), "{line}: {head}");
-        }
-        let none = text(&json(304), gzip);
-        assert!(none.contains("Vary: Accept-Encoding\r\n") && none.contains("ETag: W/\"a\"\r\n"), "{none}");
-        assert!(!none.contains("Content-") && none.ends_with("\r\n\r\n"), "{none}");
-        assert!(text(&json(304), PLAIN).contains("ETag: \"a\"\r\n"));
-    }
-
-    #[test]
-    fn a_large_body_is_rendered_whole_and_in_order() {
-        let body: Vec<u8> = (0..200_000u32).map(|index| b'a' + (index % 26) as u8).collect();
-        let answer = text(&Response::new(200, "text/plain", body.clone()), PLAIN);
-        assert!(answer.into_bytes().ends_with(&body));
     }
 }

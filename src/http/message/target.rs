@@ -108,55 +108,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_parsed() {
-        for (method, target, path, query) in [
-            ("GET", "/", "/", ""),
-            ("GET", "/a%20b/%C3%A4?x=%41&y", "/a b/ä", "x=%41&y"),
-            ("GET", "/a?b?c", "/a", "b?c"),
-            ("GET", "//x", "//x", ""),
-            ("GET", "http://example.com", "/", ""),
-            ("GET", "HTTPS://example.com:443?q=1", "/", "q=1"),
-            ("GET", "http://[::1]:80/a?b", "/a", "b"),
-            ("OPTIONS", "*", "*", ""),
-        ] {
-            let want = Target { path: path.to_owned(), query: query.to_owned() };
-            assert_eq!(parse(method, target), Ok(want), "{method} {target}");
-        }
-    }
-
-    #[test]
-    fn bad_targets_are_refused() {
-        for (method, target) in [
-            ("GET", ""),
-            ("GET", "*"),
-            ("GET", "a"),
-            ("GET", "example.com:80"),
-            ("CONNECT", "example.com:80"),
-            ("GET", "ftp://example.com/"),
-            ("GET", "http:///a"),
-            ("GET", "http://user@host/"),
-            ("GET", "/a#b"),
-            ("GET", "/%"),
-            ("GET", "/%4"),
-            ("GET", "/%+1"),
-            ("GET", "/%zz"),
-            ("GET", "/\u{7f}"),
-        ] {
-            assert!(matches!(parse(method, target), Err(Refusal::Malformed(_))), "{method} {target:?}");
-        }
-        let long = format!("/{}", "a".repeat(MAX_TARGET_BYTES));
-        assert_eq!(parse("GET", &long), Err(Refusal::TargetTooLong));
-        assert!(parse("GET", &long[..MAX_TARGET_BYTES]).is_ok());
-    }
-
-    #[test]
-    fn bytes_that_are_not_text_still_give_a_path() {
-        for (target, path) in [("/%ff", "/\u{fffd}"), ("/%00", "/\0"), ("/a%0ab", "/a\nb")] {
-            assert_eq!(parse("GET", target).map(|parsed| parsed.path), Ok(path.to_owned()));
-        }
-    }
-
-    #[test]
     fn authorities_are_checked() {
         for good in ["", "localhost", "example.com:8080", "[::1]", "[::1]:80", "127.0.0.1:1", "a.b:"] {
             assert!(is_authority(good), "{good}");

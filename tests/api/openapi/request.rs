@@ -135,8 +135,16 @@ fn known_queries_are_judged_alike() {
 #[test]
 fn members_are_judged_alike() {
     let schemas = Schemas::new();
+        json!(-1),
     let values = [
+        json!(0.0),
+        json!(1),
         json!(null),
+        json!(6.0),
+        json!(120),
+        json!(121),
+        json!(1e9),
+        json!("6"),
         json!(true),
         json!(0),
         json!(1.5),
@@ -160,6 +168,7 @@ fn members_are_judged_alike() {
         "exclude_modules",
         "categories",
         "nsfw",
+        "time_budget",
         "passive",
         "patient",
         "avatars",
