@@ -1,12 +1,12 @@
 //! The server's configuration, and its constants with their reasons.
 
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::message::forwarded::Network;
 
-/// The configuration of a server. The defaults suit production behind a reverse proxy.
+/// The configuration of a server. The defaults suit production behind a reverse proxy. Numbers are at least 1. Timeouts
+/// are at least 100 ms, because a pause of the machine itself must not disconnect a reader.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// The address to listen on. Port 0 takes a free port. Default 127.0.0.1:8080, because only a reverse proxy
@@ -24,7 +24,7 @@ pub struct ServerConfig {
     /// The stack size of each such thread, in bytes. Default 256 KiB: handlers that use SQL and JSON run on it, and
     /// only used pages cost memory. A stream that only copies bytes works with 32 KiB.
     pub stream_stack_bytes: usize,
-    /// The maximum size of a request's body, in bytes. Default 64 KiB.
+    /// The maximum size of a request's body, which is held in memory as a whole, in bytes. Default 64 KiB.
     pub max_body_bytes: usize,
     /// The paths with another maximum size of a request's body, in bytes. Default none.
     pub larger_bodies: &'static [(&'static str, usize)],
@@ -45,9 +45,10 @@ pub struct ServerConfig {
     /// The time after which a reader that takes nothing of its stream is disconnected. Default 30 s.
     pub stream_write_timeout: Duration,
     /// The time after which a connection ends if the peer acknowledges neither data nor keepalive probes. Default 20
-    /// s.
+    /// s. At least 1 s, because Linux counts it in whole seconds.
     pub vanish_timeout: Duration,
-    /// The time after which keepalive probes are sent on an idle connection, in whole seconds. Default 30 s.
+    /// The time after which keepalive probes are sent on an idle connection, in whole seconds, at least 1 s. Default
+    /// 30 s.
     pub keepalive_after: Duration,
     /// The interval of the probes whether connections are still accepted. Default 1 s. Each probe is an accepted
     /// connection: if `idle_timeout` is shorter than the interval, `accept()` times out and the accept loop is
@@ -100,73 +101,7 @@ impl ServerConfig {
         let larger = self.larger_bodies.iter().map(|(_, bytes)| *bytes);
         larger.max().unwrap_or_default().max(self.max_body_bytes)
     }
-
-    /// Checks that all values are in range.
-    ///
-    /// # Errors
-    /// Returns [`io::ErrorKind::InvalidInput`] with the name of the field and the allowed values, if a value is out
-    /// of range.
-    pub fn validate(&self) -> io::Result<()> {
-        let at_least_one = [
-            ("request_workers", self.request_workers),
-            ("request_queue", self.request_queue),
-            ("max_streams", self.max_streams),
-            ("max_bodies", self.max_bodies),
-            ("max_body_bytes", self.max_body_bytes),
-            ("max_connections", self.max_connections.unwrap_or(1)),
-        ];
-        for (name, value) in at_least_one {
-            if value == 0 {
-                return Err(invalid(&format!("{name} must be at least 1")));
-            }
-        }
-        if self.largest_body_bytes() > MAX_BODY_CEILING {
-            let text = format!(
-                "max_body_bytes is {}; at most {MAX_BODY_CEILING} is allowed",
-                self.largest_body_bytes()
-            );
-            return Err(invalid(&text));
-        }
-        let times = [
-            ("body_timeout", self.body_timeout),
-            ("idle_timeout", self.idle_timeout),
-            ("write_timeout", self.write_timeout),
-            ("stream_write_timeout", self.stream_write_timeout),
-            ("probe_every", self.probe_every),
-        ];
-        for (name, value) in times {
-            if value < SHORTEST_TIMEOUT {
-                return Err(invalid(&format!(
-                    "{name} is {value:?}; at least {SHORTEST_TIMEOUT:?} is allowed"
-                )));
-            }
-        }
-        for (name, value) in
-            [("vanish_timeout", self.vanish_timeout), ("keepalive_after", self.keepalive_after)]
-        {
-            if value < SHORTEST_KEEPALIVE {
-                return Err(invalid(&format!(
-                    "{name} is {value:?}; at least {SHORTEST_KEEPALIVE:?} is allowed"
-                )));
-            }
-        }
-        if self.head_timeout <= self.idle_timeout {
-            return Err(invalid("head_timeout must be longer than idle_timeout"));
-        }
-        Ok(())
-    }
 }
-
-fn invalid(text: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("server configuration: {text}"))
-}
-
-/// The upper limit of `max_body_bytes`, because a body is held in memory as a whole.
-const MAX_BODY_CEILING: usize = 64 * 1024 * 1024;
-/// The lower limit of most timeouts. A pause of the machine itself must not disconnect a reader.
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
-/// The lower limit of the keepalive times, which Linux counts in whole seconds.
-const SHORTEST_KEEPALIVE: Duration = Duration::from_secs(1);
 
 /// The maximum number of connections that wait for `accept()`, for example while the accept loop is rebuilt. Linux
 /// limits it to `somaxconn`.

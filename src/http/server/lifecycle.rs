@@ -42,10 +42,8 @@ impl Server {
     /// front of it; the module documentation says why.
     ///
     /// # Errors
-    /// Returns [`io::ErrorKind::InvalidInput`] if a value of the configuration is out of range, or an error if the
-    /// server cannot listen on the address.
+    /// Returns an error if the server cannot listen on the address.
     pub fn bind(config: &ServerConfig) -> io::Result<Self> {
-        config.validate()?;
         Self::on(listener::open(config)?, false, config)
     }
 
@@ -56,7 +54,6 @@ impl Server {
     /// # Errors
     /// Returns the same errors as [`Server::bind`], or an error if the socket does not listen.
     pub fn from_listener(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
-        config.validate()?;
         listener::adopt(&listener, config)?;
         Self::on(listener, true, config)
     }
