@@ -11,14 +11,13 @@ use super::cache::Snapshots;
 use super::call_table::CallTable;
 use super::error::ApiError;
 use super::error_body::ErrorFormat;
-use super::openapi::description::Description;
 use super::ping::PingCache;
 use crate::account::audit::Origin;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, BatchId, DeliveryId, RequestId, RunId, WatchId, WebhookId};
-use crate::http::{Reply, Request, Response, Segments};
+use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::runs::batches::batch::Batch;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{Found, Runs};
@@ -43,7 +42,7 @@ pub struct ApiConfig {
 }
 
 /// A document that is built when it is first requested.
-pub(super) type LazyDescription = LazyLock<Description, Box<dyn FnOnce() -> Description + Send>>;
+pub(super) type LazyFile = LazyLock<Arc<StaticFile>, Box<dyn FnOnce() -> Arc<StaticFile> + Send>>;
 
 /// The JSON API.
 pub struct Api {
@@ -60,9 +59,9 @@ pub struct Api {
     pub(super) snapshots: Arc<Snapshots>,
     pub(super) ping: PingCache,
     /// The document of `/openapi.json`.
-    pub(super) openapi: LazyDescription,
+    pub(super) openapi: LazyFile,
     /// The document of `/openapi-3.2.json`.
-    pub(super) openapi_3_2: LazyDescription,
+    pub(super) openapi_3_2: LazyFile,
     /// The idempotency keys of requests in progress.
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
     /// The calls of MCP in progress, which their clients can cancel.

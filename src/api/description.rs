@@ -10,7 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::context::{Api, Call};
 use super::error::ApiError;
 use super::openapi::parameters::IfNoneMatch;
-use crate::http::Reply;
+use crate::http::{Reply, Response, StaticFile};
 
 /// The schema of the documents themselves: any object.
 pub struct AnyDocument;
@@ -44,7 +44,7 @@ impl PartialSchema for AnyDocument {
     )
 )]
 pub fn openapi(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(api.openapi.answer(call.request)))
+    Ok(answer(&api.openapi, call))
 }
 
 /// Gets the OpenAPI 3.2 document.
@@ -63,5 +63,9 @@ pub fn openapi(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn openapi_3_2(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(api.openapi_3_2.answer(call.request)))
+    Ok(answer(&api.openapi_3_2, call))
+}
+
+fn answer(document: &Arc<StaticFile>, call: &Call<'_>) -> Reply {
+    Reply::Now(Response::of_file(document, call.request).with_header("Cache-Control", "public, max-age=300"))
 }

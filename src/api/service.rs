@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
+use serde::Serialize;
+
 use super::access::{Access, Counts};
 use super::auth::authenticate;
 use super::cache::Snapshots;
@@ -11,7 +13,6 @@ use super::decode::asks_for_stream;
 use super::error::ApiError;
 use super::error_body::ErrorFormat;
 use super::mcp;
-use super::openapi::description::Description;
 use super::openapi::document;
 use super::openapi::version_3_2::in_version_3_2;
 use super::ping::PingCache;
@@ -20,7 +21,7 @@ use crate::account::rate_limit::{Policy, RateLimitError, RateLimitState, RateLim
 use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
-use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service};
+use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile};
 use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
 use crate::watches::registry::Watches;
@@ -53,8 +54,8 @@ impl Api {
             clock,
             snapshots,
             ping: PingCache::default(),
-            openapi: LazyLock::new(Box::new(move || Description::new(&document(&base_url)))),
-            openapi_3_2: LazyLock::new(Box::new(move || Description::new(&in_version_3_2(&document(&same))))),
+            openapi: LazyLock::new(Box::new(move || json_file(&document(&base_url)))),
+            openapi_3_2: LazyLock::new(Box::new(move || json_file(&in_version_3_2(&document(&same))))),
             in_flight: Arc::default(),
             mcp_calls: Arc::default(),
         }
@@ -94,6 +95,11 @@ impl Api {
             Err(RateLimitError::Storage(error)) => Err(error.into()),
         }
     }
+}
+
+fn json_file(document: &impl Serialize) -> Arc<StaticFile> {
+    // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
+    Arc::new(StaticFile::plain("application/json", serde_json::to_vec(document).unwrap_or_default()))
 }
 
 /// State of a request that the headers and the form of its answer depend on.

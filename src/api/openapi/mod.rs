@@ -11,7 +11,6 @@
 //! | [`headers`] | response headers |
 //! | [`parameters`] | parameters that several operations have |
 //! | [`schemas`] | named schemas, and corrections to the derived ones |
-//! | [`description`] | the serialized document |
 //! | [`version_3_2`] | the document in OpenAPI 3.2 |
 //!
 //! # Documenting an endpoint
@@ -29,7 +28,6 @@
 //! 5. `SIGHTLINE_TEST_UPDATE=1 cargo test --test main openapi` rewrites `tests/api/openapi.json`; the difference
 //!    belongs in the review.
 
-pub mod description;
 mod failures;
 pub mod headers;
 pub mod parameters;

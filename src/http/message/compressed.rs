@@ -11,11 +11,6 @@ use flate2::write::GzEncoder;
 pub struct Compressed(Arc<OnceLock<Arc<[u8]>>>);
 
 impl Compressed {
-    /// Compresses a body that never changes as well as possible, which takes several times as long.
-    pub fn best(body: &[u8]) -> Self {
-        Self(Arc::new(gzip(body, Compression::best()).into()))
-    }
-
     /// Returns the compressed form of `body`. All calls on clones of one value must pass the same body.
     pub(crate) fn of(&self, body: &[u8]) -> Arc<[u8]> {
         // The lowest level already shrinks JSON to a sixth. A higher level takes several times as long and saves
