@@ -207,7 +207,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         Added::Mismatch => return Err(ApiError::idempotency_mismatch()),
         Added::UnknownAccount => return Err(AccountError::InvalidKey.into()),
     }
-    let batch = api.batches.find(account, id)?.ok_or_else(ApiError::no_such_batch)?;
+    let batch = api.batches.find(account, id)?.ok_or_else(|| ApiError::no_such("batch"))?;
     let answer = AcceptedBatch {
         batch: BatchHead::new(&batch, api.clock.now()),
         credits,
@@ -415,8 +415,8 @@ pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    if !api.batches.stop(account, call.batch_id()?, &call.origin()?)? {
-        return Err(ApiError::no_such_batch());
+    if !api.batches.stop(account, call.id("batch")?, &call.origin()?)? {
+        return Err(ApiError::no_such("batch"));
     }
     Ok(Reply::Now(Response::empty(204)))
 }

@@ -1,6 +1,7 @@
 //! The parts of the service ([`Api`]) and one request ([`Call`]), which handlers get.
 
 use std::collections::HashSet;
+use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use crate::account::audit::Origin;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{AccountId, BatchId, DeliveryId, RequestId, RunId, WatchId, WebhookId};
+use crate::base::ids::{AccountId, RequestId};
 use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::runs::batches::batch::Batch;
 use crate::runs::batches::service::Batches;
@@ -91,52 +92,17 @@ impl Call<'_> {
         self.caller.as_ref().ok_or_else(ApiError::internal)
     }
 
-    /// Returns the run id of the path.
+    /// Returns the id of a thing in the path, such as the id of a run in the segment `run_id`.
     ///
     /// # Errors
     /// Returns 404 for anything but the hyphenated form of a UUID.
-    pub(super) fn run_id(&self) -> Result<RunId, ApiError> {
-        self.run_id_in("run_id")
+    pub(super) fn id<T: FromStr>(&self, thing: &str) -> Result<T, ApiError> {
+        self.id_in(&format!("{thing}_id"), thing)
     }
 
-    fn run_id_in(&self, segment: &str) -> Result<RunId, ApiError> {
-        self.segments.get(segment).and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
-    }
-
-    /// Returns the watch id of the path.
-    ///
-    /// # Errors
-    /// Returns 404 for anything but the hyphenated form of a UUID.
-    pub(super) fn watch_id(&self) -> Result<WatchId, ApiError> {
-        let segment = self.segments.get("watch_id");
-        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_watch)
-    }
-
-    /// Returns the webhook id of the path.
-    ///
-    /// # Errors
-    /// Returns 404 for anything but the hyphenated form of a UUID.
-    pub(super) fn webhook_id(&self) -> Result<WebhookId, ApiError> {
-        let segment = self.segments.get("webhook_id");
-        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_webhook)
-    }
-
-    /// Returns the batch id of the path.
-    ///
-    /// # Errors
-    /// Returns 404 for anything but the hyphenated form of a UUID.
-    pub(super) fn batch_id(&self) -> Result<BatchId, ApiError> {
-        let segment = self.segments.get("batch_id");
-        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_batch)
-    }
-
-    /// Returns the delivery id of the path.
-    ///
-    /// # Errors
-    /// Returns 404 for anything but the hyphenated form of a UUID.
-    pub(super) fn delivery_id(&self) -> Result<DeliveryId, ApiError> {
-        let segment = self.segments.get("delivery_id");
-        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_delivery)
+    fn id_in<T: FromStr>(&self, segment: &str, thing: &str) -> Result<T, ApiError> {
+        let id = self.segments.get(segment).and_then(|text| text.parse().ok());
+        id.ok_or_else(|| ApiError::no_such(thing))
     }
 
     /// Returns the origin of the request, for the audit.
@@ -174,7 +140,7 @@ impl Api {
     /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
     pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, ApiError> {
         let account = call.caller()?.account.id;
-        self.batches.find(account, call.batch_id()?)?.ok_or_else(ApiError::no_such_batch)
+        self.batches.find(account, call.id("batch")?)?.ok_or_else(|| ApiError::no_such("batch"))
     }
 
     /// Returns the run of a segment of the call's path if it belongs to the caller.
@@ -183,8 +149,8 @@ impl Api {
     /// Returns the same errors as [`Api::find`].
     pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<Found, ApiError> {
         let caller = call.caller()?;
-        let id = call.run_id_in(segment)?;
-        self.runs.reader.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run)
+        let id = call.id_in(segment, "run")?;
+        self.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
     }
 }
 

@@ -142,7 +142,7 @@ impl DeliveryParameters {
     responses((status = 200, description = "A page of deliveries.", body = DeliveryList, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.webhook_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let DeliveryParameters { limit, cursor } = DeliveryParameters::read(call.request)?;
     let limit = limit as usize;
     let mut found = api.webhooks.deliveries(account, id, cursor, limit + 1)?;
@@ -169,6 +169,6 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn replay(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let delivery = api.webhooks.replay(account, call.webhook_id()?, call.delivery_id()?)?;
+    let delivery = api.webhooks.replay(account, call.id("webhook")?, call.id("delivery")?)?;
     Ok(Reply::Now(json_response(202, &Delivery::from(&delivery))))
 }

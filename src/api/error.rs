@@ -118,45 +118,15 @@ impl ApiError {
         Self::new(Failure::Suppressed, "this identifier is never searched here; nothing was charged")
     }
 
-    /// Returns 404: the path is unknown.
-    pub fn no_such_path() -> Self {
-        Self::new(Failure::NotFound, "unknown address")
+    /// Returns 404: the thing that a path names is unknown, foreign, deleted or its id is malformed. The message is always
+    /// the same.
+    pub fn no_such(thing: &str) -> Self {
+        Self::not_found(&format!("unknown {thing}"))
     }
 
     /// Returns 404: what a path names is unknown. The message says what.
     pub fn not_found(message: &str) -> Self {
         Self::new(Failure::NotFound, message)
-    }
-
-    /// Returns 404: the run id is unknown, foreign, deleted or malformed. The message is always the same.
-    pub fn no_such_run() -> Self {
-        Self::new(Failure::NotFound, "unknown run")
-    }
-
-    /// Returns 404: the run has no such result, or the result has no picture.
-    pub fn no_such_thumbnail() -> Self {
-        Self::new(Failure::NotFound, "this result has no picture")
-    }
-
-    /// Returns 404: the webhook id is unknown, foreign, deleted or malformed. The message is always the same.
-    pub fn no_such_webhook() -> Self {
-        Self::new(Failure::NotFound, "unknown webhook")
-    }
-
-    /// Returns 404: the delivery id is unknown, of another webhook, removed or malformed. The message is always the
-    /// same.
-    pub fn no_such_delivery() -> Self {
-        Self::new(Failure::NotFound, "unknown delivery")
-    }
-
-    /// Returns 404: the watch id is unknown, foreign, deleted or malformed. The message is always the same.
-    pub fn no_such_watch() -> Self {
-        Self::new(Failure::NotFound, "unknown watch")
-    }
-
-    /// Returns 404: the batch id is unknown, foreign, removed or malformed. The message is always the same.
-    pub fn no_such_batch() -> Self {
-        Self::new(Failure::NotFound, "unknown batch")
     }
 
     /// Returns 400: searches of a batch are not valid. `rows` holds the first of them.
@@ -280,7 +250,7 @@ impl ApiError {
                 &["pro", "unlimited"],
             ),
             Failure::Suppressed => Self::suppressed(),
-            Failure::NotFound => Self::no_such_run(),
+            Failure::NotFound => Self::no_such("run"),
             Failure::MethodNotAllowed => Self::method_not_allowed("GET, HEAD, OPTIONS"),
             Failure::BodyTimeout => Refusal::BodyTimeout.into(),
             Failure::IdempotencyConflict => Self::idempotency_conflict(),
@@ -369,8 +339,8 @@ impl From<WebhookError> for ApiError {
                 Self::invalid_request("events", "events are unknown or empty", &event_names()[..])
             }
             WebhookError::TooMany | WebhookError::Disabled => Self::conflict(message),
-            WebhookError::UnknownWebhook => Self::no_such_webhook(),
-            WebhookError::UnknownDelivery => Self::no_such_delivery(),
+            WebhookError::UnknownWebhook => Self::no_such("webhook"),
+            WebhookError::UnknownDelivery => Self::no_such("delivery"),
             WebhookError::Random(_) => Self::internal().with_cause(message),
             WebhookError::Storage(error) => error.into(),
         }
@@ -389,7 +359,7 @@ impl From<WatchError> for ApiError {
                 Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
             }
             WatchError::TooMany => Self::conflict(message),
-            WatchError::UnknownWatch => Self::no_such_watch(),
+            WatchError::UnknownWatch => Self::no_such("watch"),
             WatchError::InvalidQuery => Self::internal().with_cause(message),
             WatchError::Storage(error) => error.into(),
         }
@@ -419,7 +389,7 @@ impl From<ChoiceError> for ApiError {
 impl From<RouteError> for ApiError {
     fn from(error: RouteError) -> Self {
         match error {
-            RouteError::NotFound => Self::no_such_path(),
+            RouteError::NotFound => Self::no_such("address"),
             RouteError::MethodNotAllowed(allow) => Self::method_not_allowed(&allow),
         }
     }

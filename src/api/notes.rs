@@ -83,10 +83,10 @@ fn new_tags() -> Array {
     )
 )]
 pub fn note_run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.run_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let update = run_update(call.request)?;
     let noted = api.runs.notebook.note_run(id, account, &update, &call.origin()?)?;
-    let notes = noted.ok_or_else(ApiError::no_such_run)?;
+    let notes = noted.ok_or_else(|| ApiError::no_such("run"))?;
     let mut summary = api.find(call)?.summary();
     summary.notes = notes;
     Ok(ok_json(&RunHead::from(&summary)))
@@ -110,7 +110,7 @@ pub fn note_run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn annotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.run_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let update = annotation_update(call.request)?;
     let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
     let annotate = |result| {

@@ -65,7 +65,7 @@ pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 
 fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
     let account = call.caller()?.account.id;
-    let id = call.run_id()?;
+    let id = call.id("run")?;
     if api.runs.reader.live(id).is_none()
         && let Some(snapshot) = api.snapshots.stored(id).filter(|snapshot| snapshot.account == account)
     {

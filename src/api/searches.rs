@@ -274,7 +274,7 @@ impl Search {
             Ok(StartResult::Started(run)) => Ok(Found::Live(run)),
             Ok(StartResult::Queued(run)) => Ok(Found::Stored(run)),
             Ok(StartResult::Repeated(id)) => {
-                api.runs.reader.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run)
+                api.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
             }
             Ok(StartResult::Mismatch) => Err(ApiError::idempotency_mismatch()),
             Ok(StartResult::UnknownAccount) => Err(AccountError::InvalidKey.into()),
@@ -284,7 +284,7 @@ impl Search {
             }
             Err(StartError::Suppressed) => Err(ApiError::suppressed()),
             Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
-            Err(StartError::WatchNotDue) => Err(ApiError::no_such_watch()),
+            Err(StartError::WatchNotDue) => Err(ApiError::no_such("watch")),
             // Only a lead starts a run of a family, and no request that of a batch.
             // A retry that is not free any more is started again with a charge.
             Err(
@@ -304,7 +304,8 @@ impl Search {
         let longest = self.api.config.sync_wait;
         let preferred = self.preferred_wait_secs.map(|secs| Duration::from_secs(secs.max(1)).min(longest));
         let until = Instant::now() + preferred.unwrap_or(longest);
-        let found = self.api.runs.reader.wait_for_end(found, until)?.ok_or_else(ApiError::no_such_run)?;
+        let found =
+            self.api.runs.reader.wait_for_end(found, until)?.ok_or_else(|| ApiError::no_such("run"))?;
         let response = match found {
             Found::Live(run) if run.ended_at().is_some() => {
                 let (summary, results, _) = run.snapshot();
@@ -381,7 +382,7 @@ impl DeleteParameters {
 )]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
-    let id = call.run_id()?;
+    let id = call.id("run")?;
     let DeleteParameters { family } = DeleteParameters::read(call.request)?;
     let (account, by) = (caller.account.id, Origin::request(caller.actor, call.request_id));
     let is_deleted = match family {
@@ -389,7 +390,7 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         false => api.runs.delete(id, account, &by)?,
     };
     if !is_deleted {
-        return Err(ApiError::no_such_run());
+        return Err(ApiError::no_such("run"));
     }
     Ok(Reply::Now(Response::empty(204)))
 }

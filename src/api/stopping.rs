@@ -31,9 +31,9 @@ use crate::runs::service::idempotency_valid_since;
     ))
 )]
 pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.run_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("run")?);
     if !api.runs.stopper.stop(id, account, &call.origin()?)? {
-        return Err(ApiError::no_such_run());
+        return Err(ApiError::no_such("run"));
     }
     let summary = api.runs.reader.summary(&api.find(call)?)?;
     Ok(ok_json(&RunHead::from(&summary)))

@@ -34,7 +34,8 @@ pub fn thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
     let png = result.map(|result| api.runs.reader.thumbnail(found.id(), result)).transpose()?.flatten();
-    let file = Arc::new(StaticFile::plain("image/png", png.ok_or_else(ApiError::no_such_thumbnail)?));
+    let png = png.ok_or_else(|| ApiError::not_found("this result has no picture"))?;
+    let file = Arc::new(StaticFile::plain("image/png", png));
     let response = Response::of_file(&file, call.request)
         .with_header("Cache-Control", "private, max-age=86400, immutable")
         .with_header("Content-Security-Policy", "default-src 'none'");

@@ -245,7 +245,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The watch.", body = Watch))
 )]
 pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let watch = api.watches.find(call.caller()?.account.id, call.watch_id()?)?;
+    let watch = api.watches.find(call.caller()?.account.id, call.id("watch")?)?;
     Ok(ok_json(&Watch::from(&watch)))
 }
 
@@ -264,7 +264,7 @@ pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.watch_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let update = WatchChangeBody::read(call.request)?;
     let watch = api.watches.change(account, id, &update, &call.origin()?)?;
     Ok(ok_json(&Watch::from(&watch)))
@@ -281,7 +281,7 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 204, description = "The watch is deleted."))
 )]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    api.watches.delete(call.caller()?.account.id, call.watch_id()?, &call.origin()?)?;
+    api.watches.delete(call.caller()?.account.id, call.id("watch")?, &call.origin()?)?;
     Ok(Reply::Now(Response::empty(204)))
 }
 
@@ -298,7 +298,7 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let watch = api.watches.find(account, call.watch_id()?)?;
+    let watch = api.watches.find(account, call.id("watch")?)?;
     let PageParameters { limit, cursor } = PageParameters::read(call.request)?;
     let before = cursor.map(crate::runs::page::Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
@@ -320,7 +320,7 @@ pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String))))
 )]
 pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.watch_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let WatchListParameters { limit, cursor } = WatchListParameters::read(call.request)?;
     let limit = limit as usize;
     let mut found = api.watches.changes(account, id, cursor.map(|id| WatchChangeId(id.0)), limit + 1)?;
@@ -351,7 +351,7 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
-    let watch = api.watches.find(caller.account.id, call.watch_id()?)?;
+    let watch = api.watches.find(caller.account.id, call.id("watch")?)?;
     require_premium(api, caller, watch.search.premium)?;
     let charge = api.accounts.charge(caller, watch.search.cost());
     let started = Watches::run_now(&api.runs, &watch, charge, call.origin()?)?;

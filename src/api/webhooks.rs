@@ -202,7 +202,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The webhook.", body = Webhook))
 )]
 pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let webhook = api.webhooks.find(call.caller()?.account.id, call.webhook_id()?)?;
+    let webhook = api.webhooks.find(call.caller()?.account.id, call.id("webhook")?)?;
     Ok(ok_json(&Webhook::from(&webhook)))
 }
 
@@ -221,7 +221,7 @@ pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.webhook_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let change = WebhookChangeBody::read(&api.webhooks, call.request)?;
     let webhook = api.webhooks.change(account, id, &change, &call.origin()?)?;
     Ok(ok_json(&Webhook::from(&webhook)))
@@ -238,7 +238,7 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 204, description = "The webhook is deleted."))
 )]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    api.webhooks.delete(call.caller()?.account.id, call.webhook_id()?, &call.origin()?)?;
+    api.webhooks.delete(call.caller()?.account.id, call.id("webhook")?, &call.origin()?)?;
     Ok(Reply::Now(Response::empty(204)))
 }
 
@@ -256,7 +256,7 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (account, id) = (call.caller()?.account.id, call.webhook_id()?);
+    let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     Ok(ok_json(&WebhookWithSecret::new(&api.webhooks.rotate(account, id, &call.origin()?)?)))
 }
 
@@ -275,6 +275,6 @@ pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn test(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let delivery = api.webhooks.test(call.caller()?.account.id, call.webhook_id()?)?;
+    let delivery = api.webhooks.test(call.caller()?.account.id, call.id("webhook")?)?;
     Ok(Reply::Now(json_response(202, &Delivery::from(&delivery))))
 }

@@ -1,5 +1,7 @@
 //! [`Visit`]: a request with its session and its form.
 
+use std::str::FromStr;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
@@ -95,6 +97,14 @@ impl Visit {
     /// Returns the segment of the path that matches this `{…}` of the route, as it was sent.
     pub fn segment(&self, name: &str) -> Option<&str> {
         self.segments.get(name)
+    }
+
+    /// Returns the id in the segment of the path that matches this `{…}` of the route.
+    ///
+    /// # Errors
+    /// Returns 404 for anything else.
+    pub fn id<T: FromStr>(&self, segment: &str) -> Result<T, WebError> {
+        self.segment(segment).and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
     }
 
     /// Returns the fields of the form in the body.

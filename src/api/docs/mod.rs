@@ -64,7 +64,7 @@ pub fn manual_page(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     call.segments
         .get("topic")
         .and_then(|name| manual::page(call.request, name))
-        .ok_or_else(ApiError::no_such_path)
+        .ok_or_else(|| ApiError::no_such("address"))
 }
 
 /// `GET /llms.txt`: the index of the manual for programs.
@@ -99,7 +99,8 @@ pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Returns 404 for an unknown file, also for a file of another version.
 pub fn asset(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let file = call.segments.get("file").and_then(assets::find).ok_or_else(ApiError::no_such_path)?;
+    let file =
+        call.segments.get("file").and_then(assets::find).ok_or_else(|| ApiError::no_such("address"))?;
     let response = Response::of_file(file, call.request);
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=31536000, immutable")))
 }

@@ -148,9 +148,9 @@ impl Call<'_> {
     }
 
     fn find(&self, arguments: &Arguments, name: &str) -> Result<Found, ApiError> {
-        let id: RunId = decode::text(arguments, name)?.parse().map_err(|_| ApiError::no_such_run())?;
+        let id: RunId = decode::text(arguments, name)?.parse().map_err(|_| ApiError::no_such("run"))?;
         let found = self.session.api.runs.reader.find(id, self.session.caller.account.id)?;
-        found.ok_or_else(ApiError::no_such_run)
+        found.ok_or_else(|| ApiError::no_such("run"))
     }
 
     fn record(&self, arguments: &Arguments, name: &str) -> Result<RunRecord, ApiError> {

@@ -39,7 +39,7 @@ pub(super) fn wait(
             return Ok(Some(found));
         }
         let step = (Instant::now() + STEP).min(until);
-        found = api.runs.reader.wait_for_end(found, step)?.ok_or_else(ApiError::no_such_run)?;
+        found = api.runs.reader.wait_for_end(found, step)?.ok_or_else(|| ApiError::no_such("run"))?;
         if Instant::now() < step && !state(&found).0.is_terminal() {
             // The service is shutting down. The run continues on the next start.
             return Ok(Some(found));

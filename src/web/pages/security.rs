@@ -54,8 +54,7 @@ fn refuse(web: &Web, visit: Visit, why: String) -> Result<Reply, WebError> {
 /// # Errors
 /// Returns 404 for a session that has ended or belongs to another account, 503 if the store is unavailable.
 pub(in crate::web) fn end_session(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let id: Option<SessionId> = visit.segment("id").and_then(|id| id.parse().ok());
-    let id = id.ok_or_else(WebError::no_such_page)?;
+    let id: SessionId = visit.id("id")?;
     let session = visit.session()?;
     web.parts.sign_ins.end(session.account, id, &visit.origin()?)?;
     if id == session.id {

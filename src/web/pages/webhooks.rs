@@ -181,7 +181,7 @@ pub(in crate::web) fn webhook(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
 }
 
 fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response, WebError> {
-    let (account, id) = (visit.caller()?.account.id, webhook_id(&visit)?);
+    let (account, id) = (visit.caller()?.account.id, visit.id("webhook_id")?);
     let webhook = web.parts.webhooks.find(account, id)?;
     let before: Option<DeliveryId> = visit.query().get("before").parse().ok();
     let mut deliveries = web.parts.webhooks.deliveries(account, id, before, PAGE + 1)?;
@@ -203,7 +203,7 @@ fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response,
 /// # Errors
 /// Returns 404 for an unknown webhook, 409 for a disabled one, 503 if the store is unavailable.
 pub(in crate::web) fn test(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let id = webhook_id(&visit)?;
+    let id = visit.id("webhook_id")?;
     web.parts.webhooks.test(visit.caller()?.account.id, id)?;
     Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
 }
@@ -213,9 +213,8 @@ pub(in crate::web) fn test(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 /// # Errors
 /// Returns 404 for an unknown webhook or delivery, 409 for a disabled one, 503 if the store is unavailable.
 pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let id = webhook_id(&visit)?;
-    let delivery = visit.segment("delivery_id").and_then(|text| text.parse().ok());
-    let delivery = delivery.ok_or_else(WebError::no_such_page)?;
+    let id = visit.id("webhook_id")?;
+    let delivery = visit.id("delivery_id")?;
     web.parts.webhooks.replay(visit.caller()?.account.id, id, delivery)?;
     Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
 }
@@ -226,7 +225,7 @@ pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn rotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (account, id) = (visit.caller()?.account.id, webhook_id(&visit)?);
+    let (account, id) = (visit.caller()?.account.id, visit.id("webhook_id")?);
     let (_, secret) = web.parts.webhooks.rotate(account, id, &visit.origin()?)?;
     Ok(Reply::Now(web.redirect_with_secret(&address(id), &secret.expose())))
 }
@@ -248,7 +247,7 @@ pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
 }
 
 fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
-    let id = webhook_id(visit)?;
+    let id = visit.id("webhook_id")?;
     let change = WebhookChange { enabled: Some(enabled), ..WebhookChange::default() };
     web.parts.webhooks.change(visit.caller()?.account.id, id, &change, &visit.origin()?)?;
     Ok(Reply::Now(web.redirect(&address(id))))
@@ -259,7 +258,7 @@ fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let webhook = web.parts.webhooks.find(visit.caller()?.account.id, webhook_id(&visit)?)?;
+    let webhook = web.parts.webhooks.find(visit.caller()?.account.id, visit.id("webhook_id")?)?;
     Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, webhook: Row::from(&webhook) })))
 }
 
@@ -268,12 +267,8 @@ pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// # Errors
 /// Returns the same errors as [`confirm_delete`].
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    web.parts.webhooks.delete(visit.caller()?.account.id, webhook_id(&visit)?, &visit.origin()?)?;
+    web.parts.webhooks.delete(visit.caller()?.account.id, visit.id("webhook_id")?, &visit.origin()?)?;
     Ok(Reply::Now(web.redirect_with_notice("/app/webhooks", Notice::WebhookDeleted)))
-}
-
-fn webhook_id(visit: &Visit) -> Result<WebhookId, WebError> {
-    visit.segment("webhook_id").and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
 }
 
 fn address(id: WebhookId) -> String {

@@ -1,6 +1,5 @@
 //! Finds the batch of an address.
 
-use crate::base::ids::BatchId;
 use crate::runs::batches::batch::Batch;
 use crate::web::error::WebError;
 use crate::web::service::Web;
@@ -12,16 +11,8 @@ use crate::web::visit::Visit;
 /// Returns 404 for a malformed, unknown or removed id and for a batch of another account, always with the same text.
 /// Returns 503 if the store is unavailable.
 pub(super) fn find(web: &Web, visit: &Visit) -> Result<Batch, WebError> {
-    let (account, id) = (visit.caller()?.account.id, batch_id(visit)?);
+    let (account, id) = (visit.caller()?.account.id, visit.id("batch_id")?);
     web.parts.batches.find(account, id)?.ok_or_else(WebError::no_such_page)
-}
-
-/// Returns the id of the address.
-///
-/// # Errors
-/// Returns 404 for a malformed id.
-pub(super) fn batch_id(visit: &Visit) -> Result<BatchId, WebError> {
-    visit.segment("batch_id").and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
 }
 
 /// Returns the place after which the rows of a page begin. An invalid one is ignored.

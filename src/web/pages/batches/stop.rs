@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 
 use super::list::shown_name;
-use super::lookup::{batch_id, find};
+use super::lookup::find;
 use crate::base::ids::BatchId;
 use crate::http::Reply;
 use crate::web::error::WebError;
@@ -37,7 +37,7 @@ pub(in crate::web) fn confirm(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
 /// # Errors
 /// Returns the same errors as [`confirm`].
 pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let id = batch_id(&visit)?;
+    let id = visit.id("batch_id")?;
     if !web.parts.batches.stop(visit.caller()?.account.id, id, &visit.origin()?)? {
         return Err(WebError::no_such_page());
     }

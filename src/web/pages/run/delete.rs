@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::lookup::{find, run_id};
+use super::lookup::find;
 use crate::http::Reply;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
@@ -42,7 +42,7 @@ pub(in crate::web) fn confirm(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (id, account, by) = (run_id(&visit)?, visit.caller()?.account.id, visit.origin()?);
+    let (id, account, by) = (visit.id("run_id")?, visit.caller()?.account.id, visit.origin()?);
     let is_deleted = match visit.form().is_checked("family") {
         true => web.parts.runs.delete_family(id, account, &by)?,
         false => web.parts.runs.delete(id, account, &by)?,

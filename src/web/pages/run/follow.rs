@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use super::lookup::find;
 use crate::account::credits::STANDARD_COST;
 use crate::http::Reply;
@@ -21,8 +19,7 @@ use crate::web::visit::Visit;
 pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let runs = &web.parts.runs;
     let family = runs.families.of(runs.reader.record(&find(web, &visit)?)?)?;
-    let lead = visit.segment("lead_id").and_then(|text| Uuid::try_parse(text).ok());
-    let lead = lead.ok_or_else(WebError::no_such_page)?;
+    let lead = visit.id("lead_id")?;
     let charge = web.parts.accounts.charge(visit.caller()?, STANDARD_COST);
     match runs.families.follow(&family, lead, &charge, visit.origin()?)? {
         FollowResult::Run(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),

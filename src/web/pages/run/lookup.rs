@@ -1,6 +1,5 @@
 //! Finds the run of an address.
 
-use crate::base::ids::RunId;
 use crate::runs::service::Found;
 use crate::web::error::WebError;
 use crate::web::service::Web;
@@ -20,14 +19,6 @@ pub(super) fn find(web: &Web, visit: &Visit) -> Result<Found, WebError> {
 /// # Errors
 /// Returns the same errors as [`find`].
 pub(super) fn find_in(web: &Web, visit: &Visit, segment: &str) -> Result<Found, WebError> {
-    let (id, account) = (run_id_in(visit, segment)?, visit.caller()?.account.id);
+    let (id, account) = (visit.id(segment)?, visit.caller()?.account.id);
     web.parts.runs.reader.find(id, account)?.ok_or_else(WebError::no_such_page)
-}
-
-pub(super) fn run_id(visit: &Visit) -> Result<RunId, WebError> {
-    run_id_in(visit, "run_id")
-}
-
-fn run_id_in(visit: &Visit, segment: &str) -> Result<RunId, WebError> {
-    visit.segment(segment).and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::lookup::{find, run_id};
+use super::lookup::find;
 use crate::base::text::{plain, visible};
 use crate::http::Reply;
 use crate::runs::notes::annotation::{
@@ -74,7 +74,7 @@ struct Page {
 /// # Errors
 /// Returns 400 if they are not valid, 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn note_run(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (id, account, form) = (run_id(&visit)?, visit.caller()?.account.id, visit.form());
+    let (id, account, form) = (visit.id("run_id")?, visit.caller()?.account.id, visit.form());
     let words =
         form.get("tags").split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
     let update = RunNotesUpdate {
@@ -91,7 +91,7 @@ pub(in crate::web) fn note_run(web: &Arc<Web>, visit: Visit) -> Result<Reply, We
 /// # Errors
 /// Returns 404 for an unknown run or result, 503 if the store is unavailable.
 pub(in crate::web) fn form(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let id = result_id(&visit)?;
+    let id: u32 = visit.id("result_id")?;
     let record = web.parts.runs.reader.record(&find(web, &visit)?)?;
     let result = record.results.into_iter().find(|result| result.id == id);
     let result = result.ok_or_else(WebError::no_such_page)?;
@@ -111,7 +111,7 @@ pub(in crate::web) fn form(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 /// # Errors
 /// Returns 400 if the note is not valid, 404 for an unknown run or result, 503 if the store is unavailable.
 pub(in crate::web) fn annotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (run, result) = (run_id(&visit)?, result_id(&visit)?);
+    let (run, result) = (visit.id("run_id")?, visit.id("result_id")?);
     let (account, update) = (visit.caller()?.account.id, update(&visit.form())?);
     let noted = web.parts.runs.notebook.annotate(run, result, account, &update, &visit.origin()?)?;
     noted.ok_or_else(WebError::no_such_page)?;
@@ -126,10 +126,6 @@ fn update(form: &Form) -> Result<AnnotationUpdate, WebError> {
         _ => None,
     };
     Ok(AnnotationUpdate { note: note.transpose().map_err(invalid)?, not_this_person })
-}
-
-fn result_id(visit: &Visit) -> Result<u32, WebError> {
-    visit.segment("result_id").and_then(|id| id.parse().ok()).ok_or_else(WebError::no_such_page)
 }
 
 fn invalid(error: NoteError) -> WebError {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lookup::{find, run_id};
+use super::lookup::find;
 use crate::account::service::Caller;
 use crate::http::Reply;
 use crate::runs::journal::Idempotency;
@@ -45,7 +45,7 @@ impl Again {
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (id, account) = (run_id(&visit)?, visit.caller()?.account.id);
+    let (id, account) = (visit.id("run_id")?, visit.caller()?.account.id);
     if !web.parts.runs.stopper.stop(id, account, &visit.origin()?)? {
         return Err(WebError::no_such_page());
     }

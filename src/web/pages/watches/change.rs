@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::page::{address, find, show, watch_id};
+use super::page::{address, find, show};
 use super::row::WatchRow;
 use crate::http::Reply;
 use crate::watches::registry::Watches;
@@ -69,7 +69,7 @@ pub(in crate::web) fn resume(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 }
 
 fn switch(web: &Web, visit: &Visit, state: WatchState) -> Result<Reply, WebError> {
-    let id = watch_id(visit)?;
+    let id = visit.id("watch_id")?;
     let update = WatchUpdate { state: Some(state), ..WatchUpdate::default() };
     web.parts.watches.change(visit.caller()?.account.id, id, &update, &visit.origin()?)?;
     Ok(Reply::Now(web.redirect(&address(id))))
@@ -89,6 +89,6 @@ pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// # Errors
 /// Returns the same errors as [`confirm_delete`].
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    web.parts.watches.delete(visit.caller()?.account.id, watch_id(&visit)?, &visit.origin()?)?;
+    web.parts.watches.delete(visit.caller()?.account.id, visit.id("watch_id")?, &visit.origin()?)?;
     Ok(Reply::Now(web.redirect_with_notice("/app/watches", Notice::WatchDeleted)))
 }

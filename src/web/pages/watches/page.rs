@@ -117,11 +117,7 @@ fn webhook(
 /// # Errors
 /// Returns 404 for an unknown watch, 503 if the store is unavailable.
 pub(super) fn find(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
-    Ok(web.parts.watches.find(visit.caller()?.account.id, watch_id(visit)?)?)
-}
-
-pub(super) fn watch_id(visit: &Visit) -> Result<WatchId, WebError> {
-    visit.segment("watch_id").and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
+    Ok(web.parts.watches.find(visit.caller()?.account.id, visit.id("watch_id")?)?)
 }
 
 pub(super) fn address(id: WatchId) -> String {
