@@ -1,9 +1,7 @@
 //! A batch as a file: the results of all its searches, and the matrix of its queries and platforms.
 
-use std::io::{self, Write};
 use std::sync::Arc;
 
-use log::warn;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -11,13 +9,9 @@ use super::context::{Api, Call, json_response};
 use super::decode;
 use super::error::ApiError;
 use crate::base::ids::BatchId;
-use crate::http::{Reply, Request, Response, StreamEnd};
-use crate::report::account::ExportError;
+use crate::http::{Reply, Request, Response};
 use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, file_name};
 use crate::report::batch_export::write_batch;
-
-/// The number of bytes that are sent at once.
-const PIECE_BYTES: usize = 32 * 1024;
 
 /// The query parameters of an export.
 #[derive(Debug, IntoParams)]
@@ -63,24 +57,10 @@ pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         .with_header("Content-Type", format.media_type())
         .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
     let (api, request_id) = (Arc::clone(api), call.request_id.clone());
-    Ok(Reply::Stream(
-        head,
-        Box::new(move |out| {
-            let mut out = io::BufWriter::with_capacity(PIECE_BYTES, out);
-            let written = write_batch(&api.batches, &api.runs, &batch, format, &mut out);
-            let written = written.and_then(|()| out.flush().map_err(ExportError::from));
-            // The stream is dropped without sending the rest of an incomplete document.
-            drop(out.into_parts());
-            match written {
-                Ok(()) => StreamEnd::Complete,
-                Err(ExportError::Io(_)) => StreamEnd::ReaderGone,
-                Err(error) => {
-                    warn!(request_id = request_id.as_str(); "the export of a batch failed: {error}");
-                    StreamEnd::ReaderGone
-                }
-            }
-        }),
-    ))
+    Ok(Reply::file(head, move |out| {
+        let written = write_batch(&api.batches, &api.runs, &batch, format, out);
+        written.inspect_err(|error| error.log("a batch", &request_id)).is_ok()
+    }))
 }
 
 /// A format of the matrix: `json` or `csv`.

@@ -15,7 +15,7 @@ use super::error::ApiError;
 use super::openapi::schemas::{Schemas, named};
 use crate::account::service::Caller;
 use crate::base::ids::RequestId;
-use crate::http::{Reply, Request, Response, StreamEnd};
+use crate::http::{Reply, Request, Response};
 use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
 use crate::runs::family::frames::{ChildData, LeadData};
 use crate::runs::family::state::FollowState;
@@ -112,13 +112,7 @@ fn reply_with(
             message: "the API key is no longer valid",
         });
     }
-    Reply::Stream(
-        Response::event_stream(),
-        Box::new(move |out| match stream.run(out) {
-            Ok(()) => StreamEnd::Complete,
-            Err(_) => StreamEnd::ReaderGone,
-        }),
-    )
+    Reply::Stream(Response::event_stream(), Box::new(move |out| stream.run(out).is_ok()))
 }
 
 /// One event of a stream, for the documentation. OpenAPI 3.1 has no streams: the schema of

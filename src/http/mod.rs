@@ -58,7 +58,7 @@ mod server;
 mod traffic;
 
 pub use config::ServerConfig;
-pub use handler::{Handler, Refusal, Reply, StreamBody, StreamEnd};
+pub use handler::{Handler, Refusal, Reply, StreamBody};
 pub use load::{Load, LoadReader};
 pub use message::compressed::Compressed;
 pub use message::forwarded::Network;

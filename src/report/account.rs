@@ -10,6 +10,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use log::warn;
 use serde::Serialize;
 
 use super::audit::{AuditLine, each_entry};
@@ -24,7 +25,7 @@ use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
 use crate::account::sign_in::SignInStore;
 use crate::account::sign_in::session::Session;
 use crate::base::clock::{millis, rfc3339_millis};
-use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WebhookId};
+use crate::base::ids::{AccountId, DeliveryId, KeyId, RequestId, RunId, SessionId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::base::text::json;
 use crate::runs::batches::batch::MAX_SEARCHES;
@@ -63,6 +64,15 @@ pub enum ExportError {
     Io(io::Error),
     /// A value has no JSON form.
     Json(serde_json::Error),
+}
+
+impl ExportError {
+    /// Logs that the export of `what` failed, unless its reader has disconnected.
+    pub fn log(&self, what: &str, request_id: &RequestId) {
+        if !matches!(self, Self::Io(_)) {
+            warn!(request_id = request_id.as_str(); "the export of {what} failed: {self}");
+        }
+    }
 }
 
 impl fmt::Display for ExportError {

@@ -7,9 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sightline::http::{
-    Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig, StreamEnd,
-};
+use sightline::http::{Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig};
 
 use crate::support::server::PATIENCE;
 
@@ -62,7 +60,8 @@ pub(crate) struct Product {
     pub(crate) streams: Mutex<Vec<Receiver<Vec<u8>>>>,
     /// Method and path of the echoed requests, in order.
     pub(crate) seen: Mutex<Vec<String>>,
-    pub(crate) stream_ends: Mutex<Vec<StreamEnd>>,
+    /// Whether all pieces of each stream were sent.
+    pub(crate) stream_ends: Mutex<Vec<bool>>,
 }
 
 impl Product {
@@ -166,10 +165,9 @@ fn stream(product: Arc<Product>) -> Reply {
     let head = Response::empty(200).with_header("Content-Type", "text/event-stream");
     let head = head.with_header("X-Accel-Buffering", "no");
     let body = move |sink: &mut dyn Write| {
-        let sent = fed.iter().try_for_each(|piece| sink.write_all(&piece));
-        let end = if sent.is_ok() { StreamEnd::Complete } else { StreamEnd::ReaderGone };
-        product.stream_ends.lock().unwrap().push(end);
-        end
+        let is_complete = fed.iter().all(|piece| sink.write_all(&piece).is_ok());
+        product.stream_ends.lock().unwrap().push(is_complete);
+        is_complete
     };
     Reply::Stream(head, Box::new(body))
 }

@@ -46,7 +46,7 @@ use super::decode;
 use super::error::ApiError;
 use crate::account::service::Caller;
 use crate::base::ids::RequestId;
-use crate::http::{Reply, Request, Response, StreamEnd};
+use crate::http::{Reply, Request, Response};
 use client::{StreamingClient, WaitingClient};
 use message::{Message, Params, RpcError, response};
 use revision::Revision;
@@ -131,11 +131,7 @@ impl Exchange {
                     let call = self.api.mcp_calls.begin(self.name.clone());
                     let mut client = StreamingClient::new(out, call, keep_alive);
                     let answer = self.answer(&mut client);
-                    if answer.is_none_or(|(_, answer)| client.send(&answer)) {
-                        StreamEnd::Complete
-                    } else {
-                        StreamEnd::ReaderGone
-                    }
+                    answer.is_none_or(|(_, answer)| client.send(&answer))
                 }),
             ),
             (true, false) => Reply::Later(Box::new(move || Reply::Now(self.document()))),

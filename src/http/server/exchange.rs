@@ -13,7 +13,7 @@ use crate::http::connection::closer::CloseRequest;
 use crate::http::connection::writer::{
     Progress, WriteTimeouts, Writer, write_response, write_without_waiting,
 };
-use crate::http::handler::{Refusal, Reply, StreamBody, StreamEnd};
+use crate::http::handler::{Refusal, Reply, StreamBody};
 use crate::http::message::encoding::accepts_gzip;
 use crate::http::message::head::{self, Framing, Persistence, RawHead};
 use crate::http::message::render::{RenderOptions, RenderedResponse, stream_head};
@@ -249,7 +249,7 @@ impl Exchange {
             log::error!("a stream's body panicked");
         }
         // A stream that broke must not look complete.
-        let is_complete = matches!(end, Ok(StreamEnd::Complete)) && sink.end().is_ok();
+        let is_complete = matches!(end, Ok(true)) && sink.end().is_ok();
         self.end_stream(sink, is_complete);
     }
 

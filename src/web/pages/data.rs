@@ -1,22 +1,16 @@
 //! The data of an account: its export and its deletion.
 
-use std::io::{self, Write};
 use std::sync::Arc;
-
-use log::warn;
 
 use super::account::{FormErrors, show, show_too_many};
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::Password;
-use crate::http::{Reply, Response, StreamEnd};
-use crate::report::account::{ExportError, write_account};
+use crate::http::{Reply, Response};
+use crate::report::account::write_account;
 use crate::web::error::{WebError, too_many};
 use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
-
-/// The number of bytes that are sent at once.
-const PIECE_BYTES: usize = 32 * 1024;
 
 /// Handles `POST /app/account/export`: sends everything that is stored about the account as JSON. If the export fails
 /// before its end, the connection is closed, so that an incomplete document never looks complete.
@@ -29,24 +23,10 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         .with_header("Content-Type", "application/json")
         .with_header("Content-Disposition", "attachment; filename=\"sightline-account.json\"");
     let (web, now) = (Arc::clone(web), web.parts.clock.now());
-    Ok(Reply::Stream(
-        head,
-        Box::new(move |out| {
-            let mut out = io::BufWriter::with_capacity(PIECE_BYTES, out);
-            let written = write_account(&web.parts.archive, &account, now, &by, &mut out);
-            let written = written.and_then(|()| out.flush().map_err(ExportError::from));
-            // The stream is dropped without sending the rest of an incomplete document.
-            drop(out.into_parts());
-            match written {
-                Ok(()) => StreamEnd::Complete,
-                Err(ExportError::Io(_)) => StreamEnd::ReaderGone,
-                Err(error) => {
-                    warn!(request_id = visit.request_id.as_str(); "the export of an account failed: {error}");
-                    StreamEnd::ReaderGone
-                }
-            }
-        }),
-    ))
+    Ok(Reply::file(head, move |out| {
+        let written = write_account(&web.parts.archive, &account, now, &by, out);
+        written.inspect_err(|error| error.log("an account", &visit.request_id)).is_ok()
+    }))
 }
 
 /// Handles `POST /app/account/delete` with `password` and `sure`. Closes the account at once. Its data is removed in

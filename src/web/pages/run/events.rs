@@ -10,7 +10,7 @@ use crate::account::sign_in::SignInError;
 use crate::account::sign_in::token::Token;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
-use crate::http::{Reply, Response, StreamEnd};
+use crate::http::{Reply, Response};
 use crate::runs::run::ModuleReport;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
 use crate::web::error::WebError;
@@ -33,13 +33,7 @@ pub(in crate::web) fn events(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     let permission = permission(web, &visit)?;
     let follower = web.parts.runs.reader.follow(found, after);
     let stream = Stream::new(follower, limits, visit.request_id).with_permission(permission);
-    Ok(Reply::Stream(
-        Response::event_stream(),
-        Box::new(move |out| match stream.run(out) {
-            Ok(()) => StreamEnd::Complete,
-            Err(_) => StreamEnd::ReaderGone,
-        }),
-    ))
+    Ok(Reply::Stream(Response::event_stream(), Box::new(move |out| stream.run(out).is_ok())))
 }
 
 fn after(visit: &Visit) -> Result<u32, WebError> {
