@@ -35,53 +35,38 @@ pub enum Code {
 impl Code {
     /// Returns the code as text, such as `invalid_request`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "invalid_request",
-            Self::InvalidApiKey => "invalid_api_key",
-            Self::InsufficientCredits => "insufficient_credits",
-            Self::PlanRequired => "plan_required",
-            Self::Suppressed => "suppressed",
-            Self::NotFound => "not_found",
-            Self::MethodNotAllowed => "method_not_allowed",
-            Self::IdempotencyConflict => "idempotency_conflict",
-            Self::RunNotEnded => "run_not_ended",
-            Self::Conflict => "conflict",
-            Self::PayloadTooLarge => "payload_too_large",
-            Self::UnsupportedMediaType => "unsupported_media_type",
-            Self::IdempotencyMismatch => "idempotency_mismatch",
-            Self::RunsDiffer => "runs_differ",
-            Self::RateLimited => "rate_limited",
-            Self::InternalError => "internal_error",
-            Self::Unavailable => "unavailable",
-            Self::PremiumUnavailable => "premium_unavailable",
-            Self::WebhooksUnavailable => "webhooks_unavailable",
-            Self::Overloaded => "overloaded",
-        }
+        self.row().0
     }
 
     /// Returns the title of the problem type (RFC 9457), as the manual has it.
     pub fn title(self) -> &'static str {
+        self.row().1
+    }
+
+    fn row(self) -> (&'static str, &'static str) {
         match self {
-            Self::InvalidRequest => "Invalid request",
-            Self::InvalidApiKey => "Invalid API key",
-            Self::InsufficientCredits => "Insufficient credits",
-            Self::PlanRequired => "Another plan is required",
-            Self::Suppressed => "The identifier is never searched",
-            Self::NotFound => "Not found",
-            Self::MethodNotAllowed => "Method not allowed",
-            Self::IdempotencyConflict => "A request with the same key is in progress",
-            Self::RunNotEnded => "The run has not ended",
-            Self::Conflict => "Conflict with the present state",
-            Self::PayloadTooLarge => "Payload too large",
-            Self::UnsupportedMediaType => "Unsupported media type",
-            Self::IdempotencyMismatch => "The key was used for another body",
-            Self::RunsDiffer => "The runs differ",
-            Self::RateLimited => "Rate limited",
-            Self::InternalError => "Internal error",
-            Self::Unavailable => "Unavailable",
-            Self::PremiumUnavailable => "Premium searches are unavailable",
-            Self::WebhooksUnavailable => "Webhooks are unavailable",
-            Self::Overloaded => "Overloaded",
+            Self::InvalidRequest => ("invalid_request", "Invalid request"),
+            Self::InvalidApiKey => ("invalid_api_key", "Invalid API key"),
+            Self::InsufficientCredits => ("insufficient_credits", "Insufficient credits"),
+            Self::PlanRequired => ("plan_required", "Another plan is required"),
+            Self::Suppressed => ("suppressed", "The identifier is never searched"),
+            Self::NotFound => ("not_found", "Not found"),
+            Self::MethodNotAllowed => ("method_not_allowed", "Method not allowed"),
+            Self::IdempotencyConflict => {
+                ("idempotency_conflict", "A request with the same key is in progress")
+            }
+            Self::RunNotEnded => ("run_not_ended", "The run has not ended"),
+            Self::Conflict => ("conflict", "Conflict with the present state"),
+            Self::PayloadTooLarge => ("payload_too_large", "Payload too large"),
+            Self::UnsupportedMediaType => ("unsupported_media_type", "Unsupported media type"),
+            Self::IdempotencyMismatch => ("idempotency_mismatch", "The key was used for another body"),
+            Self::RunsDiffer => ("runs_differ", "The runs differ"),
+            Self::RateLimited => ("rate_limited", "Rate limited"),
+            Self::InternalError => ("internal_error", "Internal error"),
+            Self::Unavailable => ("unavailable", "Unavailable"),
+            Self::PremiumUnavailable => ("premium_unavailable", "Premium searches are unavailable"),
+            Self::WebhooksUnavailable => ("webhooks_unavailable", "Webhooks are unavailable"),
+            Self::Overloaded => ("overloaded", "Overloaded"),
         }
     }
 }

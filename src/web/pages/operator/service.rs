@@ -8,7 +8,7 @@ use super::learnt::{DownHost, QuarantinedModule, down_hosts, quarantined_modules
 use super::load::{self, Figure};
 use super::paging::{pages, shown};
 use super::rows::{ModuleRow, duration, tone};
-use super::table::{Choice, Column, ROWS, Row};
+use super::table::{COLUMNS, Choice, Column, ROWS, Row};
 use super::trends::TrendView;
 use crate::http::{Reply, Response};
 use crate::modules::query::SearchType;
@@ -118,7 +118,7 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
         configured_deadline: duration(health.check_timeout().as_millis() as u64),
         chips,
         types: SearchType::ALL.map(SearchType::as_str),
-        heads: Column::ALL.into_iter().map(|column| head(&choice, column)).collect(),
+        heads: COLUMNS.into_iter().map(|column| head(&choice, column)).collect(),
         shown: shown(first, on_page.len(), rows.len(), "module", "modules"),
         rows: on_page,
         pages,
@@ -153,9 +153,9 @@ fn chips(choice: &Choice, rows: &[Row<'_>]) -> Vec<Chip> {
 fn head(choice: &Choice, column: Column) -> Head {
     let order = if choice.falling { "descending" } else { "ascending" };
     Head {
-        title: column.title(),
-        is_number: column.is_number(),
+        title: column.title,
+        is_number: column.is_number,
         query: choice.sorted_by(column).query(),
-        order: (choice.column == column).then_some(order),
+        order: (choice.column.name == column.name).then_some(order),
     }
 }

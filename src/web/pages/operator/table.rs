@@ -16,99 +16,48 @@ pub(super) const ROWS: usize = 100;
 /// A module with its health.
 pub(super) type Row<'m> = (&'m Module, ModuleHealth);
 
-/// The columns by which the table can be sorted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Column {
-    Health,
-    Platform,
-    Type,
-    Verified,
-    Checks,
-    Hits,
-    Misses,
-    Blocked,
-    Errors,
-    Latency,
-    Deadline,
-    LastHit,
+/// A column by which the table can be sorted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    /// Its name in an address.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    /// Whether it contains numbers, which are sorted in descending order first.
+    pub(super) is_number: bool,
+    /// Compares two rows in ascending order.
+    compare: Compare,
 }
 
-impl Column {
-    /// All columns from left to right.
-    pub(super) const ALL: [Self; 12] = [
-        Self::Platform,
-        Self::Health,
-        Self::Type,
-        Self::Verified,
-        Self::Hits,
-        Self::Misses,
-        Self::Blocked,
-        Self::Errors,
-        Self::Latency,
-        Self::Deadline,
-        Self::Checks,
-        Self::LastHit,
-    ];
+type Compare = fn(&Row<'_>, &Row<'_>) -> Ordering;
 
-    /// Returns the name of the column in an address.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Health => "health",
-            Self::Platform => "platform",
-            Self::Type => "type",
-            Self::Verified => "verified",
-            Self::Checks => "checks",
-            Self::Hits => "hits",
-            Self::Misses => "misses",
-            Self::Blocked => "blocked",
-            Self::Errors => "errors",
-            Self::Latency => "latency",
-            Self::Deadline => "deadline",
-            Self::LastHit => "last_hit",
-        }
-    }
-
-    /// Returns the title of the column.
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Self::Health => "Health",
-            Self::Platform => "Module",
-            Self::Type => "Type",
-            Self::Verified => "Verified",
-            Self::Checks => "Checks",
-            Self::Hits => "Hits",
-            Self::Misses => "Misses",
-            Self::Blocked => "Blocked",
-            Self::Errors => "Errors",
-            Self::Latency => "Latency",
-            Self::Deadline => "Deadline",
-            Self::LastHit => "Last hit",
-        }
-    }
-
-    /// Returns whether the column contains numbers, which are sorted in descending order first.
-    pub(super) fn is_number(self) -> bool {
-        !matches!(self, Self::Health | Self::Platform | Self::Type | Self::Verified)
-    }
-
-    /// Compares two rows in ascending order. The worst health comes first.
-    fn compare(self, (one, a): &Row<'_>, (other, b): &Row<'_>) -> Ordering {
-        match self {
-            Self::Health => place(a.status).cmp(&place(b.status)).then(obstacle(b).total_cmp(&obstacle(a))),
-            Self::Platform => name(one).cmp(&name(other)),
-            Self::Type => one.search_type().as_str().cmp(other.search_type().as_str()),
-            Self::Verified => verified_date(one).cmp(&verified_date(other)),
-            Self::Checks => a.checks.cmp(&b.checks),
-            Self::Hits => a.hit_rate.total_cmp(&b.hit_rate),
-            Self::Misses => a.miss_rate.total_cmp(&b.miss_rate),
-            Self::Blocked => a.blocked_rate.total_cmp(&b.blocked_rate),
-            Self::Errors => a.error_rate.total_cmp(&b.error_rate),
-            Self::Latency => a.latency_ms.cmp(&b.latency_ms),
-            Self::Deadline => a.deadline_ms.cmp(&b.deadline_ms),
-            Self::LastHit => a.last_hit_at.cmp(&b.last_hit_at),
-        }
-    }
+const fn text(name: &'static str, title: &'static str, compare: Compare) -> Column {
+    Column { name, title, is_number: false, compare }
 }
+
+const fn number(name: &'static str, title: &'static str, compare: Compare) -> Column {
+    Column { name, title, is_number: true, compare }
+}
+
+/// All columns from left to right.
+pub(super) const COLUMNS: [Column; 12] = [
+    text("platform", "Module", |(one, _), (other, _)| name(one).cmp(&name(other))),
+    HEALTH,
+    text("type", "Type", |(one, _), (other, _)| one.search_type().as_str().cmp(other.search_type().as_str())),
+    text("verified", "Verified", |(one, _), (other, _)| verified_date(one).cmp(&verified_date(other))),
+    number("hits", "Hits", |(_, a), (_, b)| a.hit_rate.total_cmp(&b.hit_rate)),
+    number("misses", "Misses", |(_, a), (_, b)| a.miss_rate.total_cmp(&b.miss_rate)),
+    number("blocked", "Blocked", |(_, a), (_, b)| a.blocked_rate.total_cmp(&b.blocked_rate)),
+    number("errors", "Errors", |(_, a), (_, b)| a.error_rate.total_cmp(&b.error_rate)),
+    number("latency", "Latency", |(_, a), (_, b)| a.latency_ms.cmp(&b.latency_ms)),
+    number("deadline", "Deadline", |(_, a), (_, b)| a.deadline_ms.cmp(&b.deadline_ms)),
+    number("checks", "Checks", |(_, a), (_, b)| a.checks.cmp(&b.checks)),
+    number("last_hit", "Last hit", |(_, a), (_, b)| a.last_hit_at.cmp(&b.last_hit_at)),
+];
+
+/// The column by which the table is sorted by default. The worst health comes first.
+const HEALTH: Column = text("health", "Health", |(_, a), (_, b)| {
+    place(a.status).cmp(&place(b.status)).then(obstacle(b).total_cmp(&obstacle(a)))
+});
 
 fn place(verdict: Verdict) -> usize {
     Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or_default()
@@ -128,7 +77,7 @@ fn name(module: &Module) -> String {
 }
 
 /// The filters and order of the table, as its address contains them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Choice {
     pub(super) column: Column,
     pub(super) falling: bool,
@@ -144,14 +93,13 @@ impl Choice {
     /// Parses the parameters of an address. Invalid ones keep their default.
     pub(super) fn read(address: &Form) -> Self {
         let of = |name: &str| address.get(name);
-        let column = Column::ALL.into_iter().find(|known| known.as_str() == of("sort"));
-        let column = column.unwrap_or(Column::Health);
+        let column = COLUMNS.into_iter().find(|known| known.name == of("sort")).unwrap_or(HEALTH);
         Self {
             column,
             falling: match of("order") {
                 "rising" => false,
                 "falling" => true,
-                _ => column.is_number(),
+                _ => column.is_number,
             },
             health: Verdict::ALL.into_iter().find(|known| known.as_str() == of("health")),
             search_type: SearchType::ALL.into_iter().find(|known| known.as_str() == of("type")),
@@ -163,7 +111,7 @@ impl Choice {
     /// Returns the choice sorted by a column, on its first page. If it is already sorted by this column, the order is
     /// reversed.
     pub(super) fn sorted_by(&self, column: Column) -> Self {
-        let falling = if self.column == column { !self.falling } else { column.is_number() };
+        let falling = if self.column.name == column.name { !self.falling } else { column.is_number };
         Self { column, falling, page: 1, ..self.clone() }
     }
 
@@ -185,9 +133,9 @@ impl Choice {
     /// Returns the address parameters for which the form above the table has no field.
     pub(super) fn hidden_fields(&self) -> Vec<(&'static str, &'static str)> {
         let mut pairs = Vec::new();
-        if self.column != Column::Health || self.falling {
+        if self.column.name != HEALTH.name || self.falling {
             let order = if self.falling { "falling" } else { "rising" };
-            pairs.extend([("sort", self.column.as_str()), ("order", order)]);
+            pairs.extend([("sort", self.column.name), ("order", order)]);
         }
         pairs.extend(self.health.map(|health| ("health", health.as_str())));
         pairs
@@ -223,7 +171,7 @@ impl Choice {
     pub(super) fn filter_and_sort(&self, rows: &mut Vec<Row<'_>>) {
         rows.retain(|(_, health)| self.health.is_none_or(|wanted| health.status == wanted));
         rows.sort_by(|one, other| {
-            let order = self.column.compare(one, other);
+            let order = (self.column.compare)(one, other);
             let order = if self.falling { order.reverse() } else { order };
             order.then_with(|| name(one.0).cmp(&name(other.0))).then_with(|| one.0.id().cmp(other.0.id()))
         });
@@ -253,9 +201,10 @@ mod tests {
         for nonsense in ["sort=colour", "page=0", "page=-1", "health=%00", "type=x&order=up", "q=%20"] {
             assert_eq!(choice(nonsense).query(), "", "{nonsense}");
         }
-        let by_errors = choice("page=4").sorted_by(Column::Errors);
+        let errors = choice("sort=errors").column;
+        let by_errors = choice("page=4").sorted_by(errors);
         assert_eq!((by_errors.falling, by_errors.page), (true, 1));
-        assert!(!by_errors.sorted_by(Column::Errors).falling);
+        assert!(!by_errors.sorted_by(errors).falling);
     }
 
     #[test]
