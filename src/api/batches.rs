@@ -10,14 +10,13 @@ use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile, read_or
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::error_body::InvalidSearch;
 use crate::account::service::AccountError;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
 use crate::runs::batches::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
-use crate::runs::batches::draft::Draft;
+use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
 use crate::runs::batches::storage::Added;
 use crate::runs::journal::Idempotency;
 use crate::runs::run::count;
@@ -85,22 +84,6 @@ impl<'a> BatchHead<'a> {
     }
 }
 
-/// A search that is the same as an earlier one of the list. It is made once.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct DuplicateSearch {
-    /// Place of the search in the list, from 1.
-    #[schema(examples(7))]
-    pub row: u32,
-    /// Place of the earlier one.
-    #[schema(examples(2))]
-    pub same_as: u32,
-}
-
-fn duplicates(draft: &Draft) -> Vec<DuplicateSearch> {
-    let told = draft.duplicates.iter().take(MOST_TOLD);
-    told.map(|same| DuplicateSearch { row: same.row, same_as: same.first }).collect()
-}
-
 /// A batch that was accepted.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AcceptedBatch<'a> {
@@ -115,7 +98,7 @@ pub struct AcceptedBatch<'a> {
     pub duplicate_count: u32,
     /// These searches; the first 100 of them.
     #[schema(max_items = 100)]
-    pub duplicates: Vec<DuplicateSearch>,
+    pub duplicates: Vec<Duplicate>,
 }
 
 /// What a batch would cost, and which of its searches are not valid.
@@ -138,13 +121,13 @@ pub struct BatchPreview {
     pub duplicate_count: u32,
     /// These searches; the first 100 of them.
     #[schema(max_items = 100)]
-    pub duplicates: Vec<DuplicateSearch>,
+    pub duplicates: Vec<Duplicate>,
     /// Number of searches that are not valid. A batch with one is refused.
     #[schema(examples(3))]
     pub invalid_count: u32,
     /// These searches; the first 100 of them.
     #[schema(max_items = 100)]
-    pub invalid: Vec<InvalidSearch>,
+    pub invalid: Vec<InvalidRow>,
 }
 
 /// Creates a batch of searches.
@@ -212,7 +195,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         batch: BatchHead::new(&batch, api.clock.now()),
         credits,
         duplicate_count: count(draft.duplicates.len()),
-        duplicates: duplicates(&draft),
+        duplicates: draft.duplicates.iter().take(MOST_TOLD).copied().collect(),
     };
     let location = format!("{}/v1/batches/{id}", api.root);
     Ok(Reply::Now(json_response(201, &answer).with_header("Location", location)))
@@ -225,14 +208,14 @@ fn preview(draft: &Draft, credits_remaining: Option<u64>) -> BatchPreview {
         credits: draft.cost(),
         credits_remaining,
         duplicate_count: count(draft.duplicates.len()),
-        duplicates: duplicates(draft),
+        duplicates: draft.duplicates.iter().take(MOST_TOLD).copied().collect(),
         invalid_count: count(draft.invalid.len()),
         invalid: told(draft),
     }
 }
 
-fn told(draft: &Draft) -> Vec<InvalidSearch> {
-    draft.invalid.iter().take(MOST_TOLD).map(InvalidSearch::from).collect()
+fn told(draft: &Draft) -> Vec<InvalidRow> {
+    draft.invalid.iter().take(MOST_TOLD).cloned().collect()
 }
 
 /// A page of the caller's batches, newest first.

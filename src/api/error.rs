@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use log::{Level, log};
 
-use super::error_body::{Allowed, ErrorBody, ErrorDetail, ErrorFormat, Facts, InvalidSearch, Problem};
+use super::error_body::{Allowed, ErrorBody, ErrorDetail, ErrorFormat, Facts, Problem};
 use super::failure::{Failure, Row};
 use crate::account::plan::PlanTable;
 use crate::account::rate_limit::{Policy, RateLimitState};
@@ -13,6 +13,7 @@ use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
 use crate::modules::catalog::ChoiceError;
+use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::compared::NotComparable;
 use crate::watches::change::ChangeKind;
@@ -130,7 +131,7 @@ impl ApiError {
     }
 
     /// Returns 400: searches of a batch are not valid. `rows` holds the first of them.
-    pub fn invalid_searches(number: usize, rows: Vec<InvalidSearch>) -> Self {
+    pub fn invalid_searches(number: usize, rows: Vec<InvalidRow>) -> Self {
         let message = match number {
             1 => "1 search is not valid; nothing was accepted".to_owned(),
             more => format!("{more} searches are not valid; nothing was accepted"),

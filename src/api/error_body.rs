@@ -111,7 +111,7 @@ pub struct Facts {
     /// Searches of a batch that are not valid; the first 100 of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, max_items = 100)]
-    pub rows: Option<Vec<InvalidSearch>>,
+    pub rows: Option<Vec<InvalidRow>>,
     /// The limit that was reached: credits of the billing period, or requests per minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, examples(100))]
@@ -140,33 +140,6 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, examples(41))]
     pub retry_after: Option<u64>,
-}
-
-/// A search of a batch that is not valid.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct InvalidSearch {
-    /// Place of the search in the request, from 1.
-    #[schema(examples(2))]
-    pub row: u32,
-    /// Line of the search in a CSV file, from 1; null for JSON.
-    #[schema(required, examples(3))]
-    pub line: Option<u64>,
-    /// The invalid part of the search.
-    #[schema(examples("query"))]
-    pub field: String,
-    /// The mistake, for people; the wording may change.
-    #[schema(examples("the query is empty"))]
-    pub message: String,
-    /// What is allowed.
-    #[schema(examples("an email address"))]
-    pub allowed: String,
-}
-
-impl From<&InvalidRow> for InvalidSearch {
-    fn from(invalid: &InvalidRow) -> Self {
-        let InvalidRow { row, line, field, message, allowed } = invalid.clone();
-        Self { row, line, field, message, allowed }
-    }
 }
 
 /// The allowed values: a description, or all of them.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, json_response, ok_json};
@@ -17,7 +16,6 @@ use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
-use crate::runs::diff::difference::Difference;
 use crate::runs::journal::ListFilter;
 use crate::runs::service::Found;
 use crate::watches::change::{ChangeKind, StoredChange};
@@ -108,43 +106,12 @@ pub struct WatchList {
     pub next_cursor: Option<WatchId>,
 }
 
-/// A change that a watch has found.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct WatchChange {
-    /// Identifies the change.
-    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
-    pub id: WatchChangeId,
-    /// Kind of the change.
-    pub kind: ChangeKind,
-    /// Run with which the result was compared: the last one in which its module came to a conclusion. It may have been
-    /// deleted since.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
-    pub run_before_id: RunId,
-    /// Run in which the change was found. It may have been deleted since.
-    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1b"))]
-    pub run_after_id: RunId,
-    /// Time at which the change was found: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    #[schema(examples("2026-05-07T07:32:21.500Z"))]
-    pub at: Timestamp,
-    /// The result, with the data that differs.
-    #[schema(value_type = Difference)]
-    pub result: Value,
-}
-
-impl From<StoredChange> for WatchChange {
-    fn from(change: StoredChange) -> Self {
-        let StoredChange { id, kind, run_before, run_after, at, difference } = change;
-        Self { id, kind, run_before_id: run_before, run_after_id: run_after, at, result: difference }
-    }
-}
-
 /// A page of the changes that a watch has found, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WatchChangeList {
     /// The changes of this page.
     #[schema(max_items = 100)]
-    pub changes: Vec<WatchChange>,
+    pub changes: Vec<StoredChange>,
     /// Number of changes on this page.
     #[schema(maximum = 100, examples(1))]
     pub count: usize,
@@ -327,8 +294,7 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
-    let changes: Vec<WatchChange> = found.into_iter().map(WatchChange::from).collect();
-    let page = WatchChangeList { count: changes.len(), changes, limit, has_more, next_cursor };
+    let page = WatchChangeList { count: found.len(), changes: found, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
 }
 

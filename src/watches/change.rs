@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId};
 use crate::runs::diff::difference::Difference;
 
@@ -51,19 +52,31 @@ pub struct FoundChange {
     pub difference: Difference,
 }
 
-/// A change as it is stored.
-#[derive(Debug, Clone, PartialEq)]
+/// A change that a watch has found.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = WatchChange)]
 pub struct StoredChange {
-    /// The id, which is in the order of the changes.
+    /// Identifies the change.
+    // The ids are in the order of the changes.
+    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
     pub id: WatchChangeId,
-    /// The kind.
+    /// Kind of the change.
     pub kind: ChangeKind,
-    /// The run with which the result was compared. It may have been deleted since.
+    /// Run with which the result was compared: the last one in which its module came to a conclusion. It may have been
+    /// deleted since.
+    #[serde(rename = "run_before_id")]
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_before: RunId,
-    /// The run in which the change was found. It may have been deleted since.
+    /// Run in which the change was found. It may have been deleted since.
+    #[serde(rename = "run_after_id")]
+    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1b"))]
     pub run_after: RunId,
-    /// The time at which it was found.
+    /// Time at which the change was found: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-07T07:32:21.500Z"))]
     pub at: Timestamp,
-    /// The result, with the fields that differ: a [`Difference`] as JSON.
+    /// The result, with the data that differs.
+    #[serde(rename = "result")]
+    #[schema(value_type = Difference)]
     pub difference: Value,
 }

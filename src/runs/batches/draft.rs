@@ -3,33 +3,45 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use super::search::BatchSearch;
 use crate::modules::query::Query;
 
-/// A search of the list that is not valid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A search of a batch that is not valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = InvalidSearch)]
 pub struct InvalidRow {
-    /// The place of the search in the request, from 1.
+    /// Place of the search in the request, from 1.
+    #[schema(examples(2))]
     pub row: u32,
-    /// The line of the search in a CSV file, from 1.
+    /// Line of the search in a CSV file, from 1; null for JSON.
+    #[schema(required, examples(3))]
     pub line: Option<u64>,
-    /// The part of the search that is not valid, such as `query`.
+    /// The invalid part of the search.
+    #[schema(examples("query"))]
     pub field: String,
-    /// The mistake. It never repeats what the caller sent.
+    // It never repeats what the caller sent.
+    /// The mistake, for people; the wording may change.
+    #[schema(examples("the query is empty"))]
     pub message: String,
     /// What is allowed.
+    #[schema(examples("an email address"))]
     pub allowed: String,
 }
 
-/// A search of the list that is the same as an earlier one. It is searched once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A search that is the same as an earlier one of the list. It is made once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = DuplicateSearch)]
 pub struct Duplicate {
-    /// The place of the search in the request, from 1.
+    /// Place of the search in the list, from 1.
+    #[schema(examples(7))]
     pub row: u32,
-    /// The place of the earlier one.
-    pub first: u32,
+    /// Place of the earlier one.
+    #[schema(examples(2))]
+    pub same_as: u32,
 }
 
 /// A list of searches that was checked.
@@ -48,7 +60,7 @@ impl Draft {
     /// Adds a search. Two searches are the same if their queries have the same normal form, and all options are equal.
     pub fn add(&mut self, row: u32, query: &Query, search: BatchSearch) {
         if let Some(first) = self.insert(row, query, search) {
-            self.duplicates.push(Duplicate { row, first });
+            self.duplicates.push(Duplicate { row, same_as: first });
         }
     }
 
@@ -100,7 +112,7 @@ mod tests {
         }
         let query = Query::parse(SearchType::Username, "octocat").unwrap();
         draft.add(6, &query, BatchSearch { premium: true, ..BatchSearch::plain(&query) });
-        let same = |row| Duplicate { row, first: 1 };
+        let same = |row| Duplicate { row, same_as: 1 };
         assert_eq!(draft.duplicates[..2], [same(2), same(3)]);
         let kept: Vec<u32> = draft.rows.iter().map(|(row, _)| *row).collect();
         assert!(kept.ends_with(&[5, 6]), "{kept:?}");
