@@ -12,7 +12,7 @@ use crate::base::ids::AccountId;
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"];
 /// The statuses with their own label. The last entry (0) stands for all others.
 const STATUSES: [u16; 24] = [
-    200, 204, 303, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 413, 414, 415, 416, 422, 428, 429, 431,
+    200, 201, 202, 204, 303, 304, 308, 400, 401, 402, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431,
     500, 503, 0,
 ];
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use sightline::api::openapi::version_3_2::in_version_3_2;
+use sightline::http::Traffic;
 
 use super::{DOCUMENT, operations, resolve};
 use crate::cli::ran;
@@ -252,4 +253,17 @@ fn has_example(place: &str, schema: &Value, missing: &mut Vec<String>) {
     if schema["examples"].as_array().is_none_or(Vec::is_empty) && !named_elsewhere {
         missing.push(format!("{place}: example"));
     }
+}
+
+#[test]
+fn each_status_of_the_api_has_a_label_of_its_own_in_the_metrics() {
+    let traffic = Traffic::new([("GET", "/")], "none");
+    let documented =
+        operations().flat_map(|(_, _, operation)| operation["responses"].as_object().unwrap().keys());
+    // The addresses of the pages are not in the document.
+    for status in documented.map(String::as_str).chain(["303", "308"]) {
+        traffic.answered(&traffic.begin(None, Some(0)), status.parse().unwrap(), "", None);
+    }
+    let unnamed: Vec<_> = traffic.answers().filter(|answers| answers.status == "other").collect();
+    assert!(unnamed.is_empty(), "{unnamed:?}");
 }
