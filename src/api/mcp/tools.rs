@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::message::Params;
 use super::schemas::{self, arguments, flag, names, number, search_type, text};
+use crate::runs::family::member::{MAX_DEPTH, MAX_SEARCHES};
+use crate::runs::run_options::TimeBudget;
 
 /// The bounds and the default of the number of results in an answer.
 pub(super) const RESULTS: (usize, usize, usize) = (1, 200, 50);
@@ -131,8 +133,8 @@ pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 
 fn search() -> Tool {
     let follow = json!({"type": "object", "additionalProperties": false, "properties": {
-        "depth": {"type": "integer", "minimum": 1, "maximum": 3},
-        "max_searches": {"type": "integer", "minimum": 0, "maximum": 50},
+        "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH},
+        "max_searches": {"type": "integer", "minimum": 0, "maximum": MAX_SEARCHES},
         "links": {"type": "string", "enum": ["verified", "stated"]},
     }, "description": "Follow the leads of the results. Each search that a lead starts costs 1 credit."});
     Tool {
@@ -155,7 +157,7 @@ fn search() -> Tool {
             ),
             (
                 "time_budget?",
-                json!({"type": "integer", "minimum": 1, "maximum": 120,
+                json!({"type": "integer", "minimum": 1, "maximum": TimeBudget::MAX_SECS,
                 "description": "Seconds after which the search ends with the answers that it has."}),
             ),
             ("follow?", follow),
