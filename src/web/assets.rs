@@ -1,8 +1,8 @@
 //! Styles, scripts and the icon. The binary contains them. Their addresses contain a hash of their content.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use crate::http::StaticFile;
+use crate::http::{Asset, StaticFile};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -10,8 +10,9 @@ const PICTURE: &str = "image/svg+xml";
 
 /// All files with their name in templates, content type and text. Each line is one file.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let asset = |name, kind, text: &str| Asset::new(name, StaticFile::plain(kind, text.as_bytes()));
     vec![
-        Asset::new(
+        asset(
             "app.css",
             STYLE,
             concat!(
@@ -20,8 +21,8 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
                 include_str!("../report/html/parts.css"),
             ),
         ),
-        Asset::new("app.js", SCRIPT, APP),
-        Asset::new("icon.svg", PICTURE, include_str!("assets/icon.svg")),
+        asset("app.js", SCRIPT, APP),
+        asset("icon.svg", PICTURE, include_str!("../api/docs/assets/icon.svg")),
     ]
 });
 
@@ -53,32 +54,15 @@ const APP: &str = concat!(
     "}\n",
 );
 
-struct Asset {
-    /// The name by which templates refer to the file.
-    name: &'static str,
-    /// The last segment of the file's address.
-    address: String,
-    file: Arc<StaticFile>,
-}
-
-impl Asset {
-    fn new(name: &'static str, kind: &'static str, text: &str) -> Self {
-        let file = Arc::new(StaticFile::plain(kind, text.as_bytes()));
-        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let address = format!("{stem}-{}.{extension}", file.fingerprint());
-        Self { name, address, file }
-    }
-}
-
 /// Returns the last segment of the address of the asset with this name.
 pub(super) fn address(name: &str) -> &'static str {
     ASSETS.iter().find(|asset| asset.name == name).map_or("", |asset| &asset.address)
 }
 
-/// Returns the file whose address ends with this segment, or `None` if there is none. A file of another version is
-/// not found.
-pub(super) fn find(segment: &str) -> Option<&'static Arc<StaticFile>> {
-    ASSETS.iter().find(|asset| asset.address == segment).map(|asset| &asset.file)
+/// Returns the asset whose address ends with this segment, or `None` if there is none. One of another version is not
+/// found.
+pub(super) fn find(segment: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.address == segment)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::http::StaticFile;
+use crate::http::{Asset, StaticFile};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -20,8 +20,8 @@ pub(super) static ICON: LazyLock<Arc<StaticFile>> =
     LazyLock::new(|| Arc::new(StaticFile::plain(PICTURE, include_bytes!("assets/icon.svg").as_slice())));
 
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let plain = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::plain(kind, body)));
-    let gzipped = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::gzipped(kind, body)));
+    let plain = |name, kind, body: &[u8]| Asset::new(name, StaticFile::plain(kind, body));
+    let gzipped = |name, kind, body: &[u8]| Asset::new(name, StaticFile::gzipped(kind, body));
     let shot = |name, body: &[u8]| plain(name, SCREENSHOT, body);
     vec![
         gzipped("swagger-ui-bundle.js", SCRIPT, include_bytes!("assets/swagger-ui-bundle.js.gz")),
@@ -38,25 +38,9 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     ]
 });
 
-struct Asset {
-    /// The name by which pages refer to it.
-    name: &'static str,
-    /// The last segment of its address.
-    address: String,
-    file: Arc<StaticFile>,
-}
-
-impl Asset {
-    fn new(name: &'static str, file: Arc<StaticFile>) -> Self {
-        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let address = format!("{stem}-{}.{extension}", file.fingerprint());
-        Self { name, address, file }
-    }
-}
-
-/// Returns the file at `/docs/assets/{address}`.
-pub(super) fn find(address: &str) -> Option<&'static Arc<StaticFile>> {
-    ASSETS.iter().find(|asset| asset.address == address).map(|asset| &asset.file)
+/// Returns the asset at `/docs/assets/{address}`.
+pub(super) fn find(address: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.address == address)
 }
 
 /// Returns a page with `{{head}}` replaced by the beginning that all pages share, and each `{{name}}` by the address of

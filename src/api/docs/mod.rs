@@ -99,8 +99,7 @@ pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Returns 404 for an unknown file, also for a file of another version.
 pub fn asset(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let file =
-        call.segments.get("file").and_then(assets::find).ok_or_else(|| ApiError::no_such("address"))?;
-    let response = Response::of_file(file, call.request);
-    Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=31536000, immutable")))
+    let asset = call.segments.get("file").and_then(assets::find);
+    let asset = asset.ok_or_else(|| ApiError::no_such("address"))?;
+    Ok(Reply::Now(Response::of_asset(asset, call.request)))
 }

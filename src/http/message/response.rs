@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::compressed::Compressed;
 use super::request::Request;
-use super::static_file::StaticFile;
+use super::static_file::{Asset, StaticFile};
 
 /// A response: status, headers and a complete body.
 ///
@@ -51,6 +51,12 @@ impl Response {
             .with_header("ETag", file.etag().to_owned());
         response.file = Some(Arc::clone(file));
         response
+    }
+
+    /// Creates the response to a request for an asset. It may be cached without limit.
+    pub fn of_asset(asset: &Asset, request: &Request) -> Self {
+        Self::of_file(&asset.file, request)
+            .with_header("Cache-Control", "public, max-age=31536000, immutable")
     }
 
     /// Creates the head of a stream of server-sent events. Its headers keep proxies from caching, changing or buffering

@@ -71,6 +71,27 @@ impl StaticFile {
     }
 }
 
+/// A static file whose address contains its fingerprint, so that it may be cached without limit.
+#[derive(Debug)]
+pub struct Asset {
+    /// The name by which pages refer to the file.
+    pub name: &'static str,
+    /// The last segment of its address.
+    pub address: String,
+    /// The file.
+    pub file: Arc<StaticFile>,
+}
+
+impl Asset {
+    /// Creates an asset.
+    pub fn new(name: &'static str, file: impl Into<Arc<StaticFile>>) -> Self {
+        let file = file.into();
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+        let address = format!("{stem}-{}.{extension}", file.fingerprint());
+        Self { name, address, file }
+    }
+}
+
 impl fmt::Debug for StaticFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StaticFile")

@@ -14,7 +14,6 @@ use crate::web::visit::Visit;
 /// # Errors
 /// Returns 404 for an unknown file, which includes a file of another version.
 pub(in crate::web) fn asset(_: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let file = visit.segment("file").and_then(assets::find).ok_or_else(WebError::no_such_page)?;
-    let response = Response::of_file(file, &visit.request);
-    Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=31536000, immutable")))
+    let asset = visit.segment("file").and_then(assets::find).ok_or_else(WebError::no_such_page)?;
+    Ok(Reply::Now(Response::of_asset(asset, &visit.request)))
 }
