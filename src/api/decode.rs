@@ -301,12 +301,9 @@ mod tests {
 
     fn request(headers: &[(&str, &str)], body: &[u8]) -> Request {
         Request {
-            method: "POST".into(),
-            path: "/v1/searches".into(),
-            query: String::new(),
             headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             body: body.to_vec(),
-            client: None,
+            ..Request::default()
         }
     }
 

@@ -168,14 +168,7 @@ mod tests {
     use super::*;
 
     fn request(method: &str) -> Request {
-        Request {
-            method: method.into(),
-            path: "/".into(),
-            query: String::new(),
-            headers: vec![],
-            body: vec![],
-            client: None,
-        }
+        Request { method: method.into(), ..Request::default() }
     }
 
     fn traffic() -> Traffic {

@@ -85,14 +85,7 @@ mod tests {
     use super::*;
 
     fn sending(cookie: &str) -> Request {
-        Request {
-            method: "GET".into(),
-            path: "/app".into(),
-            query: String::new(),
-            headers: vec![("cookie".into(), cookie.into())],
-            body: vec![],
-            client: None,
-        }
+        Request { headers: vec![("cookie".into(), cookie.into())], ..Request::default() }
     }
 
     #[test]

@@ -147,12 +147,8 @@ mod tests {
 
     fn outcome(headers: &[(&str, &str)], message: &Value) -> String {
         let request = Request {
-            method: "POST".into(),
-            path: "/mcp".into(),
-            query: String::new(),
             headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-            body: vec![],
-            client: None,
+            ..Request::default()
         };
         let message = parse(message.to_string().as_bytes()).unwrap();
         match of_request(&request, &message) {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 /// A request in the form that the handler gets. Its framing, its size and the syntax of its head have been checked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The method, as it was sent.
     pub method: String,
@@ -67,12 +67,8 @@ mod tests {
     #[test]
     fn entity_tags_are_compared_weakly() {
         let request = |value: &str| Request {
-            method: "GET".into(),
-            path: "/".into(),
-            query: String::new(),
             headers: vec![("if-none-match".into(), value.into())],
-            body: vec![],
-            client: None,
+            ..Request::default()
         };
         for (value, want) in [
             ("\"a\"", true),
@@ -92,12 +88,8 @@ mod tests {
         let changed = Some(date);
         let current = |headers: &[(&str, &str)], changed| {
             let request = Request {
-                method: "GET".into(),
-                path: "/".into(),
-                query: String::new(),
                 headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-                body: vec![],
-                client: None,
+                ..Request::default()
             };
             request.has_current_copy("\"a\"", changed)
         };

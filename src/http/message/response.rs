@@ -102,14 +102,7 @@ mod tests {
     use super::*;
 
     fn request_with(tag: &str) -> Request {
-        Request {
-            method: "GET".into(),
-            path: "/".into(),
-            query: String::new(),
-            headers: vec![("if-none-match".into(), tag.into())],
-            body: vec![],
-            client: None,
-        }
+        Request { headers: vec![("if-none-match".into(), tag.into())], ..Request::default() }
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub(super) struct WakeUp {
 }
 
 impl WakeUp {
-    /// Returns an error if no descriptor is available.
-    /// No descriptor is available.
+    /// Creates a signal. Returns an error if no descriptor is available.
     pub(super) fn new() -> io::Result<Self> {
         let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         Ok(Self { event, is_stopped: AtomicBool::new(false) })

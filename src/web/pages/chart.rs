@@ -63,7 +63,7 @@ impl Chart {
     }
 }
 
-/// Returns the height of a bar. It is at least 1 if any credit was used.
+/// Returns the height of a bar. It is at least 2 if any credit was used.
 fn height_of(used: u64, most: u64) -> u64 {
     let height = u128::from(used) * u128::from(HEIGHT) / u128::from(most);
     u64::try_from(height).unwrap_or(HEIGHT).max(if used > 0 { 2 } else { 0 })
