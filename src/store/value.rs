@@ -18,7 +18,7 @@ use crate::base::ids::{
 };
 use crate::base::storage::StorageError;
 
-/// A parameter of a statement.
+/// A parameter of a statement, or the value of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value<'a> {
     Null,
@@ -26,27 +26,30 @@ pub(super) enum Value<'a> {
     Int(i64),
     Float(f64),
     Text(Cow<'a, str>),
-    Bytes(&'a [u8]),
+    Bytes(Cow<'a, [u8]>),
     Id(Uuid),
     Moment(Timestamp),
 }
 
-/// The value of a column.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Text(String),
-    Bytes(Vec<u8>),
-    Id(Uuid),
-    Moment(Timestamp),
+impl Value<'_> {
+    /// Copies the value for another thread.
+    pub(super) fn to_static(&self) -> Value<'static> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::Float(value) => Value::Float(*value),
+            Self::Text(text) => Value::Text(Cow::Owned(text.clone().into_owned())),
+            Self::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.clone().into_owned())),
+            Self::Id(id) => Value::Id(*id),
+            Self::Moment(moment) => Value::Moment(*moment),
+        }
+    }
 }
 
 /// A row that a statement has returned.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row(pub(super) Vec<Cell>);
+pub(super) struct Row(pub(super) Vec<Value<'static>>);
 
 /// The parameters of a statement, in the order `?1`, `?2`, ….
 macro_rules! values {
@@ -80,8 +83,8 @@ impl Row {
     /// Returns an error if the column does not exist or has another type.
     pub(super) fn optional_text(&self, column: usize) -> Result<Option<&str>, StorageError> {
         match self.0.get(column) {
-            Some(Cell::Text(text)) => Ok(Some(text)),
-            Some(Cell::Null) => Ok(None),
+            Some(Value::Text(text)) => Ok(Some(text)),
+            Some(Value::Null) => Ok(None),
             Some(_) => Err(wrong(column, "holds another type")),
             None => Err(wrong(column, "does not exist")),
         }
@@ -96,75 +99,75 @@ fn wrong(column: usize, why: &str) -> StorageError {
 /// A type as which a column can be read.
 pub(super) trait FromCell: Sized {
     /// Converts a value. Returns `None` if it has another type.
-    fn from_cell(cell: &Cell) -> Option<Self>;
+    fn from_cell(cell: &Value<'_>) -> Option<Self>;
 }
 
 impl<T: FromCell> FromCell for Option<T> {
-    fn from_cell(cell: &Cell) -> Option<Self> {
-        if *cell == Cell::Null { Some(None) } else { T::from_cell(cell).map(Some) }
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        if *cell == Value::Null { Some(None) } else { T::from_cell(cell).map(Some) }
     }
 }
 
 impl FromCell for bool {
-    fn from_cell(cell: &Cell) -> Option<Self> {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
         match cell {
-            Cell::Bool(value) => Some(*value),
-            Cell::Int(value) => Some(*value != 0),
+            Value::Bool(value) => Some(*value),
+            Value::Int(value) => Some(*value != 0),
             _ => None,
         }
     }
 }
 
 impl FromCell for i64 {
-    fn from_cell(cell: &Cell) -> Option<Self> {
-        if let Cell::Int(value) = cell { Some(*value) } else { None }
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        if let Value::Int(value) = cell { Some(*value) } else { None }
     }
 }
 
 impl FromCell for f64 {
-    fn from_cell(cell: &Cell) -> Option<Self> {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
         match cell {
-            Cell::Float(value) => Some(*value),
+            Value::Float(value) => Some(*value),
             // SQLite returns some whole numbers of a REAL column as integers.
-            Cell::Int(value) => Some(*value as f64),
+            Value::Int(value) => Some(*value as f64),
             _ => None,
         }
     }
 }
 
 impl FromCell for String {
-    fn from_cell(cell: &Cell) -> Option<Self> {
-        if let Cell::Text(value) = cell { Some(value.clone()) } else { None }
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        if let Value::Text(value) = cell { Some(value.clone().into_owned()) } else { None }
     }
 }
 
 impl FromCell for Vec<u8> {
-    fn from_cell(cell: &Cell) -> Option<Self> {
-        if let Cell::Bytes(value) = cell { Some(value.clone()) } else { None }
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        if let Value::Bytes(value) = cell { Some(value.clone().into_owned()) } else { None }
     }
 }
 
 impl<const N: usize> FromCell for [u8; N] {
-    fn from_cell(cell: &Cell) -> Option<Self> {
-        if let Cell::Bytes(value) = cell { value.as_slice().try_into().ok() } else { None }
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        if let Value::Bytes(value) = cell { value.as_ref().try_into().ok() } else { None }
     }
 }
 
 impl FromCell for Uuid {
-    fn from_cell(cell: &Cell) -> Option<Self> {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
         match cell {
-            Cell::Id(value) => Some(*value),
-            Cell::Bytes(value) => Self::from_slice(value).ok(),
+            Value::Id(value) => Some(*value),
+            Value::Bytes(value) => Self::from_slice(value).ok(),
             _ => None,
         }
     }
 }
 
 impl FromCell for Timestamp {
-    fn from_cell(cell: &Cell) -> Option<Self> {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
         match cell {
-            Cell::Moment(value) => Some(*value),
-            Cell::Int(millis) => Self::from_millisecond(*millis).ok(),
+            Value::Moment(value) => Some(*value),
+            Value::Int(millis) => Self::from_millisecond(*millis).ok(),
             _ => None,
         }
     }
@@ -197,12 +200,12 @@ from! {
     Timestamp => Value::Moment;
     &'a str => |value| Value::Text(Cow::Borrowed(value));
     &'a String => |value: &'a String| Value::Text(Cow::Borrowed(value));
-    &'a [u8] => Value::Bytes;
+    &'a [u8] => |value| Value::Bytes(Cow::Borrowed(value));
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
     fn from(value: &'a [u8; N]) -> Self {
-        Self::Bytes(value)
+        Self::Bytes(Cow::Borrowed(value))
     }
 }
 
@@ -216,7 +219,7 @@ macro_rules! ids {
             }
 
             impl FromCell for $kind {
-                fn from_cell(cell: &Cell) -> Option<Self> {
+                fn from_cell(cell: &Value<'_>) -> Option<Self> {
                     Uuid::from_cell(cell).map(Self)
                 }
             }

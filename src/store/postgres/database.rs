@@ -9,7 +9,7 @@ use super::connector::Connector;
 use super::error::{PostgresError, pool_error};
 use super::publisher::Publisher;
 use super::session::Session;
-use super::statements::{refs, rows};
+use super::statements::rows;
 use super::target::PostgresTarget;
 use super::{connecting, listener, migrate, tls};
 use crate::base::ids::RunId;
@@ -170,7 +170,7 @@ impl Backend for Database {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, StorageError> {
-        rows(&self.session(operation)?.change(sql, &refs(values))?)
+        rows(&self.session(operation)?.change(sql, values)?)
     }
 
     fn ping(&self) -> Result<(), StorageError> {

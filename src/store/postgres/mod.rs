@@ -33,7 +33,6 @@ mod connecting;
 mod connector;
 mod database;
 mod dialect;
-mod encoded;
 mod error;
 mod listener;
 mod migrate;

@@ -16,6 +16,8 @@ use super::session::Transaction;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::runs::notification::Notification;
+use crate::store::document::encode;
+use crate::store::value::values;
 
 /// The channel of all notifications. Instances that use another schema of the database get them too, and ignore runs
 /// that they do not know.
@@ -27,9 +29,9 @@ const GATHER: Duration = Duration::from_millis(10);
 const RUNS_AT_ONCE: usize = 128;
 
 /// Publishes a notification. The commit does not wait for the disk, because no data is lost with a notification.
-const NOTIFY_LIGHTLY: &str = "SELECT pg_notify('sightline', payload) \
-     FROM (SELECT set_config('synchronous_commit', 'off', true)) AS lightly, unnest($1::text[]) AS payload";
-const NOTIFY: &str = "SELECT pg_notify('sightline', payload) FROM unnest($1::text[]) AS payload";
+const NOTIFY_LIGHTLY: &str = "SELECT pg_notify('sightline', value) \
+     FROM (SELECT set_config('synchronous_commit', 'off', true)) AS lightly, json_array_elements_text(?1)";
+const NOTIFY: &str = "SELECT pg_notify('sightline', value) FROM json_array_elements_text(?1)";
 
 /// A thread that publishes changes of runs. Several writes to a run within a short time become one notification.
 #[derive(Default)]
@@ -110,7 +112,7 @@ impl Queue {
 fn notify(pool: &Pool<Connector>, changed: &[(RunId, u64)]) -> Result<(), StorageError> {
     let payloads: Vec<String> = changed.chunks(RUNS_AT_ONCE).map(changes).collect();
     let mut session = pool.get().map_err(pool_error)?;
-    session.query(NOTIFY_LIGHTLY, &[&payloads]).map(drop)
+    session.query(NOTIFY_LIGHTLY, values![encode(&payloads)?]).map(drop)
 }
 
 /// Notifies all instances when the transaction commits. Used for rare changes that must not be missed.
@@ -128,7 +130,7 @@ pub(super) fn announce(
         // These two are about the subscription itself.
         Notification::Connected | Notification::Disconnected => return Ok(()),
     };
-    transaction.query(NOTIFY, &[&[payload].as_slice()]).map(|_| ())
+    transaction.query(NOTIFY, values![encode(&[payload])?]).map(drop)
 }
 
 fn changes(runs: &[(RunId, u64)]) -> String {

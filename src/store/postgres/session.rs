@@ -14,13 +14,14 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use postgres::types::ToSql;
 use postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
 use super::dialect::translated;
-use super::encoded::{Encoded, Values};
 use super::error::{PostgresError, storage_error};
 use crate::base::storage::StorageError;
 use crate::store::limits::ANSWER_MARGIN;
+use crate::store::value::Value;
 use crate::store::write_health::WriteHealth;
 
 type Statements = HashMap<&'static str, Statement>;
@@ -112,31 +113,39 @@ impl Session {
     }
 
     /// Runs one statement that reads, in a transaction of its own.
-    pub(super) fn query(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
+    pub(super) fn query(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StorageError> {
         let (statement, values) = self.bound(sql, values)?;
-        self.run(move |client| client.query(&statement, &Encoded::refs(&values)))
+        self.run(move |client| client.query(&statement, &refs(&values)))
     }
 
     /// Runs one statement in a transaction of its own and in one round trip. Returns the number of rows.
-    pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, StorageError> {
+    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
         let (statement, values) = self.bound(sql, values)?;
-        let done = self.run(move |client| client.execute(&statement, &Encoded::refs(&values)));
+        let done = self.run(move |client| client.execute(&statement, &refs(&values)));
         self.writes.note(done.map_err(StorageError::unconfirmed))
     }
 
     /// Runs one statement that writes, in a transaction of its own and in one round trip. Returns the rows that it
     /// returns.
-    pub(super) fn change(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
+    pub(super) fn change(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StorageError> {
         let done = self.query(sql, values);
         self.writes.note(done.map_err(StorageError::unconfirmed))
     }
 
-    /// Returns a prepared statement with encoded values, which another thread can send.
+    /// Returns a prepared statement with copies of its values, which another thread can send.
     fn bound(
         &mut self,
         sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<(Statement, Vec<Encoded>), StorageError> {
+        values: &[Value<'_>],
+    ) -> Result<(Statement, Vec<Value<'static>>), StorageError> {
         let statement = match self.statements.get(sql) {
             Some(statement) => statement.clone(),
             None => {
@@ -145,8 +154,7 @@ impl Session {
                 statement
             }
         };
-        let values = Encoded::all(&statement, values)?;
-        Ok((statement, values))
+        Ok((statement, values.iter().map(Value::to_static).collect()))
     }
 
     fn run<T: Send + 'static>(
@@ -185,6 +193,11 @@ impl Session {
     }
 }
 
+/// Returns values in the form that the driver takes.
+pub(super) fn refs<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
 fn abandoned() -> StorageError {
     StorageError::unavailable(PostgresError::new("the connection was abandoned"))
 }
@@ -197,7 +210,11 @@ pub(super) struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    pub(super) fn query(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
+    pub(super) fn query(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StorageError> {
         self.check_time()?;
         self.session.query(sql, values)
     }
@@ -214,10 +231,10 @@ impl Transaction<'_> {
         }
     }
 
-    pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, StorageError> {
+    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
         self.check_time()?;
         let (statement, values) = self.session.bound(sql, values)?;
-        let done = self.session.run(move |client| client.execute(&statement, &Encoded::refs(&values)));
+        let done = self.session.run(move |client| client.execute(&statement, &refs(&values)));
         self.session.writes.note(done)
     }
 

@@ -11,20 +11,20 @@ use uuid::Uuid;
 use super::dialect::translated;
 use super::error::{PostgresError, storage_error};
 use super::publisher;
-use super::session::{Session, Transaction};
+use super::session::{Session, Transaction, refs};
 use crate::base::clock::truncate_to_millis;
 use crate::base::storage::StorageError;
 use crate::runs::notification::Notification;
 use crate::store::backend::Statements;
-use crate::store::value::{Cell, Row, Value};
+use crate::store::value::{Row, Value};
 
 impl Statements for Session {
     fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
-        rows(&self.query(sql, &refs(values))?)
+        rows(&self.query(sql, values)?)
     }
 
     fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        Self::execute(self, sql, &refs(values))
+        Self::execute(self, sql, values)
     }
 
     fn announce(&mut self, _: Notification) -> Result<(), StorageError> {
@@ -34,11 +34,11 @@ impl Statements for Session {
 
 impl Statements for Transaction<'_> {
     fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
-        rows(&self.query(sql, &refs(values))?)
+        rows(&self.query(sql, values)?)
     }
 
     fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        Self::execute(self, sql, &refs(values))
+        Self::execute(self, sql, values)
     }
 
     fn announce(&mut self, notification: Notification) -> Result<(), StorageError> {
@@ -61,11 +61,6 @@ impl Statements for postgres::Transaction<'_> {
     }
 }
 
-/// Returns values in the form that the driver takes.
-pub(super) fn refs<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
-}
-
 /// Converts rows that the driver has returned.
 pub(super) fn rows(found: &[postgres::Row]) -> Result<Vec<Row>, StorageError> {
     found
@@ -74,24 +69,24 @@ pub(super) fn rows(found: &[postgres::Row]) -> Result<Vec<Row>, StorageError> {
         .collect()
 }
 
-fn cell(row: &postgres::Row, column: usize) -> Result<Cell, StorageError> {
+fn cell(row: &postgres::Row, column: usize) -> Result<Value<'static>, StorageError> {
     fn get<'a, T: FromSql<'a>>(
         row: &'a postgres::Row,
         column: usize,
-        cell: impl FnOnce(T) -> Cell,
-    ) -> Result<Cell, StorageError> {
-        Ok(row.try_get::<_, Option<T>>(column).map_err(storage_error)?.map_or(Cell::Null, cell))
+        cell: impl FnOnce(T) -> Value<'static>,
+    ) -> Result<Value<'static>, StorageError> {
+        Ok(row.try_get::<_, Option<T>>(column).map_err(storage_error)?.map_or(Value::Null, cell))
     }
     match *row.columns()[column].type_() {
-        Type::BOOL => get(row, column, Cell::Bool),
-        Type::INT8 => get(row, column, Cell::Int),
-        Type::INT4 => get(row, column, |value: i32| Cell::Int(value.into())),
-        Type::FLOAT8 => get(row, column, Cell::Float),
-        Type::TEXT | Type::VARCHAR => get(row, column, Cell::Text),
-        Type::JSON => get(row, column, |Document(text)| Cell::Text(text)),
-        Type::BYTEA => get(row, column, Cell::Bytes),
-        Type::UUID => get(row, column, Cell::Id),
-        Type::TIMESTAMPTZ => get(row, column, Cell::Moment),
+        Type::BOOL => get(row, column, Value::Bool),
+        Type::INT8 => get(row, column, Value::Int),
+        Type::INT4 => get(row, column, |value: i32| Value::Int(value.into())),
+        Type::FLOAT8 => get(row, column, Value::Float),
+        Type::TEXT | Type::VARCHAR => get(row, column, |text: String| Value::Text(text.into())),
+        Type::JSON => get(row, column, |Document(text)| Value::Text(text.into())),
+        Type::BYTEA => get(row, column, |bytes: Vec<u8>| Value::Bytes(bytes.into())),
+        Type::UUID => get(row, column, Value::Id),
+        Type::TIMESTAMPTZ => get(row, column, Value::Moment),
         ref other => Err(StorageError::broken(PostgresError::new(format!("a column of type {other}")))),
     }
 }

@@ -9,7 +9,7 @@ use super::error::storage_error;
 use crate::base::storage::StorageError;
 use crate::runs::notification::Notification;
 use crate::store::backend::Statements;
-use crate::store::value::{Cell, Row, Value};
+use crate::store::value::{Row, Value};
 
 /// A connection, in a transaction or without one.
 pub(super) struct OnConnection<'a>(pub(super) &'a Connection);
@@ -42,13 +42,13 @@ fn storage_of_text(error: std::str::Utf8Error) -> Error {
     Error::Utf8Error(0, error)
 }
 
-fn cell(value: ValueRef<'_>) -> Result<Cell, std::str::Utf8Error> {
+fn cell(value: ValueRef<'_>) -> Result<Value<'static>, std::str::Utf8Error> {
     Ok(match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(value) => Cell::Int(value),
-        ValueRef::Real(value) => Cell::Float(value),
-        ValueRef::Text(text) => Cell::Text(std::str::from_utf8(text)?.to_owned()),
-        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_owned()),
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Int(value),
+        ValueRef::Real(value) => Value::Float(value),
+        ValueRef::Text(text) => Value::Text(std::str::from_utf8(text)?.to_owned().into()),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned().into()),
     })
 }
 
