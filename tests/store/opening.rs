@@ -124,6 +124,9 @@ on_both! {
         f.database.execute("UPDATE schema_version SET name = '0001_mine'");
         let error = refused(&f.database.url, Options::command());
         assert!(matches!(error, OpenError::Foreign(_)) && error.to_string().contains("0001_mine"), "{error}");
+        f.database.execute("DELETE FROM schema_version WHERE version = 1");
+        let error = refused(&f.database.url, Options::command());
+        assert!(matches!(error, OpenError::Foreign(_)) && error.to_string().contains("where (1,"), "{error}");
     }
 }
 
