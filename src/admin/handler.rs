@@ -1,12 +1,12 @@
 //! [`AdminHandler`]: the pages of the admin listener.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
 use super::metrics;
 use super::parts::Parts;
-use super::readiness::Readiness;
 use crate::http::{Handler, Refusal, Reply, Request, Response};
 
 /// The content type of Prometheus' text format, in the version that all scrapers read.
@@ -18,35 +18,39 @@ const PATHS: &str = "/metrics  metrics for Prometheus\n/metrics/modules  metrics
 /// Metrics, liveness and readiness.
 pub struct Admin {
     started: Timestamp,
-    readiness: Readiness,
-    /// Empty until the server serves. Liveness is answered before the other parts exist.
+    /// Whether the shutdown has begun: the process should get no new requests, while it finishes the running ones.
+    drains: AtomicBool,
+    /// Empty until the server serves: until the schema is up to date, and requests are taken. Liveness is answered before the other parts exist.
     parts: OnceLock<Parts>,
 }
 
 impl Admin {
     /// Creates the admin pages without the other parts. `started` is the start of the process.
     pub fn new(started: Timestamp) -> Self {
-        Self { started, readiness: Readiness::default(), parts: OnceLock::new() }
+        Self { started, drains: AtomicBool::new(false), parts: OnceLock::new() }
     }
 
     /// Adds the other parts, once the server serves.
     pub fn serve(&self, parts: Parts) {
         // Called once, at the start.
         let _ = self.parts.set(parts);
-        self.readiness.begin();
     }
 
     /// Marks the process as not ready, because the shutdown begins.
     pub fn drain(&self) {
-        self.readiness.drain();
+        self.drains.store(true, Ordering::Release);
     }
 
+    /// Answers whether requests should be sent to this process. Liveness is separate: a process that is not ready must
+    /// not be killed.
     fn ready(&self) -> Response {
-        let has_store = || self.parts.get().is_some_and(|parts| parts.api.has_store());
-        match self.readiness.not_ready_reason(has_store) {
-            None => Response::new(200, PLAIN, *b"ready\n"),
-            Some(why) => Response::new(503, PLAIN, format!("{why}\n").into_bytes()),
-        }
+        let why = match self.parts.get() {
+            _ if self.drains.load(Ordering::Acquire) => "shutting down\n",
+            None => "starting\n",
+            Some(parts) if !parts.api.has_store() => "the database does not answer, or refuses writes\n",
+            Some(_) => return Response::new(200, PLAIN, *b"ready\n"),
+        };
+        Response::new(503, PLAIN, why.as_bytes())
     }
 
     fn answer(&self, request: &Request) -> Response {

@@ -3,9 +3,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `handler` | the paths and their answers |
+//! | `handler` | the paths and their answers, readiness |
 //! | `parts` | the sources of the metrics |
-//! | `readiness` | whether the process is ready for requests |
 //! | `exposition` | Prometheus' text format |
 //! | `metrics` | the pages of metrics |
 //! | `traffic`, `work`, `storage` | families of the public listener, of searches, of the store |
@@ -19,11 +18,9 @@ mod handler;
 mod metrics;
 mod parts;
 mod process;
-mod readiness;
 mod storage;
 mod traffic;
 mod work;
 
 pub use handler::{Admin, AdminHandler};
 pub use parts::Parts;
-pub use readiness::Readiness;
