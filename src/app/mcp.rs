@@ -5,6 +5,7 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -141,10 +142,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn create() -> Result<Self, AppError> {
         let path = std::env::temp_dir().join(format!("sightline-mcp-{}", Uuid::new_v4().simple()));
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path).map_err(|error| {
+        DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             AppError::failed(error).at(format!("cannot create the folder {}", path.display()))
         })?;
         Ok(Self(path))

@@ -1,7 +1,8 @@
 //! The key that encrypts the secrets of webhooks, and the threads that send deliveries.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ fn load_key(config: &ServeConfig) -> Result<Option<SealingKey>, AppError> {
 fn read_key(path: &Path) -> Result<SealingKey, AppError> {
     let place = || format!("the key of webhooks in {}", path.display());
     let mut text = String::new();
-    fs::File::open(path)
+    File::open(path)
         .and_then(|file| file.take(KEY_FILE_BYTES).read_to_string(&mut text))
         .map_err(|error| AppError::config(error).at(place()))?;
     let text = Secret::new(text);
@@ -97,11 +98,7 @@ fn create_key(path: &Path) -> io::Result<()> {
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = PathBuf::from(draft);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&draft)?;
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     writeln!(file, "{}", key.expose())?;
     file.sync_all()?;
     match fs::hard_link(&draft, path) {

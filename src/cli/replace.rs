@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
@@ -36,10 +37,7 @@ impl Replacement {
 
     /// Does the same for personal data: a new file is readable only by its owner.
     pub(crate) fn begin_private(target: &Path) -> Result<Self, Failure> {
-        let mut options = File::options();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Self::begin_with(target, &mut options).map_err(|error| cannot_write(target, &error))
+        Self::begin_with(target, File::options().mode(0o600)).map_err(|error| cannot_write(target, &error))
     }
 
     fn begin_with(given: &Path, options: &mut OpenOptions) -> io::Result<Self> {

@@ -120,7 +120,6 @@ fn a_database_that_cannot_be_opened_is_a_failure_without_its_password() {
     ran(&["account", "list", "--database", nowhere], &[]).code_is(3).never_prints("hunter2");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_closed_output_does_not_panic() {
     let desk = Desk::new();

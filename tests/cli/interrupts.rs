@@ -67,7 +67,6 @@ fn an_interrupted_list_begins_no_further_search() {
     assert_eq!((site.asked("erin"), site.asked("frank")), (0, 0), "{err}");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_second_interrupt_ends_the_command_at_once() {
     use std::io::Read as _;

@@ -4,7 +4,6 @@ mod accounts;
 mod catalog;
 mod completions;
 mod help;
-#[cfg(unix)]
 mod interrupts;
 mod man;
 mod real_web;

@@ -179,7 +179,6 @@ fn control_characters_of_a_bad_value_are_escaped() {
         .never_prints("\x1b[2J");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_value_that_is_not_text_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;

@@ -210,7 +210,6 @@ fn the_table_names_people_and_with_all_the_sites_without_them() {
     );
 }
 
-#[cfg(unix)]
 #[test]
 fn a_closed_output_ends_the_search_quietly() {
     for format in ["table", "json", "ndjson", "csv", "html"] {
@@ -234,7 +233,6 @@ fn without_a_terminal_no_bar_is_drawn() {
 }
 
 /// `script` (util-linux) runs the command in a terminal and copies the terminal's output.
-#[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
     let folder = Folder::new();
@@ -256,7 +254,6 @@ fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
 }
 
 /// `script` (util-linux) gives the command a terminal.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_shows_results_by_category_in_its_width() {
     let shown = |variables: &[(&str, &str)]| {

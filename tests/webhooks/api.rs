@@ -117,7 +117,6 @@ fn with_postgresql_webhooks_need_a_key_file() {
     assert_eq!(send(&server, "GET", "", None).json()["count"], 0);
 }
 
-#[cfg(unix)]
 #[test]
 fn with_sqlite_the_key_is_created_beside_the_database_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -62,11 +63,10 @@ fn make_key(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let pem = SigningKey::generate()
         .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))?;
     let key = SigningKey::from_pem(pem.expose()).map_err(Failure::Failed)?;
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
+    File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
         .open(file)
         .and_then(|mut file| file.write_all(pem.expose().as_bytes()).and_then(|()| file.sync_all()))
         .map_err(|error| replace::cannot_write(file, &error))?;

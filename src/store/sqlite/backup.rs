@@ -1,7 +1,8 @@
 //! Copies of an SQLite database.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
@@ -49,11 +50,7 @@ impl TemporaryCopy {
         let mut name = copy.as_os_str().to_owned();
         name.push(format!(".{}.new", std::process::id()));
         let path = PathBuf::from(name);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path)?;
+        File::options().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok(Self(path))
     }
 

@@ -5,6 +5,7 @@
 //! restarted, and the path of the file is checked before each write.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,8 +24,8 @@ use crate::store::limits::QUICK_CHECK;
 /// The last known state of the database file.
 pub(super) struct Integrity {
     path: PathBuf,
-    /// The open file's device and inode. `None` if the system has none.
-    identity: Option<(u64, u64)>,
+    /// The open file's device and inode.
+    identity: (u64, u64),
     damage: OnceLock<String>,
     is_missing: AtomicBool,
 }
@@ -49,7 +50,7 @@ impl Integrity {
             let text = format!("the database file is damaged ({damage}); it is read-only until a restart");
             return Err(StorageError::unavailable(text));
         }
-        let is_missing = self.identity.is_some() && identity(&self.path) != self.identity;
+        let is_missing = identity(&self.path) != self.identity;
         if is_missing != self.is_missing.swap(is_missing, Ordering::Relaxed) {
             self.tell(is_missing);
         }
@@ -98,16 +99,9 @@ fn damage(failure: &StorageError) -> Option<&SqliteError> {
     cause.downcast_ref::<SqliteError>().filter(|error| error.is_damage())
 }
 
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
+fn identity(path: &Path) -> (u64, u64) {
     // A missing file has the identity (0, 0), which no file has.
-    Some(fs::metadata(path).map_or((0, 0), |file| (file.dev(), file.ino())))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Path) -> Option<(u64, u64)> {
-    None
+    fs::metadata(path).map_or((0, 0), |file| (file.dev(), file.ino()))
 }
 
 /// Checks the structure of the whole file (`PRAGMA quick_check`) for at most [`QUICK_CHECK`]; of a larger file only a
