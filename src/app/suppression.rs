@@ -1,6 +1,7 @@
 //! The file of identifiers that are never searched. It is read at the start, and again when it changes.
 
 use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -19,55 +20,21 @@ pub(super) struct Watch {
     path: PathBuf,
     key: SuppressKey,
     seen: Option<FileStamp>,
+    is_settled: bool,
     trouble: Option<String>,
 }
 
-/// The identity of a file's content, without reading it.
-#[derive(Debug, Clone, Copy)]
-struct FileStamp {
-    modified: Option<SystemTime>,
-    bytes: u64,
-    /// Device, inode and time of the last change of any kind. A replaced file differs in them.
-    identity: (u64, u64, i64, i64),
-    is_settled: bool,
+/// The state of a file, without reading it: its length, device, inode and change time. Every write sets the change time,
+/// which cannot be set back as the modification time can.
+type FileStamp = (u64, u64, u64, i64, i64);
+
+fn stamp(meta: &Metadata) -> FileStamp {
+    (meta.len(), meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
 }
 
-impl FileStamp {
-    fn of(meta: &Metadata) -> Self {
-        let modified = meta.modified().ok();
-        let age = modified.and_then(|at| at.elapsed().ok());
-        let is_settled = age.is_some_and(|age| age >= SETTLED_AFTER) && is_settled(meta);
-        Self { modified, bytes: meta.len(), identity: identity(meta), is_settled }
-    }
-
-    /// Returns whether the file is unchanged since `self` was taken.
-    fn is_same_state(&self, now: &Self) -> bool {
-        (self.modified, self.bytes, self.identity) == (now.modified, now.bytes, now.identity)
-    }
-}
-
-#[cfg(unix)]
-fn identity(meta: &Metadata) -> (u64, u64, i64, i64) {
-    use std::os::unix::fs::MetadataExt as _;
-    (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
-}
-
-/// Uses the change time: unlike the modification time, it cannot be set back.
-#[cfg(unix)]
 fn is_settled(meta: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     let changed = u64::try_from(meta.ctime()).map(|secs| SystemTime::UNIX_EPOCH + Duration::from_secs(secs));
     changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLED_AFTER))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, u64, i64, i64) {
-    Default::default()
-}
-
-#[cfg(not(unix))]
-fn is_settled(_: &Metadata) -> bool {
-    true
 }
 
 /// Reads the file. Returns `None` if none is configured.
@@ -81,8 +48,13 @@ pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Wat
                        the variable SIGHTLINE_SUPPRESS_KEY";
         return Err(AppError::config(message));
     };
-    let mut watch =
-        Watch { path: path.clone(), key: SuppressKey::new(key.clone()), seen: None, trouble: None };
+    let mut watch = Watch {
+        path: path.clone(),
+        key: SuppressKey::new(key.clone()),
+        seen: None,
+        is_settled: false,
+        trouble: None,
+    };
     match watch.read() {
         Ok(list) => {
             info!("{} identifiers are never searched", list.len());
@@ -101,9 +73,8 @@ impl Watch {
         let before = self.seen;
         match self.read() {
             Ok(list) => {
-                let is_same = before.zip(self.seen).is_some_and(|(then, now)| then.is_same_state(&now));
                 let had_trouble = self.trouble.take().is_some();
-                if had_trouble || !is_same {
+                if had_trouble || before != self.seen {
                     info!("{} identifiers are never searched now", list.len());
                 }
                 Some(list)
@@ -122,19 +93,38 @@ impl Watch {
     }
 
     fn may_have_changed(&self) -> bool {
-        match (&self.seen, fs::metadata(&self.path)) {
-            (Some(seen), Ok(meta)) => !(seen.is_settled && seen.is_same_state(&FileStamp::of(&meta))),
-            _ => true,
-        }
+        let now = fs::metadata(&self.path).ok().map(|meta| stamp(&meta));
+        !self.is_settled || now.is_none() || now != self.seen
     }
 
     fn read(&mut self) -> Result<Suppressed, String> {
         let unreadable = |error| format!("cannot read the file: {error}");
         self.seen = None;
         // Taken before the file is read, so that a change during the read is noticed the next time.
-        let seen = FileStamp::of(&fs::metadata(&self.path).map_err(unreadable)?);
+        let meta = fs::metadata(&self.path).map_err(unreadable)?;
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
-        self.seen = Some(seen);
+        (self.seen, self.is_settled) = (Some(stamp(&meta)), is_settled(&meta));
         Suppressed::parse(&text, self.key.clone()).map_err(|bad| bad.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::secret::Secret;
+
+    #[test]
+    fn a_file_with_a_time_in_the_future_is_not_read_again_and_again() {
+        let path = std::env::temp_dir().join(format!("suppressed-{}", uuid::Uuid::new_v4().simple()));
+        let tomorrow = SystemTime::now() + Duration::from_secs(24 * 60 * 60);
+        fs::File::create(&path).unwrap().set_modified(tomorrow).unwrap();
+        let config =
+            SuppressionConfig { file: Some(path.clone()), suppress_key: Some(Secret::new("key".to_owned())) };
+        let (_, mut watch) = load(&config).unwrap().unwrap();
+        assert!(watch.changed_list().is_some(), "it changed just now");
+        std::thread::sleep(SETTLED_AFTER + Duration::from_secs(1));
+        assert!(watch.changed_list().is_some(), "it is read when it is settled");
+        assert!(watch.changed_list().is_none());
+        fs::remove_file(path).unwrap();
     }
 }
