@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::choice::Choice;
 use super::load::{CatalogOptions, load};
@@ -92,28 +93,6 @@ struct Line<'a> {
     off: Option<&'a Off>,
 }
 
-const CSV_HEAD: [&str; 19] = [
-    "id",
-    "platform",
-    "type",
-    "category",
-    "tags",
-    "rank",
-    "premium",
-    "enabled",
-    "nsfw",
-    "discovery",
-    "contact",
-    "needs",
-    "takes",
-    "evidence",
-    "both_rules",
-    "metadata",
-    "known",
-    "verified",
-    "off",
-];
-
 pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let catalog = load(&args.shared.catalog)?;
     let modules = args.choice.modules(&catalog)?;
@@ -127,8 +106,13 @@ pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure
         }
         Format::Ids => lines.iter().try_for_each(|line| writeln!(out, "{}", line.id))?,
         Format::Csv => {
-            write_csv(out, &CSV_HEAD)?;
-            lines.iter().try_for_each(|line| write_csv(out, &csv_row(line)))?;
+            // A selection without modules has a head too.
+            if let Some(module) = catalog.modules().first() {
+                write_csv(out, &csv(&line(module))?.0)?;
+            }
+            for line in &lines {
+                write_csv(out, &csv(line)?.1)?;
+            }
         }
         Format::Table => {
             let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
@@ -194,31 +178,25 @@ fn row(line: &Line<'_>) -> Vec<String> {
     ]
 }
 
-fn csv_row(line: &Line<'_>) -> Vec<String> {
-    let words = |words: &[&str]| cell(&words.join(" "));
-    let texts = |texts: &[String]| cell(&texts.join(" "));
-    vec![
-        cell(line.id),
-        cell(line.platform),
-        line.search_type.to_string(),
-        cell(line.category),
-        // Tags may contain spaces.
-        cell(&line.tags.join(";")),
-        line.rank.map_or_else(String::new, |rank| rank.to_string()),
-        line.premium.to_string(),
-        line.enabled.to_string(),
-        line.nsfw.to_string(),
-        line.discovery.to_string(),
-        contact(line.contact).to_owned(),
-        texts(line.needs),
-        texts(&line.takes),
-        line.evidence.as_str().to_owned(),
-        line.both_rules.to_string(),
-        words(&line.metadata),
-        line.known.to_string(),
-        verified(line.verified),
-        line.off.map_or_else(String::new, |off| cell(&format!("{} {}", off.date, off.reason))),
-    ]
+/// Returns the names of the columns in CSV and a module's cells: the members of its JSON form.
+fn csv(line: &Line<'_>) -> serde_json::Result<(Vec<String>, Vec<String>)> {
+    let members: Map<String, Value> = serde_json::from_value(serde_json::to_value(line)?)?;
+    // Tags may contain spaces.
+    let separator = |name: &str| if name == "tags" { ";" } else { " " };
+    Ok(members.iter().map(|(name, value)| (name.clone(), cell(&csv_text(value, separator(name))))).unzip())
+}
+
+fn csv_text(value: &Value, separator: &str) -> String {
+    let joined = |values: Vec<&Value>| {
+        values.iter().map(|it| csv_text(it, separator)).collect::<Vec<_>>().join(separator)
+    };
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => joined(items.iter().collect()),
+        Value::Object(members) => joined(members.values().collect()),
+        other => other.to_string(),
+    }
 }
 
 /// Returns the kind and the date of the evidence, such as `list 2026-08`, or an empty text without evidence.
