@@ -1,18 +1,20 @@
 //! `watch list`, `run`: the watches of all accounts.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::database::{open_accounts, open_store};
+use super::database::open_store;
 use super::exit::{Exit, Failure};
 use super::options::ListFormat;
 use super::table::write_table;
 use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
-use crate::base::clock::{millis, rfc3339_millis};
+use crate::account::service::Accounts;
+use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::{RunId, WatchId};
 use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
@@ -77,7 +79,7 @@ struct WatchLine<'a> {
     account: &'a str,
     #[serde(rename = "type")]
     search_type: SearchType,
-    query: &'a str,
+    query: String,
     /// Text, such as `1d`.
     every: String,
     state: WatchState,
@@ -98,8 +100,17 @@ pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Failure
 }
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let all = watches(&args.storage, args.account.as_deref())?;
-    let lines: Vec<WatchLine<'_>> = all.iter().map(|(account, watch)| line(account, watch)).collect();
+    let store = open_store(&args.storage)?;
+    let accounts = Accounts::new(store.clone(), PlanTable::default(), Arc::new(SystemClock));
+    let owners = match &args.account {
+        Some(email) => vec![accounts.account_by_email(email)?],
+        None => accounts.accounts()?,
+    };
+    let mut lines = Vec::new();
+    for owner in &owners {
+        let own = store.watches(owner.id, None, MOST_WATCHES)?;
+        lines.extend(own.into_iter().map(|watch| line(&owner.email, watch)));
+    }
     match args.format {
         ListFormat::Json => write_json(out, &lines)?,
         ListFormat::Table => {
@@ -110,28 +121,12 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the watches of one account or of all, each with the address of its account, the newest first.
-fn watches(storage: &StorageConfig, only: Option<&str>) -> Result<Vec<(String, Watch)>, Failure> {
-    let accounts = open_accounts(storage, PlanTable::default())?;
-    let owners = match only {
-        Some(email) => vec![accounts.account_by_email(email)?],
-        None => accounts.accounts()?,
-    };
-    let store = open_store(storage)?;
-    let mut all = Vec::new();
-    for owner in owners {
-        let own = store.watches(owner.id, None, MOST_WATCHES)?;
-        all.extend(own.into_iter().map(|watch| (owner.email.clone(), watch)));
-    }
-    Ok(all)
-}
-
-fn line<'a>(account: &'a str, watch: &'a Watch) -> WatchLine<'a> {
+fn line(account: &str, watch: Watch) -> WatchLine<'_> {
     WatchLine {
         id: watch.id,
         account,
         search_type: watch.search.search_type,
-        query: &watch.search.query,
+        query: watch.search.query,
         every: watch.every.to_string(),
         state: if watch.paused.is_none() { WatchState::Active } else { WatchState::Paused },
         paused_reason: watch.paused,
@@ -154,7 +149,7 @@ fn row(line: &WatchLine<'_>) -> Vec<String> {
         line.id.to_string(),
         line.account.to_owned(),
         line.search_type.to_string(),
-        line.query.to_owned(),
+        line.query.clone(),
         line.every.clone(),
         state,
         next,
@@ -162,14 +157,15 @@ fn row(line: &WatchLine<'_>) -> Vec<String> {
 }
 
 fn make_due(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let found = watches(&args.storage, None)?.into_iter().find(|(_, watch)| watch.id == args.id);
+    let store = open_store(&args.storage)?;
     let unknown = || Failure::Failed("unknown watch; `sightline watch list` shows all".to_owned());
-    let (_, watch) = found.ok_or_else(unknown)?;
+    let mut owners = store.accounts()?.into_iter();
+    let found = owners.find_map(|owner| store.watch(owner.id, args.id).transpose());
+    let watch = found.ok_or_else(unknown)??;
     if watch.paused == Some(PauseReason::User) {
         return Err(Failure::Failed("the watch is paused by its owner, so no run is started".to_owned()));
     }
     let update = WatchUpdate { is_due: true, ..WatchUpdate::default() };
-    let store = open_store(&args.storage)?;
     match store.change_watch(watch.account, watch.id, &update, Timestamp::now(), &Origin::CLI)? {
         WatchChanged::Done(_) => Ok(writeln!(out, "due {}", watch.id)?),
         WatchChanged::UnknownWatch | WatchChanged::UnknownWebhook => Err(unknown()),
