@@ -1,5 +1,4 @@
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use clap::{Args as _, Command};
 
@@ -7,29 +6,6 @@ use super::*;
 
 fn parse(flags: &[&str]) -> Result<ServeConfig, String> {
     ServeConfig::from_flags(flags).map_err(|error| error.to_string())
-}
-
-#[test]
-fn the_defaults_are_the_documented_ones() {
-    let config = parse(&[]).unwrap();
-    let server = &config.server;
-    assert_eq!(server.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!((server.request_workers, server.max_streams, server.max_runs), (16, 2000, 64));
-    assert_eq!(server.wait_timeout, Duration::from_secs(30));
-    assert_eq!(server.stream_timeout, Duration::from_secs(180));
-    assert_eq!(config.storage.database.expose(), "sqlite:data/sightline.db");
-    let engine = &config.engine;
-    assert_eq!(engine.check_workers, 512);
-    assert_eq!(engine.check_timeout, Duration::from_secs(10));
-    assert_eq!(engine.run_timeout, Duration::from_secs(120));
-    assert!(engine.sandbox == SandboxMode::Off && !engine.discovery && !engine.allow_private_targets);
-    assert!(!engine.catalog.no_builtin && engine.catalog.files.is_empty() && engine.keys.is_empty());
-    let limits = &config.rate_limits;
-    assert_eq!((limits.search, limits.stream, limits.read), (30, 60, 120));
-    assert_eq!(config.privacy.retain_days, 90);
-    assert!(config.privacy.suppression.file.is_none() && config.privacy.suppression.suppress_key.is_none());
-    assert_eq!(config.accounts.plans.all().len(), 4);
-    assert_eq!(config.log.level, log::LevelFilter::Info);
 }
 
 #[test]
