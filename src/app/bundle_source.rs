@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use url::{Host, Url};
+use url::Url;
 
 use super::error::AppError;
 use super::parts::http_prober;
+use crate::base::address::is_loopback;
 use crate::config::EngineConfig;
 use crate::modules::catalog::{MAX_FILE_BYTES, decode, read_file};
 use crate::modules::definition::{Method, Via};
@@ -63,13 +64,7 @@ fn download(url: Url, engine: &EngineConfig) -> Result<String, AppError> {
 
 /// Refuses an address without TLS, except on this machine in a lab.
 fn check_scheme(url: &Url, engine: &EngineConfig) -> Result<(), AppError> {
-    let is_loopback = match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    let is_lab = engine.allow_private_targets && is_loopback && url.scheme() == "http";
+    let is_lab = engine.allow_private_targets && is_loopback(url) && url.scheme() == "http";
     if url.scheme() == "https" || is_lab {
         return Ok(());
     }

@@ -1,12 +1,22 @@
-//! The addresses at which clients reach the service.
+//! The addresses of the service and of this machine.
 
-use url::Url;
+use url::{Host, Url};
 
 /// Returns the path below which clients reach the service, without a slash at its end: `/search` for
 /// `https://example.org/search`, and an empty string for an address without a path.
 pub fn path_prefix(base_url: &str) -> String {
     let url = Url::parse(base_url).ok();
     url.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+}
+
+/// Returns whether a URL leads to this machine: its host is `localhost` or a loopback address.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
 }
 
 #[cfg(test)]

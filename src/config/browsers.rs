@@ -8,6 +8,7 @@ use url::Url;
 use super::checked::{checked, secret};
 use super::error::ConfigError;
 use super::value;
+use crate::base::address::is_loopback;
 use crate::base::secret::Secret;
 use crate::http::Network;
 
@@ -78,15 +79,6 @@ impl BrowserSettings {
             ));
         }
         Ok(())
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
     }
 }
 

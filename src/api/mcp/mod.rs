@@ -45,6 +45,7 @@ use super::context::{Api, Call, json_response};
 use super::decode;
 use super::error::ApiError;
 use crate::account::service::Caller;
+use crate::base::address::is_loopback;
 use crate::base::ids::RequestId;
 use crate::http::{Reply, Request, Response};
 use client::{StreamingClient, WaitingClient};
@@ -191,13 +192,4 @@ fn may_call(api: &Api, request: &Request) -> bool {
     }
     let (Ok(own), Ok(origin)) = (Url::parse(&api.config.base_url), Url::parse(origin)) else { return false };
     own.origin() == origin.origin() || (is_loopback(&own) && is_loopback(&origin))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use url::Url;
 
+use crate::base::address::is_loopback;
 use crate::base::encoding::percent_decode;
 use crate::base::secret::Secret;
 
@@ -129,7 +130,7 @@ impl Client {
             agent: config.build().new_agent(),
             base: bare.as_str().trim_end_matches('/').to_owned(),
             authorization: authorization(url),
-            is_local: is_local(url),
+            is_local: is_loopback(url),
             port: url.port_or_known_default().unwrap_or(80),
         }
     }
@@ -205,16 +206,6 @@ fn authorization(url: &Url) -> Option<Secret<String>> {
     let decoded = |text: &str| percent_decode(text).unwrap_or_else(|| text.to_owned());
     let both = format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or_default()));
     Some(Secret::new(format!("Basic {}", BASE64_STANDARD.encode(both))))
-}
-
-/// Returns whether the host of a URL is a loopback address.
-pub(super) fn is_local(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
 }
 
 /// Returns the body of a command without parameters.

@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::capabilities::NOT_LOADED;
-use super::client::{Client, Fault, is_local, nothing};
+use super::client::{Client, Fault, nothing};
 use super::contexts::Contexts;
 use super::egress::OwnPorts;
 use super::session_counts::Claim;
 use super::socket::Socket;
 use super::wait_group::WaitGroup;
+use crate::base::address::is_loopback;
 
 /// The body of a script that writes a page.
 const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();";
@@ -136,7 +137,7 @@ impl Session {
     /// Returns the address for WebDriver BiDi. A driver on another machine may report an address of that machine.
     fn bidi_address(&self, capabilities: &Value) -> Option<Url> {
         let url = Url::parse(capabilities["webSocketUrl"].as_str()?).ok()?;
-        (self.client.is_local() || !is_local(&url)).then_some(url)
+        (self.client.is_local() || !is_loopback(&url)).then_some(url)
     }
 
     /// Returns whether no page has been opened yet.
