@@ -8,9 +8,9 @@ use log::warn;
 use url::Url;
 
 use super::error::AppError;
-use crate::config::{BrowserSettings, WebdriverSetting};
+use crate::config::BrowserSettings;
 use crate::modules::probe::Prober;
-use crate::net::browser::{EgressProxyAddress, Webdriver};
+use crate::net::browser::Webdriver;
 use crate::net::{BrowserConfig, BrowserError, NetConfig, RealBrowsers};
 
 /// Starts the configured browsers. With `simulated`, their requests are answered by the simulated web.
@@ -22,13 +22,10 @@ pub(super) fn start(
     if settings.webdrivers.is_empty() {
         return Ok(None);
     }
-    let egress_proxy = settings.browser_guard.as_ref();
-    let egress_proxy =
-        egress_proxy.map(|it| EgressProxyAddress { listen: it.listen, announced: it.announced.clone() });
     let config = BrowserConfig {
-        endpoints: settings.webdrivers.iter().map(endpoint).collect(),
+        endpoints: settings.webdrivers.clone(),
         sessions: settings.browser_sessions,
-        egress_proxy: egress_proxy.unwrap_or_default(),
+        egress_proxy: settings.browser_guard.clone().unwrap_or_default(),
         clients: clients(settings),
         net,
         simulated,
@@ -39,13 +36,6 @@ pub(super) fn start(
     })
 }
 
-fn endpoint(setting: &WebdriverSetting) -> Webdriver {
-    match setting {
-        WebdriverSetting::Auto => Webdriver::Auto,
-        WebdriverSetting::At(url) => Webdriver::At(url.clone()),
-    }
-}
-
 /// Returns the predicate that decides which addresses may use the egress proxy: this machine, the hosts of
 /// the WebDriver endpoints and the configured networks.
 fn clients(settings: &BrowserSettings) -> Arc<dyn Fn(IpAddr) -> bool + Send + Sync> {
@@ -54,8 +44,8 @@ fn clients(settings: &BrowserSettings) -> Arc<dyn Fn(IpAddr) -> bool + Send + Sy
     Arc::new(move |ip| hosts.contains(&ip) || networks.iter().any(|network| network.contains(ip)))
 }
 
-fn addresses(setting: &WebdriverSetting) -> Vec<IpAddr> {
-    let WebdriverSetting::At(url) = setting else { return Vec::new() };
+fn addresses(webdriver: &Webdriver) -> Vec<IpAddr> {
+    let Webdriver::At(url) = webdriver else { return Vec::new() };
     let url: &Url = url.expose();
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return Vec::new() };
     match (host.trim_matches(['[', ']']), port).to_socket_addrs() {

@@ -11,25 +11,7 @@ use super::value;
 use crate::base::address::is_loopback;
 use crate::base::secret::Secret;
 use crate::http::Network;
-
-/// A value of `--webdriver`.
-#[derive(Debug, Clone)]
-pub enum WebdriverSetting {
-    /// Starts a chromedriver.
-    Auto,
-    /// Uses a WebDriver endpoint. The address may contain a password.
-    At(Secret<Url>),
-}
-
-/// The address at which the egress proxy listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EgressProxySetting {
-    /// The address of the first session; the other sessions use the ports after it. With port 0, each takes a
-    /// free one.
-    pub listen: SocketAddr,
-    /// The host name by which browsers reach the proxy, if it differs.
-    pub announced: Option<String>,
-}
+use crate::net::browser::{EgressProxyAddress, Webdriver};
 
 /// The browsers for premium searches.
 #[derive(Debug, Clone, Args)]
@@ -40,7 +22,7 @@ pub struct BrowserSettings {
     /// commas)
     #[arg(id = "webdrivers", long = "webdriver", env = "SIGHTLINE_WEBDRIVER", value_name = "URL")]
     #[arg(help_heading = "Browsers", value_delimiter = ',', value_parser = secret(webdriver))]
-    pub webdrivers: Vec<WebdriverSetting>,
+    pub webdrivers: Vec<Webdriver>,
     /// Browser sessions at once, over all endpoints; each opens one page at a time and takes about 300 MB
     #[arg(long, env = "SIGHTLINE_BROWSER_SESSIONS", value_name = "N", default_value = "2")]
     #[arg(help_heading = "Browsers", value_parser = checked(value::number(1, 64)))]
@@ -50,7 +32,7 @@ pub struct BrowserSettings {
     /// followed by =HOST if they reach it by another name
     #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
     #[arg(help_heading = "Browsers")]
-    pub browser_guard: Option<EgressProxySetting>,
+    pub browser_guard: Option<EgressProxyAddress>,
     /// Address or network of browsers that may use the egress proxy, besides this machine and the hosts of
     /// --webdriver: the nodes of a grid (repeatable; variable: separated by commas)
     #[arg(id = "browser_clients", long = "browser-client", env = "SIGHTLINE_BROWSER_CLIENT")]
@@ -67,9 +49,9 @@ impl BrowserSettings {
 
     /// Checks the options that depend on each other.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let is_elsewhere = |webdriver: &WebdriverSetting| match webdriver {
-            WebdriverSetting::Auto => false,
-            WebdriverSetting::At(url) => !is_loopback(url.expose()),
+        let is_elsewhere = |webdriver: &Webdriver| match webdriver {
+            Webdriver::Auto => false,
+            Webdriver::At(url) => !is_loopback(url.expose()),
         };
         if self.browser_guard.is_none() && self.webdrivers.iter().any(is_elsewhere) {
             return Err(ConfigError::new(
@@ -83,9 +65,9 @@ impl BrowserSettings {
 }
 
 /// Parses a value of `--webdriver`. The errors never repeat the text.
-fn webdriver(text: &str) -> Result<WebdriverSetting, String> {
+fn webdriver(text: &str) -> Result<Webdriver, String> {
     if text == "auto" {
-        return Ok(WebdriverSetting::Auto);
+        return Ok(Webdriver::Auto);
     }
     let url = Url::parse(text).ok().filter(|url| {
         matches!(url.scheme(), "http" | "https")
@@ -93,11 +75,11 @@ fn webdriver(text: &str) -> Result<WebdriverSetting, String> {
             && url.query().is_none()
             && url.fragment().is_none()
     });
-    url.map(|url| WebdriverSetting::At(Secret::new(url)))
+    url.map(|url| Webdriver::At(Secret::new(url)))
         .ok_or_else(|| "auto or http[s]://[USER:PASSWORD@]HOST:PORT[/PREFIX] is allowed".to_owned())
 }
 
-fn egress_proxy(text: &str) -> Result<EgressProxySetting, String> {
+fn egress_proxy(text: &str) -> Result<EgressProxyAddress, String> {
     const ALLOWED: &str =
         "IP:PORT or IP:PORT=HOST is allowed, such as 10.0.0.5:3130 or 0.0.0.0:3130=sightline";
     let (listen, announced) = match text.split_once('=') {
@@ -115,7 +97,7 @@ fn egress_proxy(text: &str) -> Result<EgressProxySetting, String> {
     if listen.port() == 0 && !is_this_machine(listen.ip()) {
         return Err(format!("browsers on other machines need a fixed port; {ALLOWED}"));
     }
-    Ok(EgressProxySetting { listen, announced: announced.map(str::to_owned) })
+    Ok(EgressProxyAddress { listen, announced: announced.map(str::to_owned) })
 }
 
 fn is_this_machine(ip: IpAddr) -> bool {
@@ -128,9 +110,9 @@ mod tests {
 
     #[test]
     fn endpoints_and_proxy_addresses_are_parsed() {
-        assert!(matches!(webdriver("auto"), Ok(WebdriverSetting::Auto)));
+        assert!(matches!(webdriver("auto"), Ok(Webdriver::Auto)));
         for good in ["http://127.0.0.1:9515", "https://u:p@grid.example/wd/hub"] {
-            assert!(matches!(webdriver(good), Ok(WebdriverSetting::At(_))), "{good}");
+            assert!(matches!(webdriver(good), Ok(Webdriver::At(_))), "{good}");
         }
         for bad in ["", "Auto", "chromedriver", "ws://h:1", "http://u:hunter2@h/?x", "http://"] {
             let refused = webdriver(bad).unwrap_err();

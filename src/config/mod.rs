@@ -27,7 +27,7 @@ mod keys;
 mod serve;
 mod value;
 
-pub use browsers::{BrowserSettings, EgressProxySetting, WebdriverSetting};
+pub use browsers::BrowserSettings;
 pub(crate) use checked::{checked, secret};
 pub use environment::{unknown_variables, with_environment};
 pub use error::ConfigError;

@@ -29,7 +29,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("api", &["base", "manual", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
     ("web", &["base", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
     ("admin", &["base", "modules", "account", "runs", "webhooks", "store", "http", "api"]),
-    ("config", &["base", "account", "http"]),
+    ("config", &["base", "account", "http", "net"]),
     ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
     (
         "app",
