@@ -21,7 +21,7 @@ use crate::account::account::Account;
 use crate::account::audit::{Action, AuditEvent, AuditFilter, AuditTrail, Origin};
 use crate::account::key::KeyRecord;
 use crate::account::ledger::Ledger;
-use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
+use crate::account::records::Records;
 use crate::account::sign_in::SignInStore;
 use crate::account::sign_in::session::Session;
 use crate::base::clock::{millis, rfc3339_millis};
@@ -160,32 +160,6 @@ struct SessionBlock<'a> {
 }
 
 #[derive(Serialize)]
-struct BookingBlock<'a> {
-    run_id: RunId,
-    kind: &'a str,
-    credits: u64,
-    #[serde(with = "millis")]
-    cycle_start: Timestamp,
-    #[serde(with = "millis")]
-    at: Timestamp,
-}
-
-#[derive(Serialize)]
-struct CycleBlock {
-    #[serde(with = "millis")]
-    cycle_start: Timestamp,
-    credits_used: u64,
-}
-
-#[derive(Serialize)]
-struct RequestBlock<'a> {
-    key: &'a str,
-    run_id: RunId,
-    #[serde(with = "millis")]
-    at: Timestamp,
-}
-
-#[derive(Serialize)]
 struct RunBlock<'a> {
     #[serde(flatten)]
     report: ReportBody<'a>,
@@ -232,9 +206,9 @@ impl<'a> Export<'a> {
         self.value(&account_block(self.account))?;
         self.list("keys", archive.ledger.keys(Some(id))?.iter().map(key_block))?;
         self.list("sessions", archive.sign_ins.sessions(id, now)?.iter().map(session_block))?;
-        self.list("ledger", archive.records.bookings(id)?.iter().map(booking_block))?;
-        self.list("cycles", archive.records.cycle_uses(id)?.iter().map(cycle_block))?;
-        self.list("idempotency_keys", archive.records.noted_requests(id)?.iter().map(request_block))?;
+        self.list("ledger", archive.records.bookings(id)?.iter())?;
+        self.list("cycles", archive.records.cycle_uses(id)?.iter())?;
+        self.list("idempotency_keys", archive.records.noted_requests(id)?.iter())?;
         self.list("watches", all_watches(&*archive.watches, id)?.iter())?;
         self.webhooks()?;
         self.batches()?;
@@ -419,22 +393,4 @@ fn key_block(key: &KeyRecord) -> KeyBlock<'_> {
         last_used_at: key.last_used_at,
         revoked_at: key.revoked_at,
     }
-}
-
-fn booking_block(booking: &Booking) -> BookingBlock<'_> {
-    BookingBlock {
-        run_id: booking.run,
-        kind: &booking.kind,
-        credits: booking.credits,
-        cycle_start: booking.cycle_start,
-        at: booking.at,
-    }
-}
-
-fn cycle_block(cycle: &CycleUse) -> CycleBlock {
-    CycleBlock { cycle_start: cycle.cycle_start, credits_used: cycle.used }
-}
-
-fn request_block(request: &NotedRequest) -> RequestBlock<'_> {
-    RequestBlock { key: &request.key, run_id: request.run, at: request.at }
 }
