@@ -16,7 +16,7 @@ use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 use crate::runs::notification::Notification;
-use crate::store::backend::Operation;
+use crate::store::backend::{Operation, Statements};
 use crate::store::document::{encode, plain};
 use crate::store::number::number;
 use crate::store::sql::Sql;
@@ -256,6 +256,19 @@ impl Sql {
         let rows = self.rows(Operation::on_accounts(name), sql, values)?;
         rows.iter().map(|row| read_account(row, 0)).collect()
     }
+}
+
+/// Locks an account for this transaction alone. Returns `false` if it does not exist or is being deleted.
+pub(super) fn lock(statements: &mut dyn Statements, account: AccountId) -> Result<bool, StorageError> {
+    let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
+    Ok(!statements.rows(sql, values![account, BEING_DELETED])?.is_empty())
+}
+
+/// Locks an account against its deletion, which waits for this transaction, or this transaction waits for it. Returns
+/// `false` if it does not exist or is being deleted.
+pub(super) fn lock_shared(statements: &mut dyn Statements, account: AccountId) -> Result<bool, StorageError> {
+    let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
+    Ok(!statements.rows(sql, values![account, BEING_DELETED])?.is_empty())
 }
 
 pub(super) fn read_account(row: &Row, first: usize) -> Result<Account, StorageError> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::accounts::lock_shared;
 use super::audit::note;
 use super::fragments::{encode_ids, ids};
 use super::outbox::report_end_of_batch;
@@ -25,8 +26,6 @@ use crate::store::number::{limit, millis, number};
 use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
-/// Locks the account. The account's deletion waits for this transaction, or this transaction waits for the deletion.
-const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
 const INSERT: &str =
     "INSERT INTO batches (id, account, name, simulated, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
@@ -197,7 +196,7 @@ impl BatchStore for Sql {
 
 fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result<Added, StorageError> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
-    if statements.rows(ACCOUNT, values![*account, BEING_DELETED])?.is_empty() {
+    if !lock_shared(statements, *account)? {
         return Ok(Added::UnknownAccount);
     }
     if let Some(idempotency) = idempotency {

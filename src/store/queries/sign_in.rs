@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::accounts::{account_columns, read_account};
+use super::accounts::{account_columns, lock, read_account};
 use super::audit::note;
 use crate::account::account::{Account, BEING_DELETED, Role};
 use crate::account::audit::{Action, AuditEvent, Origin};
@@ -257,12 +257,6 @@ impl SignInStore for Sql {
             statements.execute(PAST, values![millis]).map(drop)
         })
     }
-}
-
-/// Locks an account. Returns `false` if it does not exist or is being deleted.
-fn lock(statements: &mut dyn Statements, account: AccountId) -> Result<bool, StorageError> {
-    let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
-    Ok(!statements.rows(sql, values![account, BEING_DELETED])?.is_empty())
 }
 
 fn link_account(

@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
+use super::accounts::lock_shared;
 use super::audit::note;
 use super::credits::{note_charge, use_credits, used};
 use super::queue::{next_turn, queue_length};
 use super::watch_runs;
-use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, AuditEvent};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -21,9 +21,6 @@ use crate::store::backend::Statements;
 use crate::store::document::{encode, plain};
 use crate::store::number::{bigint, millis, number};
 use crate::store::value::values;
-
-/// Locks the account. The account's deletion waits for this transaction, or this transaction waits for the deletion.
-const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
 
 const REQUEST: &str =
     "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
@@ -69,7 +66,7 @@ pub(super) fn start(
     run: &NewRun,
     charge: &Charge,
 ) -> Result<Started, StorageError> {
-    if statements.rows(ACCOUNT, values![run.account, BEING_DELETED])?.is_empty() {
+    if !lock_shared(statements, run.account)? {
         return Ok(Started::UnknownAccount);
     }
     if let Some(idempotency) = &run.idempotency

@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::accounts::lock;
 use super::audit::note;
 use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
 use super::watch_runs;
-use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
@@ -25,8 +25,6 @@ use crate::watches::watch::{
     MOST_WATCHES, NewWatch, PauseReason, Watch, WatchActivity, WatchState, WatchUpdate, WatchedSearch,
 };
 
-/// Locks an account, so that two watches are not added at once.
-const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 /// Adds a watch whose first run is due now.
@@ -63,7 +61,7 @@ const CHANGES: &str = "SELECT id, kind, run_before, run_after, at, difference FR
 impl WatchStore for Sql {
     fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
         self.write(Operation::on_accounts("add_watch"), |statements| {
-            if statements.rows(ACCOUNT, values![new.account, BEING_DELETED])?.is_empty() {
+            if !lock(statements, new.account)? {
                 return Ok(WatchAdded::UnknownAccount);
             }
             if !is_known(statements, new.account, new.webhook)? {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::accounts::lock;
 use super::audit::note;
 use super::outbox::{add_delivery, read_events};
 use super::webhook_sending;
-use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
@@ -30,8 +30,6 @@ macro_rules! webhook_columns {
     };
 }
 
-/// Locks an account, so that two webhooks are not added at once.
-const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
 const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
 const INSERT: &str =
     "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -82,7 +80,7 @@ impl WebhookStore for Sql {
     ) -> Result<Added, StorageError> {
         let operation = Operation::on_accounts("add_webhook");
         self.write(operation, |statements| {
-            if statements.rows(ACCOUNT, values![webhook.account, BEING_DELETED])?.is_empty() {
+            if !lock(statements, webhook.account)? {
                 return Ok(Added::UnknownAccount);
             }
             let rows = statements.rows(COUNT, values![webhook.account])?;
