@@ -11,6 +11,7 @@ use super::table::write_table;
 use crate::account::audit::Origin;
 use crate::base::clock::rfc3339_millis;
 use crate::config::StorageConfig;
+use crate::runs::health::Learnt;
 
 /// List or reset the hosts that searches do not ask, because they gave no answer
 #[derive(Debug, Args)]
@@ -77,7 +78,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn reset(args: &ResetArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let store = open_store(&args.storage)?;
-    let hosts = store.reset_circuits(args.host.as_deref(), Timestamp::now(), &Origin::CLI)?;
+    let hosts = store.reset(Learnt::Circuits, args.host.as_deref(), Timestamp::now(), &Origin::CLI)?;
     if let (Some(host), true) = (&args.host, hosts.is_empty()) {
         return Err(Failure::Failed(format!(
             "{host} is not among the hosts that searches do not ask; `sightline circuit list` shows them"

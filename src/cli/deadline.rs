@@ -11,6 +11,7 @@ use super::exit::{Exit, Failure};
 use super::table::write_table;
 use crate::account::audit::Origin;
 use crate::config::StorageConfig;
+use crate::runs::health::Learnt;
 
 /// List or reset the deadlines that were learnt from the answers of modules
 #[derive(Debug, Args)]
@@ -83,7 +84,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn reset(args: &ResetArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let store = open_store(&args.storage)?;
-    let modules = store.reset_deadlines(args.module.as_deref(), Timestamp::now(), &Origin::CLI)?;
+    let modules = store.reset(Learnt::Deadlines, args.module.as_deref(), Timestamp::now(), &Origin::CLI)?;
     if let (Some(module), true) = (&args.module, modules.is_empty()) {
         return Err(Failure::Failed(format!(
             "nothing was learnt about the deadline of {module}; `sightline deadline list` shows the modules with a \

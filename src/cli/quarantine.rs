@@ -11,6 +11,7 @@ use super::table::write_table;
 use crate::account::audit::Origin;
 use crate::base::clock::rfc3339_millis;
 use crate::config::StorageConfig;
+use crate::runs::health::Learnt;
 
 /// List or reset the modules that searches do not ask, because they failed their control checks
 #[derive(Debug, Args)]
@@ -78,7 +79,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn reset(args: &ResetArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let store = open_store(&args.storage)?;
-    let modules = store.reset_quarantines(args.module.as_deref(), Timestamp::now(), &Origin::CLI)?;
+    let modules = store.reset(Learnt::Quarantines, args.module.as_deref(), Timestamp::now(), &Origin::CLI)?;
     if let (Some(module), true) = (&args.module, modules.is_empty()) {
         return Err(Failure::Failed(format!(
             "{module} is not in quarantine; `sightline quarantine list` shows the modules that are"

@@ -15,9 +15,9 @@ use super::batches::row::RowRef;
 use super::coverage::Coverage;
 use super::family::journal::Families;
 use super::family::member::{FollowOrder, Lookup, NewMember};
-use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
+use super::health::{Learnt, Tallies};
 pub use super::lease::{Claim, InstanceId, Lease, Resumable, StoppedRun};
 use super::notes::annotation::RunNotes;
 use super::notes::storage::NoteStore;
@@ -399,29 +399,12 @@ pub trait Journal: Families + NoteStore {
         changed: &[CircuitRecord<FailedControl>],
     ) -> Result<Vec<CircuitRecord<FailedControl>>, StorageError>;
 
-    /// Closes the open circuit of a host, or of all hosts, on the real and the simulated web. Running processes learn of
-    /// it within seconds. Returns the hosts, sorted.
-    fn reset_circuits(
+    /// Removes what was learnt about a host or a module, or about all, on the real and the simulated web. Running
+    /// processes learn of it within seconds. Returns the hosts or modules about which something was removed, sorted.
+    fn reset(
         &self,
-        host: Option<&str>,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError>;
-
-    /// Ends the quarantine of a module, or of all modules, on the real and the simulated web. Running processes learn of
-    /// it within seconds. Returns the modules, sorted.
-    fn reset_quarantines(
-        &self,
-        module: Option<&str>,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError>;
-
-    /// Removes the durations from which the deadline of a module, or of all modules, was learnt, on the real and the
-    /// simulated web. Running processes learn of it within seconds. Returns the modules that had durations, sorted.
-    fn reset_deadlines(
-        &self,
-        module: Option<&str>,
+        what: Learnt,
+        name: Option<&str>,
         at: Timestamp,
         by: &Origin,
     ) -> Result<Vec<String>, StorageError>;

@@ -11,7 +11,7 @@ use super::batches::feeder::Feeder;
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::family::advance::advance_idle;
-use super::journal::Journal;
+use super::health::Learnt;
 use super::lifecycle::Lifecycle;
 use super::unconfirmed::UnconfirmedCommits;
 use crate::account::audit::Origin;
@@ -143,38 +143,16 @@ impl Maintenance {
         }
     }
 
-    /// Closes the open circuit of a host, or of all hosts, in this process at once and in others within seconds.
+    /// Removes what was learnt about a host or a module, or about all, in this process at once and in others within
+    /// seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn reset_circuits(&self, host: Option<&str>, by: &Origin) -> Result<(), StorageError> {
-        self.reset(|journal, at| journal.reset_circuits(host, at, by))
-    }
-
-    /// Ends the quarantine of a module, or of all modules, in this process at once and in others within seconds.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn reset_quarantines(&self, module: Option<&str>, by: &Origin) -> Result<(), StorageError> {
-        self.reset(|journal, at| journal.reset_quarantines(module, at, by))
-    }
-
-    /// Forgets the learnt deadline of a module, or of all modules, in this process at once and in others within seconds.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn reset_deadlines(&self, module: Option<&str>, by: &Origin) -> Result<(), StorageError> {
-        self.reset(|journal, at| journal.reset_deadlines(module, at, by))
-    }
-
-    /// Writes what this process has learnt, so that it is reset too, and reads the result.
-    fn reset(
-        &self,
-        in_store: impl FnOnce(&dyn Journal, Timestamp) -> Result<Vec<String>, StorageError>,
-    ) -> Result<(), StorageError> {
+    pub fn reset(&self, what: Learnt, name: Option<&str>, by: &Origin) -> Result<(), StorageError> {
         let _schedule = self.schedule.lock();
+        // What this process has learnt is written before, so that it is reset too.
         self.share_health();
-        in_store(&*self.context().journal, self.context().clock.now())?;
+        self.context().journal.reset(what, name, self.context().clock.now(), by)?;
         self.share_health();
         Ok(())
     }

@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 
 use super::family::journal::{Families, StoredFamily};
 use super::family::member::{FollowEnd, FollowedLead, Lookup};
-use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
+use super::health::{Learnt, Tallies};
 use super::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     QueueLength, Resumable, Started, StoppedRun, Write,
@@ -199,21 +199,9 @@ impl Journal for Unrecorded {
         Ok(Vec::new())
     }
 
-    fn reset_quarantines(
+    fn reset(
         &self,
-        _: Option<&str>,
-        _: Timestamp,
-        _: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
-        Ok(Vec::new())
-    }
-
-    fn reset_circuits(&self, _: Option<&str>, _: Timestamp, _: &Origin) -> Result<Vec<String>, StorageError> {
-        Ok(Vec::new())
-    }
-
-    fn reset_deadlines(
-        &self,
+        _: Learnt,
         _: Option<&str>,
         _: Timestamp,
         _: &Origin,

@@ -13,9 +13,9 @@ use sightline::base::storage::StorageError;
 use sightline::modules::outcome::Outcome;
 use sightline::runs::family::journal::{Families, StoredFamily};
 use sightline::runs::family::member::{FollowEnd, FollowedLead, Lookup};
-use sightline::runs::health::Tallies;
 use sightline::runs::health::circuit::CircuitRecord;
 use sightline::runs::health::quarantines::FailedControl;
+use sightline::runs::health::{Learnt, Tallies};
 use sightline::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     QueueLength, Resumable, Started, StoppedRun, Write,
@@ -266,29 +266,14 @@ impl Journal for Switched {
         self.up()?;
         self.inner.share_quarantines(simulated, changed)
     }
-    fn reset_quarantines(
+    fn reset(
         &self,
-        module: Option<&str>,
+        what: Learnt,
+        name: Option<&str>,
         at: jiff::Timestamp,
         by: &Origin,
     ) -> Result<Vec<String>, StorageError> {
-        self.inner.reset_quarantines(module, at, by)
-    }
-    fn reset_circuits(
-        &self,
-        host: Option<&str>,
-        at: jiff::Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
-        self.inner.reset_circuits(host, at, by)
-    }
-    fn reset_deadlines(
-        &self,
-        module: Option<&str>,
-        at: jiff::Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
-        self.inner.reset_deadlines(module, at, by)
+        self.inner.reset(what, name, at, by)
     }
     fn forget_idempotency(&self, before: jiff::Timestamp) -> Result<(), StorageError> {
         self.inner.forget_idempotency(before)

@@ -10,11 +10,11 @@ use serde_json::json;
 use sightline::account::audit::{AuditFilter, Origin};
 use sightline::modules::control_check::{ControlAnswer, Direction};
 use sightline::modules::outcome::Outcome;
-use sightline::runs::health::Tallies;
 use sightline::runs::health::circuit::{CircuitRecord, Opening};
 use sightline::runs::health::latencies::Latencies;
 use sightline::runs::health::quarantines::FailedControl;
 use sightline::runs::health::tally::Tally;
+use sightline::runs::health::{Learnt, Tallies};
 
 use super::{at, once_connected, race};
 
@@ -101,7 +101,7 @@ on_both! {
         let before = deadlines(false);
         assert!(before.iter().all(|(_, deadline, _)| deadline.is_some()), "{before:?}");
 
-        let reset = |module| f.store.reset_deadlines(module, moment(10), &Origin::CLI).unwrap();
+        let reset = |module| f.store.reset(Learnt::Deadlines, module, moment(10), &Origin::CLI).unwrap();
         assert_eq!(reset(Some("c")), [""; 0]);
         assert_eq!(reset(Some("a")), ["a"]);
         for simulated in [false, true] {
@@ -148,7 +148,7 @@ on_both! {
         assert_eq!(share(true, &[record("a", 5, 4)]), [record("a", 5, 4)], "the simulated web has its own");
         assert_eq!(f.another().share_quarantines(false, &[]).unwrap()[0], record("a", 1, 2));
 
-        let reset = |module| f.store.reset_quarantines(module, moment(9), &Origin::CLI).unwrap();
+        let reset = |module| f.store.reset(Learnt::Quarantines, module, moment(9), &Origin::CLI).unwrap();
         assert_eq!(reset(Some("b")), [""; 0]);
         assert_eq!(reset(Some("a")), ["a"]);
         assert_eq!(share(false, &[])[0], record("a", 9, 0));

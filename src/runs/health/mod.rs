@@ -42,6 +42,17 @@ use verdict::{ModuleHealth, Quarantine};
 /// The expected latency of a module without earlier checks.
 const UNKNOWN: Duration = Duration::from_millis(800);
 
+/// What was learnt from searches, and can be reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learnt {
+    /// The open circuits of hosts.
+    Circuits,
+    /// The quarantines of modules.
+    Quarantines,
+    /// The durations of answers from which the deadlines of modules were learnt.
+    Deadlines,
+}
+
 /// Tallies by module id.
 pub type Tallies = Vec<(Arc<str>, Tally)>;
 

@@ -25,9 +25,9 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::runs::health::Tallies;
 use crate::runs::health::circuit::CircuitRecord;
 use crate::runs::health::quarantines::FailedControl;
+use crate::runs::health::{Learnt, Tallies};
 use crate::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     QueueLength, Resumable, Started, StoppedRun, Write,
@@ -358,31 +358,18 @@ impl Journal for Sql {
         share_circuits(self, simulated, changed)
     }
 
-    fn reset_circuits(
+    fn reset(
         &self,
-        host: Option<&str>,
+        what: Learnt,
+        name: Option<&str>,
         at: Timestamp,
         by: &Origin,
     ) -> Result<Vec<String>, StorageError> {
-        reset_circuits::<Outcome>(self, host, at, by)
-    }
-
-    fn reset_quarantines(
-        &self,
-        module: Option<&str>,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
-        reset_circuits::<FailedControl>(self, module, at, by)
-    }
-
-    fn reset_deadlines(
-        &self,
-        module: Option<&str>,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
-        reset_deadlines(self, module, at, by)
+        match what {
+            Learnt::Circuits => reset_circuits::<Outcome>(self, name, at, by),
+            Learnt::Quarantines => reset_circuits::<FailedControl>(self, name, at, by),
+            Learnt::Deadlines => reset_deadlines(self, name, at, by),
+        }
     }
 
     fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::paging::shown;
 use crate::http::Reply;
 use crate::modules::outcome::Outcome;
+use crate::runs::health::Learnt;
 use crate::runs::health::circuit::Opening;
 use crate::runs::health::quarantines::FailedControl;
 use crate::web::error::WebError;
@@ -78,10 +79,7 @@ pub(super) fn quarantined_modules(
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    Ok(web.later(visit, |web, visit| {
-        web.parts.runs.maintenance.reset_quarantines(None, &visit.origin()?)?;
-        Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::QuarantinesReset)))
-    }))
+    reset(web, visit, Learnt::Quarantines, Notice::QuarantinesReset)
 }
 
 /// Handles `POST /app/operator/circuits/reset`: searches ask all hosts again.
@@ -89,10 +87,7 @@ pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    Ok(web.later(visit, |web, visit| {
-        web.parts.runs.maintenance.reset_circuits(None, &visit.origin()?)?;
-        Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::CircuitsReset)))
-    }))
+    reset(web, visit, Learnt::Circuits, Notice::CircuitsReset)
 }
 
 /// Handles `POST /app/operator/deadlines/reset`: forgets the learnt deadlines of all modules.
@@ -100,8 +95,12 @@ pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_deadlines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    Ok(web.later(visit, |web, visit| {
-        web.parts.runs.maintenance.reset_deadlines(None, &visit.origin()?)?;
-        Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::DeadlinesReset)))
+    reset(web, visit, Learnt::Deadlines, Notice::DeadlinesReset)
+}
+
+fn reset(web: &Arc<Web>, visit: Visit, what: Learnt, notice: Notice) -> Result<Reply, WebError> {
+    Ok(web.later(visit, move |web, visit| {
+        web.parts.runs.maintenance.reset(what, None, &visit.origin()?)?;
+        Ok(Reply::Now(web.redirect_with_notice("/app/operator", notice)))
     }))
 }

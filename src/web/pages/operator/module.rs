@@ -13,6 +13,7 @@ use crate::base::storage::StorageError;
 use crate::http::Reply;
 use crate::modules::module::Module;
 use crate::modules::reason::Reason;
+use crate::runs::health::Learnt;
 use crate::runs::module_history::{ModuleHistory, PastFailure};
 use crate::runs::service::Runs;
 use crate::web::error::WebError;
@@ -110,7 +111,7 @@ fn find(web: &Web, visit: &Visit) -> Result<Arc<Module>, WebError> {
 pub(in crate::web) fn reset_module_circuits(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     reset(web, visit, |runs, module, by| {
         let hosts: BTreeSet<&str> = module.first_hosts().collect();
-        hosts.into_iter().try_for_each(|host| runs.maintenance.reset_circuits(Some(host), by))
+        hosts.into_iter().try_for_each(|host| runs.maintenance.reset(Learnt::Circuits, Some(host), by))
     })
 }
 
@@ -119,7 +120,7 @@ pub(in crate::web) fn reset_module_circuits(web: &Arc<Web>, visit: Visit) -> Res
 /// # Errors
 /// Returns 404 for an unknown module, 503 if the store is unavailable.
 pub(in crate::web) fn reset_module_quarantine(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, |runs, module, by| runs.maintenance.reset_quarantines(Some(module.id()), by))
+    reset(web, visit, |runs, module, by| runs.maintenance.reset(Learnt::Quarantines, Some(module.id()), by))
 }
 
 /// Handles `POST /app/operator/modules/{id}/deadline/reset`: forgets the learnt deadline of the module.
@@ -127,7 +128,7 @@ pub(in crate::web) fn reset_module_quarantine(web: &Arc<Web>, visit: Visit) -> R
 /// # Errors
 /// Returns 404 for an unknown module, 503 if the store is unavailable.
 pub(in crate::web) fn reset_module_deadline(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, |runs, module, by| runs.maintenance.reset_deadlines(Some(module.id()), by))
+    reset(web, visit, |runs, module, by| runs.maintenance.reset(Learnt::Deadlines, Some(module.id()), by))
 }
 
 fn reset(
