@@ -22,7 +22,7 @@ use sightline::runs::journal::{
 use sightline::runs::leads::class::Class;
 use sightline::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use sightline::runs::run_options::RunOptions;
-use sightline::store::{self, DatabaseUrl, OpenError, Options, Store};
+use sightline::store::{self, DatabaseUrl, OpenError, Store};
 use uuid::Uuid;
 
 use crate::support::awaited;
@@ -80,7 +80,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(database: TestDatabase) -> Self {
-        let store = open(&database.url, Options::server()).unwrap();
+        let store = open(&database.url, store::Role::Server).unwrap();
         let account = new_account("owner@example.com");
         assert!(store.add_account(&account, &Origin::CLI).unwrap());
         Self { store, account, me: new_instance(), database }
@@ -88,11 +88,11 @@ impl Fixture {
 
     /// Opens a second instance on the same database.
     fn another(&self) -> Arc<Store> {
-        let options = match self.database.name {
-            "sqlite" => Options::command(),
-            _ => Options::server(),
+        let role = match self.database.name {
+            "sqlite" => store::Role::Command,
+            _ => store::Role::Server,
         };
-        open(&self.database.url, options).unwrap()
+        open(&self.database.url, role).unwrap()
     }
 
     fn new_run(&self) -> NewRun {
@@ -143,8 +143,8 @@ impl Fixture {
     }
 }
 
-fn open(url: &str, options: Options) -> Result<Arc<Store>, OpenError> {
-    store::open(&url.parse::<DatabaseUrl>().unwrap(), options)
+fn open(url: &str, role: store::Role) -> Result<Arc<Store>, OpenError> {
+    store::open(&url.parse::<DatabaseUrl>().unwrap(), role)
 }
 
 fn at(text: &str) -> Timestamp {

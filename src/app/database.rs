@@ -24,7 +24,7 @@ pub(super) fn open(config: &ServeConfig, signals: &mut Signals) -> Result<Option
     let until = Instant::now() + wait;
     let mut is_logged = false;
     loop {
-        let error = match store::open(&url, store::Options::server()) {
+        let error = match store::open(&url, store::Role::Server) {
             Ok(store) => return Ok(Some(store)),
             Err(error) => error,
         };

@@ -58,7 +58,7 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     folder.remove_on_signal()?;
     let url: DatabaseUrl =
         format!("sqlite:{}", folder.0.join("searches.db").display()).parse().map_err(AppError::failed)?;
-    let store = store::open(&url, store::Options::server()).map_err(AppError::failed)?;
+    let store = store::open(&url, store::Role::Server).map_err(AppError::failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let accounts = Arc::new(Accounts::new(store.clone(), PlanTable::default(), Arc::clone(&clock)));
     let hooks = hooks(&accounts);

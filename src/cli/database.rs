@@ -31,7 +31,7 @@ pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure>
 
 /// Opens a database, which is created if it does not exist.
 pub(crate) fn create_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
-    store::open(&database_url(storage)?, store::Options::command())
+    store::open(&database_url(storage)?, store::Role::Command)
         .map_err(|error| Failure::Failed(error.to_string()))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The number of a server's connections. Its 16 request workers and up to 64 drivers hold one for about a millisecond
 /// at a time; a PostgreSQL server allows 100 by default, shared by all instances.
-pub const DEFAULT_POOL_SIZE: u32 = 10;
+pub(super) const SERVER_POOL_SIZE: u32 = 10;
 
 /// The time for which a call waits for a free connection. For a longer wait, status 503 with `Retry-After` is better
 /// for the client.

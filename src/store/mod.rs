@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`open`], `options` | opening a database, and running its migrations |
+//! | [`open`], `role` | opening a database, and running its migrations |
 //! | [`url`], `url_error` | database addresses: parsing them, printing them without their password |
 //! | `storage`, `sql` | the open database with its metrics, and all traits that it implements |
 //! | `queries/` | the operations, each written once for both databases |
@@ -40,9 +40,9 @@ mod load;
 pub mod metrics;
 mod number;
 mod open;
-mod options;
 mod postgres;
 mod queries;
+mod role;
 mod schema;
 mod sql;
 mod sqlite;
@@ -53,10 +53,9 @@ mod value;
 mod write_health;
 
 pub use error::OpenError;
-pub use limits::DEFAULT_POOL_SIZE;
 pub use load::StoreLoad;
 pub use open::{Store, migrate, open, pending_migrations};
-pub use options::{Options, Role};
+pub use role::Role;
 pub use storage::Storage;
 pub use url::DatabaseUrl;
 pub use url_error::UrlError;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::OpenError;
-use super::options::{Options, Role};
+use super::role::Role;
 use super::sql::Sql;
 use super::storage::Storage;
 use super::url::{DatabaseUrl, Target};
@@ -16,11 +16,10 @@ pub type Store = dyn Storage;
 ///
 /// # Errors
 /// Returns an [`OpenError`], whose text says what to do and contains no password.
-pub fn open(url: &DatabaseUrl, options: Options) -> Result<Arc<Store>, OpenError> {
-    let options = Options { pool_size: options.pool_size.max(1), ..options };
+pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
     Ok(match url.target() {
-        Target::Sqlite(path) => Arc::new(Sql::on(sqlite::Database::open(path, options)?)),
-        Target::Postgres(target) => Arc::new(Sql::on(postgres::Database::open(target, options)?)),
+        Target::Sqlite(path) => Arc::new(Sql::on(sqlite::Database::open(path, role)?)),
+        Target::Postgres(target) => Arc::new(Sql::on(postgres::Database::open(target, role)?)),
     })
 }
 

@@ -171,7 +171,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
     let file = PathBuf::from(folder.path("catalog.json"));
     std::fs::write(&file, Value::Array(entries).to_string()).unwrap();
     let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-    let store = store::open(&url.parse().unwrap(), store::Options::server()).unwrap();
+    let store = store::open(&url.parse().unwrap(), store::Role::Server).unwrap();
     let account = new_account(&*store);
     let limits = Limits {
         check_timeout: CHECK_TIMEOUT,

@@ -110,7 +110,7 @@ fn bench_with(
     std::fs::write(&file, Value::Array(catalog.to_vec()).to_string()).unwrap();
     let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
     let url = format!("sqlite:{}", folder.path("runs.db")).parse().unwrap();
-    let store = store::open(&url, store::Options::server()).unwrap();
+    let store = store::open(&url, store::Role::Server).unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let account = new_account(&*store);
     let web = Arc::new(PlayedWeb::default());

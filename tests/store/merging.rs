@@ -9,7 +9,7 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::runs::entity::merge::{merge, name_source, sources};
 use sightline::runs::journal::{Batch, Changes, Write};
 use sightline::runs::run::ResultRecord;
-use sightline::store::Options;
+use sightline::store::Role;
 use uuid::Uuid;
 
 use super::{Fixture, added, completed, new_instance, open, result};
@@ -272,7 +272,7 @@ fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
         let (account, runs) = (Uuid::now_v7(), [Uuid::now_v7(), Uuid::now_v7()]);
         version_1(&database, account, runs, &records);
 
-        let store = open(&database.url, Options::server()).unwrap();
+        let store = open(&database.url, Role::Server).unwrap();
         let name = database.name;
         assert_eq!(
             database.number("SELECT max(version) FROM schema_version"),

@@ -3,13 +3,13 @@
 use std::fs;
 
 use sightline::account::audit::Origin;
-use sightline::store::{OpenError, Options, Store};
+use sightline::store::{OpenError, Role, Store};
 
 use super::{Fixture, at, open, race};
 use crate::support::databases::{empty_databases, empty_postgres, server_address, sqlite};
 
-fn refused(url: &str, options: Options) -> OpenError {
-    match open(url, options) {
+fn refused(url: &str, role: Role) -> OpenError {
+    match open(url, role) {
         Ok(_) => panic!("{url} was opened"),
         Err(error) => error,
     }
@@ -24,8 +24,8 @@ fn is_of_use(store: &std::sync::Arc<Store>) {
 fn eight_starters_at_once_all_succeed() {
     for database in empty_databases() {
         let stores = race(8, |_| {
-            let options = if database.name == "sqlite" { Options::command() } else { Options::server() };
-            open(&database.url, options)
+            let role = if database.name == "sqlite" { Role::Command } else { Role::Server };
+            open(&database.url, role)
         });
         for store in stores {
             is_of_use(&store.unwrap());
@@ -45,7 +45,7 @@ fn a_command_waits_for_another_one_that_is_just_creating_the_file() {
     let other = rusqlite::Connection::open(database.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE; CREATE TABLE half_done (id INTEGER)").unwrap();
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| open(&database.url, Options::command()).map(|store| store.ping()));
+        let second = scope.spawn(|| open(&database.url, Role::Command).map(|store| store.ping()));
         let until = std::time::Instant::now() + std::time::Duration::from_millis(500);
         // The second start must not end before the first one has.
         while std::time::Instant::now() < until && !second.is_finished() {
@@ -63,7 +63,7 @@ fn a_command_waits_for_another_one_that_is_just_creating_the_file() {
 fn commands_that_create_one_sqlite_file_at_once_wait_for_each_other() {
     for round in 0..20 {
         let database = sqlite();
-        for store in race(8, |_| open(&database.url, Options::command())) {
+        for store in race(8, |_| open(&database.url, Role::Command)) {
             is_of_use(&store.unwrap_or_else(|error| panic!("round {round}: {error}")));
         }
     }
@@ -74,8 +74,8 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
     for _ in 0..10 {
         let database = sqlite();
         let stores = race(6, |index| match index {
-            0 => open(&database.url, Options::server()),
-            _ => open(&database.url, Options::command()),
+            0 => open(&database.url, Role::Server),
+            _ => open(&database.url, Role::Command),
         });
         // A command waits for a server that creates the file, too, but not for ever.
         for (index, store) in stores.into_iter().enumerate() {
@@ -92,12 +92,12 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
 #[test]
 fn the_lock_file_of_a_dead_server_blocks_no_start() {
     let database = sqlite();
-    drop(open(&database.url, Options::server()).unwrap());
+    drop(open(&database.url, Role::Server).unwrap());
     let lock = database.path().with_extension("db.lock");
     assert_eq!(fs::read_to_string(&lock).unwrap().trim(), std::process::id().to_string());
     // There is a migration to run: each of them needs the lock.
     database.execute("PRAGMA journal_mode = DELETE");
-    for store in race(4, |_| open(&database.url, Options::command())) {
+    for store in race(4, |_| open(&database.url, Role::Command)) {
         is_of_use(&store.unwrap());
     }
 }
@@ -114,7 +114,7 @@ on_both! {
             "INSERT INTO schema_version (version, name, applied_at) \
              SELECT 9999, '9999_future', applied_at FROM schema_version WHERE version = 1",
         );
-        let error = refused(&f.database.url, Options::command());
+        let error = refused(&f.database.url, Role::Command);
         assert!(matches!(error, OpenError::NewerSchema { found: 9999, .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains("9999") && text.contains("newer version of sightline"), "{text}");
@@ -122,10 +122,10 @@ on_both! {
 
     fn a_schema_that_was_changed_by_hand_is_refused(f) {
         f.database.execute("UPDATE schema_version SET name = '0001_mine'");
-        let error = refused(&f.database.url, Options::command());
+        let error = refused(&f.database.url, Role::Command);
         assert!(matches!(error, OpenError::Foreign(_)) && error.to_string().contains("0001_mine"), "{error}");
         f.database.execute("DELETE FROM schema_version WHERE version = 1");
-        let error = refused(&f.database.url, Options::command());
+        let error = refused(&f.database.url, Role::Command);
         assert!(matches!(error, OpenError::Foreign(_)) && error.to_string().contains("where (1,"), "{error}");
     }
 }
@@ -134,7 +134,7 @@ on_both! {
 fn a_failed_migration_changes_nothing() {
     let database = empty_postgres();
     database.execute("CREATE TABLE runs (whatever text)");
-    let error = refused(&database.url, Options::server());
+    let error = refused(&database.url, Role::Server);
     assert!(matches!(error, OpenError::Migration { .. }), "{error:?}");
     assert!(error.to_string().contains("0001_foundation"), "{error}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
@@ -144,7 +144,7 @@ fn a_failed_migration_changes_nothing() {
 #[test]
 fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     let f = Fixture::new(sqlite());
-    let error = refused(&f.database.url, Options::server());
+    let error = refused(&f.database.url, Role::Server);
     let OpenError::InUse { process, .. } = &error else { panic!("{error:?}") };
     assert_eq!(*process, Some(std::process::id()));
     assert!(error.to_string().contains("in use by another server"), "{error}");
@@ -152,16 +152,16 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     // Also through another name of the same file.
     let link = f.database.path().with_file_name("link.db");
     std::os::unix::fs::symlink(f.database.path(), &link).unwrap();
-    let error = refused(&format!("sqlite:{}", link.display()), Options::server());
+    let error = refused(&format!("sqlite:{}", link.display()), Role::Server);
     assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
 
-    let command = open(&f.database.url, Options::command()).unwrap();
+    let command = open(&f.database.url, Role::Command).unwrap();
     assert!(command.set_plan(f.account.id, "basic", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
     assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
 
     let Fixture { store, database, .. } = f;
     drop(store);
-    open(&database.url, Options::server()).unwrap();
+    open(&database.url, Role::Server).unwrap();
 }
 
 #[test]
@@ -170,12 +170,12 @@ fn the_next_server_on_an_sqlite_file_takes_the_runs_of_a_dead_one_at_once() {
     let run = sightline::runs::journal::NewRun { holds: super::HOLDS, ..f.new_run() };
     f.store.start(&run, &super::charge(1, None)).unwrap();
     // A command beside a running server changes nothing.
-    drop(open(&f.database.url, Options::command()).unwrap());
+    drop(open(&f.database.url, Role::Command).unwrap());
     let next = super::new_instance();
     assert_eq!(f.store.take_over(&super::claim(next, false, 10)).unwrap(), []);
     let Fixture { store, database, .. } = f;
     drop(store);
-    let store = open(&database.url, Options::server()).unwrap();
+    let store = open(&database.url, Role::Server).unwrap();
     let taken = store.take_over(&super::claim(next, false, 10)).unwrap();
     assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run.id]);
 }
@@ -184,7 +184,7 @@ fn the_next_server_on_an_sqlite_file_takes_the_runs_of_a_dead_one_at_once() {
 fn a_command_does_not_change_the_schema_under_a_server() {
     let f = Fixture::new(sqlite());
     f.database.execute("DELETE FROM schema_version");
-    let error = refused(&f.database.url, Options::command());
+    let error = refused(&f.database.url, Role::Command);
     assert!(matches!(error, OpenError::ServerRunning { .. }), "{error:?}");
     assert!(error.to_string().contains("stop it"), "{error}");
 }
@@ -209,13 +209,13 @@ fn a_file_of_something_else_is_refused_and_left_as_it_is() {
     fs::create_dir_all(database.path().parent().unwrap()).unwrap();
     let text = "this is a letter and no database. ".repeat(100);
     fs::write(database.path(), &text).unwrap();
-    let error = refused(&database.url, Options::server());
+    let error = refused(&database.url, Role::Server);
     assert!(matches!(error, OpenError::Foreign(_)), "{error:?}");
     assert_eq!(fs::read_to_string(database.path()).unwrap(), text);
 
     fs::remove_file(database.path()).unwrap();
     database.execute("CREATE TABLE notes (id INTEGER)");
-    let error = refused(&database.url, Options::server());
+    let error = refused(&database.url, Role::Server);
     assert!(error.to_string().contains("another program"), "{error}");
     assert_eq!(database.number("SELECT count(*) FROM sqlite_schema"), 1);
 }
@@ -224,11 +224,11 @@ fn a_file_of_something_else_is_refused_and_left_as_it_is() {
 fn a_path_that_is_not_a_file_is_named() {
     let database = sqlite();
     fs::create_dir_all(database.path()).unwrap();
-    let error = refused(&database.url, Options::server());
+    let error = refused(&database.url, Role::Server);
     assert!(matches!(error, OpenError::File { .. }), "{error:?}");
     assert!(error.to_string().contains("sightline.db"), "{error}");
     let below_a_file = format!("sqlite:{}/Cargo.toml/x/y.db", env!("CARGO_MANIFEST_DIR"));
-    assert!(matches!(refused(&below_a_file, Options::server()), OpenError::File { .. }));
+    assert!(matches!(refused(&below_a_file, Role::Server), OpenError::File { .. }));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn no_error_shows_the_password() {
         (with(&|url| url.set_host(Some("host.invalid")).unwrap()), "host.invalid"),
         (with(&|url| url.set_query(Some("sslmode=verify-full&sslrootcert=%2Fnowhere.pem"))), "/nowhere.pem"),
     ] {
-        let error = refused(&url, Options::server());
+        let error = refused(&url, Role::Server);
         let text = format!("{error} {error:?}");
         assert!(text.contains(want), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
@@ -261,7 +261,7 @@ fn tls_checks_follow_sslmode() {
         let mut url = url::Url::parse(&database.url).unwrap();
         url.set_host(Some(host)).unwrap();
         url.set_query(Some(parameters));
-        open(url.as_str(), Options::server()).map(|store| store.ping().unwrap()).map_err(|e| e.to_string())
+        open(url.as_str(), Role::Server).map(|store| store.ping().unwrap()).map_err(|e| e.to_string())
     };
     let ours = format!("&sslrootcert={authority}");
     for (host, mode, roots, works) in [
@@ -285,13 +285,13 @@ fn tls_checks_follow_sslmode() {
     for (mode, want) in [("disable", 0), ("prefer", 1), ("require", 1)] {
         let mut url = url::Url::parse(&database.url).unwrap();
         url.set_query(Some(&format!("sslmode={mode}")));
-        let store = open(url.as_str(), Options::command()).unwrap();
+        let store = open(url.as_str(), Role::Command).unwrap();
         store.ping().unwrap();
         assert_eq!(database.number(encrypted), want, "{mode}");
         drop(store);
         database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline' AND datname = current_database()");
     }
     let empty =
-        refused(&format!("{}?sslmode=verify-ca&sslrootcert=%2Fdev%2Fnull", database.url), Options::server());
+        refused(&format!("{}?sslmode=verify-ca&sslrootcert=%2Fdev%2Fnull", database.url), Role::Server);
     assert!(matches!(empty, OpenError::Tls(_)) && empty.to_string().contains("no certificate"), "{empty}");
 }

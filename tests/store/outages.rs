@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sightline::runs::journal::Write;
-use sightline::store::Options;
+use sightline::store::Role;
 
 use super::{Fixture, charge, checkpoint, completed, once_connected, open, race};
 use crate::support::awaited;
@@ -63,7 +63,7 @@ fn a_statement_that_is_stuck_is_given_up() {
     let f = Fixture::new(postgres());
     // Long enough for statements that are not stuck, also on a busy disk.
     let patient = format!("{}?options=-c%20statement_timeout%3D5s", f.database.url);
-    let store = open(&patient, Options::server()).unwrap();
+    let store = open(&patient, Role::Server).unwrap();
     let mut blocker = postgres::Client::connect(&f.database.url, postgres::NoTls).unwrap();
     let mut lock = blocker.transaction().unwrap();
     lock.batch_execute("LOCK TABLE runs").unwrap();
@@ -79,7 +79,7 @@ fn a_statement_that_is_stuck_is_given_up() {
 fn a_write_that_timed_out_on_a_lock_does_not_degrade_health() {
     let f = Fixture::new(postgres());
     let hasty = format!("{}?options=-c%20lock_timeout%3D1s", f.database.url);
-    let store = open(&hasty, Options::server()).unwrap();
+    let store = open(&hasty, Role::Server).unwrap();
     let run = f.started();
     let mut blocker = f.database.client();
     let mut lock = blocker.transaction().unwrap();
@@ -116,14 +116,14 @@ fn a_server_that_never_answers_is_unavailable() {
     let relay = Relay::to(format!("127.0.0.1:{}", url.port().unwrap()));
     url.set_port(Some(relay.address.port())).unwrap();
     url.set_host(Some("127.0.0.1")).unwrap();
-    let store = open(url.as_str(), Options::server()).unwrap();
+    let store = open(url.as_str(), Role::Server).unwrap();
     race(10, |_| once_connected(|| store.ping()));
 
     relay.freeze(true);
     let start = Instant::now();
     assert!(store.ping().unwrap_err().is_unavailable());
     assert!(store.account(f.account.id).unwrap_err().is_unavailable());
-    let error = open(url.as_str(), Options::server()).map(|_| ()).unwrap_err();
+    let error = open(url.as_str(), Role::Server).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("no answer within"), "{error}");
     assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
 

@@ -19,7 +19,7 @@ use sightline::runs::health::tally::Tally;
 use sightline::runs::journal::{ListFilter, Write};
 use sightline::runs::run::Status;
 use sightline::runs::run_options::RunOptions;
-use sightline::store::{self, OpenError, Options, Store};
+use sightline::store::{self, OpenError, Store};
 
 use super::{at, checkpoint, claim, completed, new_instance, open};
 use crate::support::databases::{TestDatabase, empty_databases, empty_postgres};
@@ -50,7 +50,7 @@ fn upgraded(database: &TestDatabase, version: usize) -> std::sync::Arc<Store> {
     let url = database.url.parse().unwrap();
     let pending = store::pending_migrations(&url).unwrap();
     assert!(pending[0].starts_with(&format!("{:04}_", version + 1)), "{pending:?}");
-    let store = open(&database.url, Options::server()).unwrap();
+    let store = open(&database.url, store::Role::Server).unwrap();
     assert_eq!(store::pending_migrations(&url).unwrap(), [""; 0]);
     store
 }
@@ -191,7 +191,7 @@ fn a_changed_migration_is_refused_and_named() {
     for database in empty_databases() {
         let pending = |database: &TestDatabase| store::pending_migrations(&database.url.parse().unwrap());
         for changed in [format!("'{}'", "0".repeat(64)), "NULL".to_owned()] {
-            drop(open(&database.url, Options::command()).unwrap());
+            drop(open(&database.url, store::Role::Command).unwrap());
             let (noted, version) = ("UPDATE schema_version SET checksum =", "WHERE version = 2");
             let known = match database.name {
                 "sqlite" => "CREATE TABLE kept AS SELECT * FROM schema_version",
@@ -200,8 +200,8 @@ fn a_changed_migration_is_refused_and_named() {
             database.execute(known);
             database.execute(&format!("{noted} {changed} {version}"));
             for refused in [
-                open(&database.url, Options::server()).map(drop).unwrap_err(),
-                open(&database.url, Options::command()).map(drop).unwrap_err(),
+                open(&database.url, store::Role::Server).map(drop).unwrap_err(),
+                open(&database.url, store::Role::Command).map(drop).unwrap_err(),
                 pending(&database).map(drop).unwrap_err(),
             ] {
                 assert!(
@@ -213,7 +213,7 @@ fn a_changed_migration_is_refused_and_named() {
             database.execute(&format!(
                 "{noted} (SELECT checksum FROM kept {version}) {version}; DROP TABLE kept"
             ));
-            open(&database.url, Options::server()).unwrap();
+            open(&database.url, store::Role::Server).unwrap();
         }
     }
 }
@@ -239,11 +239,11 @@ fn a_database_with_an_earlier_text_of_a_migration_is_opened_and_brought_up_to_da
                 }
                 _ => "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname",
             };
-            drop(open(&database.url, Options::server()).unwrap());
+            drop(open(&database.url, store::Role::Server).unwrap());
             let known = database.texts(indexes);
             assert!(known.iter().any(|sql| sql.contains("runs_begun")), "{known:?}");
             database.execute(earlier);
-            drop(open(&database.url, Options::server()).unwrap());
+            drop(open(&database.url, store::Role::Server).unwrap());
             assert_eq!(database.texts(indexes), known, "{earlier}");
         }
     }
@@ -259,7 +259,7 @@ fn a_blocked_migration_is_retried() {
     busy.batch_execute("LOCK TABLE charges IN ROW EXCLUSIVE MODE").unwrap();
     let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
     std::thread::scope(|scope| {
-        let opening = scope.spawn(|| open(&database.url, Options::server()));
+        let opening = scope.spawn(|| open(&database.url, store::Role::Server));
         for _ in 0..2 {
             eventually("it waits for the table", || database.number(waits) == 1);
             eventually("it steps back", || database.number(waits) == 0);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use postgres::{Client, NoTls};
-use sightline::store::{self, Options};
+use sightline::store::{self, Role};
 use uuid::Uuid;
 
 /// The database of one test. It is removed when this is dropped.
@@ -26,7 +26,7 @@ enum Place {
 static AS_MIGRATED: LazyLock<String> = LazyLock::new(|| {
     let original = empty_postgres();
     // Closes its connections, for which the server waits.
-    drop(store::open(&original.url.parse().unwrap(), Options::command()).unwrap());
+    drop(store::open(&original.url.parse().unwrap(), Role::Command).unwrap());
     let mut client = Client::connect(&server_address(), NoTls).unwrap();
     let version: String = client.query_one("SHOW server_version_num", &[]).unwrap().get(0);
     // What is the only way before version 15.

@@ -22,7 +22,7 @@ use crate::store::limits::{
     ACCOUNTS_SHARE_PERCENT, PING_WAIT, POOL_WAIT, RUNS_SHARE_PERCENT, TRANSACTION, UNAVAILABLE_WAIT,
 };
 use crate::store::load::StoreLoad;
-use crate::store::options::Options;
+use crate::store::role::Role;
 use crate::store::value::{Row, Value};
 use crate::store::write_health::WriteHealth;
 
@@ -41,19 +41,19 @@ pub(in crate::store) struct Database {
 
 impl Database {
     /// Connects to the server and brings the schema up to date.
-    pub(in crate::store) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
+    pub(in crate::store) fn open(target: &PostgresTarget, role: Role) -> Result<Self, OpenError> {
         let tls = tls::connector(target)?;
         let writes = Arc::new(WriteHealth::default());
         let own = Arc::new(Connector::new(target.config(), tls.clone(), Arc::clone(&writes)));
         let connector = Connector::new(target.config(), tls, Arc::clone(&writes));
-        migrate::run(connecting::first_client(&connector, target)?, target, &options.role.origin())?;
+        migrate::run(connecting::first_client(&connector, target)?, target, &role.origin())?;
         let pool = Pool::builder()
-            .max_size(options.pool_size)
+            .max_size(role.pool_size())
             .min_idle(Some(0))
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
             .build_unchecked(connector);
-        let share = |percent: usize| ConcurrencyLimit::new(options.pool_size as usize * percent / 100);
+        let share = |percent: usize| ConcurrencyLimit::new(role.pool_size() as usize * percent / 100);
         let (runs, accounts) = (share(RUNS_SHARE_PERCENT), share(ACCOUNTS_SHARE_PERCENT));
         let (publisher, breaker) = (Publisher::default(), Breaker::default());
         Ok(Self { pool, connector: own, publisher, runs, accounts, breaker, writes })

@@ -20,8 +20,8 @@ use crate::store::concurrency::{ConcurrencyLimit, Permit, WaitLimit};
 use crate::store::error::OpenError;
 use crate::store::limits::{PING_WAIT, POOL_WAIT, SQLITE_BUSY, SQLITE_BUSY_TRY, UNAVAILABLE_WAIT, WIPE_WAIT};
 use crate::store::load::StoreLoad;
-use crate::store::options::{Options, Role};
 use crate::store::queries::queue::has_begun;
+use crate::store::role::Role;
 use crate::store::write_health::WriteHealth;
 
 /// An open SQLite database.
@@ -38,9 +38,9 @@ pub(in crate::store) struct Database {
 
 impl Database {
     /// Opens or creates the file.
-    pub(in crate::store) fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+    pub(in crate::store) fn open(path: &Path, role: Role) -> Result<Self, OpenError> {
         let path = file::prepare(path)?;
-        let lock = match options.role {
+        let lock = match role {
             Role::Server => Some(FileLock::for_a_server(&path)?),
             Role::Command => None,
         };
@@ -52,7 +52,7 @@ impl Database {
             migrate::pending_on(&mut writer, &path)?;
             integrity::check_file(&writer, &path)?;
         }
-        migrate::run(&mut writer, &path, lock.is_some(), &options.role.origin())?;
+        migrate::run(&mut writer, &path, lock.is_some(), &role.origin())?;
         if lock.is_some() {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
             writer
@@ -66,7 +66,7 @@ impl Database {
             connection.pragma_update(None, "query_only", true)
         });
         let readers = Pool::builder()
-            .max_size(options.pool_size)
+            .max_size(role.pool_size())
             .min_idle(Some(0))
             .max_lifetime(None)
             .connection_timeout(POOL_WAIT)

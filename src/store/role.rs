@@ -1,0 +1,32 @@
+//! The kinds of processes that open a database.
+
+use super::limits::SERVER_POOL_SIZE;
+use crate::account::audit::Origin;
+
+/// The kind of process that opens a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A server. Only one server at a time can use an SQLite file, but any number can use a PostgreSQL database.
+    Server,
+    /// A short command, which does one thing at a time and may run at the same time as a server.
+    Command,
+}
+
+impl Role {
+    /// Returns the origin that the audit log records for changes of the schema.
+    pub(super) fn origin(self) -> Origin {
+        match self {
+            Self::Server => Origin::SYSTEM,
+            Self::Command => Origin::CLI,
+        }
+    }
+
+    /// Returns the maximum number of connections. They are opened when they are needed. SQLite uses them for reading, and
+    /// one more for writing.
+    pub(super) fn pool_size(self) -> u32 {
+        match self {
+            Self::Server => SERVER_POOL_SIZE,
+            Self::Command => 1,
+        }
+    }
+}
