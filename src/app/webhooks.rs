@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::error::AppError;
 use crate::base::clock::Clock;
+use crate::base::files::rename_new;
 use crate::base::secret::Secret;
 use crate::config::{EngineConfig, ServeConfig};
 use crate::net::{HttpProber, NetConfig};
@@ -101,9 +102,9 @@ fn create_key(path: &Path) -> io::Result<()> {
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     writeln!(file, "{}", key.expose())?;
     file.sync_all()?;
-    match fs::hard_link(&draft, path) {
+    match rename_new(&draft, path) {
         // Another server was faster, and its key is used.
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => fs::remove_file(&draft),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => fs::remove_file(&draft),
+        done => done,
     }
 }

@@ -1,5 +1,5 @@
-//! Basic types that every layer may use: addresses, a cache, the clock, encodings, identifiers, secrets, signatures, log
-//! set-up, text from outside.
+//! Basic types that every layer may use: addresses, a cache, the clock, encodings, files, identifiers, secrets,
+//! signatures, log set-up, text from outside.
 //!
 //! Nothing here depends on the purpose of the program.
 
@@ -11,6 +11,7 @@ pub mod count;
 pub mod current;
 pub mod descriptors;
 pub mod encoding;
+pub mod files;
 pub mod ids;
 pub mod log;
 pub mod secret;

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, params};
 
 use super::connection::{connect, flags};
 use super::error::storage_error;
+use crate::base::files::rename_new;
 use crate::base::storage::StorageError;
 use crate::store::backup_error::BackupError;
 
@@ -57,7 +58,7 @@ impl TemporaryCopy {
     /// Syncs the copy to the disk, then gives it its final name. Fails if a file of that name exists.
     fn persist(self, copy: &Path) -> io::Result<()> {
         File::open(&self.0)?.sync_all()?;
-        fs::hard_link(&self.0, copy)?;
+        rename_new(&self.0, copy)?;
         if let Some(folder) = copy.parent() {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
             File::open(folder)?.sync_all()?;

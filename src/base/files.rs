@@ -1,0 +1,46 @@
+//! Files that appear under their names with their whole content.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Gives a file another name in its folder, unless a file has that name.
+///
+/// # Errors
+/// Returns [`ErrorKind::AlreadyExists`] if a file has the name, or the system's error.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => fs::remove_file(from),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // FAT and some network file systems have no hard links.
+        Err(_) => replace_placeholder(from, to),
+    }
+}
+
+/// Takes the name with an empty file, so that nobody else does, and then replaces that file.
+fn replace_placeholder(from: &Path, to: &Path) -> io::Result<()> {
+    File::create_new(to)?;
+    fs::rename(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gets_a_new_name_and_never_that_of_another_one() {
+        // Without hard links, and with them.
+        for rename in [replace_placeholder, rename_new] {
+            let folder = std::env::temp_dir().join(format!("files-{}", uuid::Uuid::new_v4().simple()));
+            fs::create_dir(&folder).unwrap();
+            let [from, to] = ["from", "to"].map(|name| folder.join(name));
+            fs::write(&from, "first").unwrap();
+            rename(&from, &to).unwrap();
+            assert!(!from.exists());
+            fs::write(&from, "second").unwrap();
+            assert_eq!(rename(&from, &to).unwrap_err().kind(), ErrorKind::AlreadyExists);
+            assert_eq!([&from, &to].map(|path| fs::read_to_string(path).unwrap()), ["second", "first"]);
+            fs::remove_dir_all(folder).unwrap();
+        }
+    }
+}
