@@ -160,7 +160,6 @@ fn write_lines(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::report::csv::tests::{result, run};
-    use crate::runs::run::ResultRecord;
 
     fn written(format: Format) -> String {
         let mut out = Vec::new();
@@ -172,19 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn ndjson_has_one_result_on_each_line() {
-        let shown = written(Format::Ndjson);
-        assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
-        let back: Vec<ResultRecord> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(back, [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")]);
-    }
-
-    #[test]
-    fn json_contains_the_run_and_the_outcome_of_each_module() {
-        let document: serde_json::Value = serde_json::from_str(&written(Format::Json)).unwrap();
-        assert_eq!(document["query"], "octocat");
-        assert_eq!(document["results"].as_array().unwrap().len(), 2);
-        assert_eq!(document["modules"][1]["reason"], "captcha");
+    fn texts_have_no_characters_that_a_terminal_interprets() {
+        for format in [Format::Json, Format::Ndjson] {
+            let shown = written(format);
+            assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
+        }
+        assert_eq!(written(Format::Ndjson).lines().count(), 2);
     }
 
     #[test]
@@ -195,15 +187,5 @@ mod tests {
             .write(&mut Vec::new(), &run, &catalog, |_| Err::<Vec<u8>, _>("no paper"))
             .unwrap_err();
         assert_eq!(error.to_string(), "no paper");
-    }
-
-    #[test]
-    fn names_of_formats_are_exact() {
-        for format in Format::ALL {
-            assert_eq!(Format::from_name(format.as_str()), Some(format));
-        }
-        for other in ["", "JSON", "xml", "json ", "table"] {
-            assert_eq!(Format::from_name(other), None, "{other}");
-        }
     }
 }

@@ -266,20 +266,3 @@ impl Webhooks {
         if webhook.disabled.is_some() { Err(WebhookError::Disabled) } else { Ok(webhook) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_sorted_and_only_known_ones_are_allowed() {
-        let both = Webhooks::events(["run.failed", "run.completed", "run.failed"]).unwrap();
-        assert_eq!(both, [EventType::RunCompleted, EventType::RunFailed]);
-        for names in [&[][..], &["webhook.test"], &["run.completed", "run.started"], &[""]] {
-            assert!(
-                matches!(Webhooks::events(names.iter().copied()), Err(WebhookError::InvalidEvents)),
-                "{names:?}"
-            );
-        }
-    }
-}

@@ -123,7 +123,14 @@ fn an_unknown_format_is_refused_and_the_default_is_json() {
         assert!(answer.header("content-disposition").unwrap().contains(".json\""), "{answer}");
         assert!(answer.body == whole.body, "{answer}");
     }
-    for query in ["?format=", "?format=xml", "?format=JSON", "?format=csv&format=json"] {
+    for query in [
+        "?format=",
+        "?format=xml",
+        "?format=JSON",
+        "?format=json%20",
+        "?format=table",
+        "?format=csv&format=json",
+    ] {
         let refused = server.get(&format!("/v1/searches/{id}/export{query}"));
         let body = refused.is_error(400, "invalid_request");
         assert_eq!(body["detail"]["field"], "format", "{refused}");

@@ -127,6 +127,11 @@ fn a_trial_repeats_the_control_check_and_ends_the_quarantine_if_it_passes() {
         count.set(count.get() + 1);
         format!("{prefix}{}", count.get())
     };
+    eventually("the quarantine is stored", || {
+        server
+            .cli(&["quarantine", "list"])
+            .contains("  a made-up name is a hit: HTTP 200, hit[0]: status 200\n")
+    });
     eventually("a trial has failed", || {
         search(&server, &names("failing"), "broken");
         quarantine(&server, "broken")["failures"].as_u64() > Some(2)

@@ -62,6 +62,12 @@ fn what_is_not_allowed_is_refused_with_what_is() {
         (json!({"url": "https://hooks.example.com/"}), "events", "run.completed"),
         (json!({"url": "https://hooks.example.com/", "events": []}), "events", "an array"),
         (json!({"url": "https://hooks.example.com/", "events": ["run.started"]}), "events", "run.completed"),
+        (
+            json!({"url": "https://hooks.example.com/", "events": ["run.failed", "webhook.test"]}),
+            "events",
+            "run.completed",
+        ),
+        (json!({"url": "https://hooks.example.com/", "events": [""]}), "events", "run.completed"),
         (json!({"url": "https://hooks.example.com/", "events": "run.completed"}), "events", "an array"),
     ] {
         let error = send(&server, "POST", "", Some(&body)).is_error(400, "invalid_request");
@@ -75,6 +81,9 @@ fn what_is_not_allowed_is_refused_with_what_is() {
     for body in [json!({"url": "ftp://x"}), json!({"events": []}), json!({"enabled": "yes"}), json!([])] {
         send(&server, "PATCH", &path, Some(&body)).is_error(400, "invalid_request");
     }
+    let twice = json!({"events": ["run.failed", "run.completed", "run.failed"]});
+    let changed = send(&server, "PATCH", &path, Some(&twice)).json();
+    assert_eq!(changed["events"], json!(["run.completed", "run.failed"]));
     for query in ["limit=0", "limit=101", "cursor=x"] {
         send(&server, "GET", &format!("{path}/deliveries?{query}"), None).is_error(400, "invalid_request");
     }

@@ -35,6 +35,10 @@ fn the_end_of_a_search_is_delivered_with_ids_and_counts() {
             assert_eq!(body["data"]["run_id"], **run, "{body}");
             let found = server.finished(run);
             assert_eq!(body["data"]["total_results"], found["total_results"]);
+            assert_eq!(body["data"]["modules_checked"], found["coverage"]["checked"]);
+            assert_eq!(body["data"]["modules_conclusive"], found["coverage"]["conclusive"]);
+            assert_eq!(body["data"]["credits_charged"], u64::from(kind == "run.completed"));
+            assert_eq!(body["data"]["error"], found["error"]["code"]);
             assert_eq!(body["timestamp"], found["completed_at"]);
             assert!(!body.to_string().contains("alice") && !body.to_string().contains("smith"), "{body}");
             let header = |name: &str| request.header(name).unwrap_or_default();

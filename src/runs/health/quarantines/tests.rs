@@ -133,6 +133,8 @@ proptest! {
                     if before.is_none() {
                         row.push(number);
                         last = Some(direction);
+                        let opening = process.opening();
+                        prop_assert!(opening.is_none_or(|it| (it.wait, it.cause.failures as usize) == (FIRST, row.len())));
                     } else {
                         prop_assert_eq!(process.opening(), before, "only the failures of trials count");
                     }
@@ -185,50 +187,6 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn the_wait_doubles_from_ten_minutes_to_a_day() {
-    let process = Process::start();
-    process.fail(1, Direction::Known);
-    assert_eq!(process.access(), ModuleAccess::Granted);
-    process.fail(2, Direction::Known);
-    for minutes in [10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440] {
-        process.clock.advance(Duration::from_secs(60 * minutes - 1));
-        assert!(matches!(process.access(), ModuleAccess::Denied(_)), "{minutes}");
-        process.clock.advance(Duration::from_secs(1));
-        assert_eq!(process.trial(true), Direction::Known);
-        process.fail(3, Direction::Known);
-    }
-    assert_eq!(process.opening().unwrap().cause.failures, 12);
-}
-
-#[test]
-fn a_trial_without_a_control_check_is_repeated_at_once_and_an_unclear_one_after_the_wait() {
-    let process = Process::start();
-    (1..=2).for_each(|number| process.fail(number, Direction::MadeUp));
-    process.clock.advance(FIRST);
-    process.trial(false);
-    process.trial(true);
-    assert!(matches!(process.access(), ModuleAccess::Denied(_)));
-    assert_eq!(process.opening().unwrap().wait, FIRST, "it is not known to have failed");
-    process.clock.advance(FIRST);
-    process.trial(true);
-}
-
-#[test]
-fn the_change_tells_the_answers_before_and_after() {
-    let process = Process::start();
-    process.pass(Direction::MadeUp);
-    (1..=2).for_each(|number| process.fail(number, Direction::MadeUp));
-    let change = process.opening().unwrap().cause.change();
-    let after = "a made-up name is a hit: HTTP 200, hit[0]: status 200";
-    assert_eq!(change, format!("{after}; before: HTTP 404, miss[0]: status 404"));
-
-    let process = Process::start();
-    (1..=2).for_each(|number| process.fail(number, Direction::Known));
-    let change = process.opening().unwrap().cause.change();
-    assert_eq!(change, "a known account is a miss: HTTP 404, miss[0]: status 404");
 }
 
 #[test]
