@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
 use crate::http::Reply;
-use crate::runs::diff::compared::DiffRun;
 use crate::runs::diff::difference::Diff;
 use crate::runs::record::RunRecord;
 
@@ -38,10 +37,7 @@ pub fn diff(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Returns what changed between two runs.
 pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Result<Diff, ApiError> {
     let catalog = api.runs.starter.catalog();
-    let diff = Diff::between(&to_compare(before)?, &to_compare(after)?, catalog.profiles());
-    diff.map_err(ApiError::not_comparable)
-}
-
-fn to_compare(run: &RunRecord) -> Result<DiffRun<'_>, ApiError> {
-    run.to_compare().ok_or_else(ApiError::internal)
+    let runs = before.findings().zip(after.findings());
+    let (before, after) = runs.ok_or_else(ApiError::internal)?;
+    Diff::between(&before, &after, catalog.profiles()).map_err(ApiError::not_comparable)
 }

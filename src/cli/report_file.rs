@@ -11,7 +11,6 @@ use serde::Deserialize;
 use super::exit::Failure;
 use crate::base::ids::RunId;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::diff::compared::DiffRun;
 use crate::runs::record::Findings;
 use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
@@ -85,14 +84,13 @@ impl Report {
     ///
     /// # Errors
     /// Fails if the query is not valid, or the report does not say how the modules ended.
-    pub(super) fn to_compare(&self) -> Result<DiffRun<'_>, Failure> {
-        let Findings { run_id, query, results } = self.own()?;
-        let modules = self.modules.as_deref().ok_or_else(|| {
+    pub(super) fn to_compare(&self) -> Result<Findings<'_>, Failure> {
+        let findings = self.own()?;
+        if self.modules.is_none() {
             let text = "the report has no `modules`; a report from `search --format json` or `/export?format=json` has them";
-            Failure::Usage(text.to_owned())
-        })?;
-        let Self { status, sandbox: simulated, created_at, .. } = *self;
-        Ok(DiffRun { run_id, query, status, simulated, created_at, results, modules })
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(findings)
     }
 
     /// Returns what the search and those that its leads have started were asked and what they found, the search first.
@@ -106,6 +104,8 @@ impl Report {
     fn own(&self) -> Result<Findings<'_>, Failure> {
         let query = Query::parse(self.search_type, &self.query)
             .map_err(|error| Failure::Usage(format!("the report's query is not valid: {error}")))?;
-        Ok(Findings { run_id: self.run_id, query, results: &self.results })
+        let Self { run_id, status, sandbox: simulated, created_at, ref results, ref modules, .. } = *self;
+        let (depth, modules) = (0, modules.as_deref().unwrap_or_default());
+        Ok(Findings { run_id, query, depth, status, simulated, created_at, results, modules })
     }
 }

@@ -20,7 +20,6 @@ use super::checking::bare_report;
 use super::context::RunContext;
 use super::coverage::Cut;
 use super::ending::{self, Retry};
-use super::findings::Findings;
 use super::health::HealthUpdates;
 use super::health::circuits::OnOpenCircuit;
 use super::host_limiter::Waker;
@@ -32,6 +31,7 @@ use super::pictures::avatar::Avatar;
 use super::pictures::queue::Pictures;
 use super::run::{ModuleReport, Status};
 use super::time_limit::TimeLimit;
+use super::unstored_results::UnstoredResults;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
@@ -102,7 +102,7 @@ struct Driver<'a> {
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
     /// their ids.
     newest: Timestamp,
-    found: Findings,
+    found: UnstoredResults,
     /// The look-ups that have ended since results were last stored.
     ended_lookups: Vec<EndedLookup>,
     pictures: Pictures,
@@ -186,7 +186,7 @@ impl<'a> Driver<'a> {
             not_before: None,
             limit: TimeLimit::of(run, context.limits.run_timeout),
             newest: context.clock.now(),
-            found: Findings::of(run),
+            found: UnstoredResults::of(run),
             ended_lookups: Vec::new(),
             pictures: Pictures::of(run),
             health_updates: HealthUpdates::new(run.id(), job.earlier.site_concluded),

@@ -11,7 +11,7 @@
 //! | [`notification`] | notifications between the processes on one database |
 //! | [`entity`] | equality and merging of results |
 //! | [`facts`] | what results say about who they belong to |
-//! | `findings` | results that are not stored yet |
+//! | `unstored_results` | results that are not stored yet |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | runs in memory, and the readers that wait for them |
@@ -89,7 +89,6 @@ pub mod event;
 pub mod facts;
 pub mod family;
 pub mod figures;
-mod findings;
 pub mod follow;
 pub mod graph;
 pub mod health;
@@ -133,4 +132,5 @@ pub mod suppression;
 mod time_limit;
 mod unconfirmed;
 pub mod unrecorded;
+mod unstored_results;
 pub mod watch_start;

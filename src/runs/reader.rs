@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
-use super::family::stored::all_results;
+use super::family::stored::{all_results, read_run};
 use super::follow::Follower;
 use super::journal::ListFilter;
 use super::live::LiveRun;
@@ -173,11 +173,7 @@ impl Reader {
         let as_of = self.context().clock.now();
         let mut record = match found {
             Found::Live(run) => run.record(as_of),
-            Found::Stored(summary) => {
-                let results = self.stored_results(summary.id)?;
-                let lookups = self.context().journal.lookups(summary.id)?;
-                RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, lookups, as_of)
-            }
+            Found::Stored(summary) => read_run(&*self.context().journal, (**summary).clone(), as_of)?,
         };
         let notes = self.notes(found)?;
         notes.annotate(&mut record.results);

@@ -6,9 +6,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::diff::compared::DiffRun;
 use super::family::member::Lookup;
-use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
+use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::base::ids::RunId;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
@@ -44,23 +43,33 @@ pub struct ResultRef {
     pub result_id: u32,
 }
 
-/// What a run was asked and what it found: all that leads and graphs are made of.
+/// What a run was asked and what it found: all that leads, graphs and diffs are made of.
 #[derive(Debug, Clone)]
 pub struct Findings<'a> {
     /// The id of the run.
     pub run_id: RunId,
     /// The query.
     pub query: Query,
+    /// The number of leads between the root of the family and the run.
+    pub depth: u8,
+    /// The status.
+    pub status: Status,
+    /// Whether the results come from the simulated web.
+    pub simulated: bool,
+    /// The time at which the search was accepted.
+    pub created_at: Timestamp,
     /// The results in the order of their ids.
     pub results: &'a [ResultRecord],
+    /// The modules that have ended.
+    pub modules: &'a [ModuleReport],
 }
 
 impl<'a> Findings<'a> {
-    /// Returns what a run was asked and what it found. Returns `None` if the query is not valid for this version, which
-    /// a search of an earlier one may have.
-    pub fn of(run: &RunSummary, results: &'a [ResultRecord]) -> Option<Self> {
-        let query = Query::parse(run.search_type, &run.query).ok()?;
-        Some(Self { run_id: run.id, query, results })
+    /// Returns what a completed root without modules has found, for tests.
+    pub fn new(run_id: RunId, query: Query, results: &'a [ResultRecord]) -> Self {
+        let (depth, status, simulated) = (0, Status::Completed, false);
+        let created_at = Timestamp::UNIX_EPOCH;
+        Self { run_id, query, depth, status, simulated, created_at, results, modules: &[] }
     }
 }
 
@@ -68,36 +77,11 @@ impl RunRecord {
     /// Returns what the run was asked and what it found. Returns `None` if the query is not valid for this version,
     /// which a search of an earlier one may have.
     pub fn findings(&self) -> Option<Findings<'_>> {
-        Findings::of(&self.summary, &self.results)
-    }
-
-    /// Returns the run as one side of a diff. Returns `None` if the query is not valid for this version, which a search of
-    /// an earlier one may have.
-    pub fn to_compare(&self) -> Option<DiffRun<'_>> {
-        let Findings { run_id, query, results } = self.findings()?;
-        let RunSummary { status, simulated, created_at, .. } = self.summary;
-        Some(DiffRun { run_id, query, status, simulated, created_at, results, modules: &self.modules })
-    }
-
-    /// Combines four reads of the store. A run that another instance drives may have changed in between, so its counts
-    /// are computed again.
-    pub(super) fn of_reads(
-        mut summary: RunSummary,
-        results: Vec<ResultRecord>,
-        modules: Vec<ModuleReport>,
-        lookups: Vec<Lookup>,
-        as_of: Timestamp,
-    ) -> Self {
-        summary.total_results = count(results.len());
-        if !summary.status.is_terminal() {
-            summary.coverage = ModuleReport::coverage_of(&modules);
-            summary.progress = Progress {
-                modules_completed: count(modules.len()),
-                modules_with_hits: summary.coverage.count_of(Outcome::Hit),
-                ..summary.progress
-            };
-        }
-        Self { summary, results, modules, lookups, as_of, thumbnails: Thumbnails::new() }
+        let Self { summary, results, modules, .. } = self;
+        let RunSummary { id: run_id, status, simulated, created_at, .. } = *summary;
+        let query = Query::parse(summary.search_type, &summary.query).ok()?;
+        let depth = summary.family.map_or(0, |place| place.depth);
+        Some(Findings { run_id, query, depth, status, simulated, created_at, results, modules })
     }
 
     /// Returns the modules with that outcome, ordered by platform and id.

@@ -11,10 +11,11 @@ use super::change::{ChangeKind, FoundChange};
 use crate::base::ids::RunId;
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
-use crate::runs::diff::compared::{DiffRun, NotComparable};
+use crate::runs::diff::compared::NotComparable;
 use crate::runs::diff::difference::{Diff, Difference};
 use crate::runs::entity::EntityKey;
 use crate::runs::entity::merge;
+use crate::runs::record::Findings;
 use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 /// What a run has shown.
@@ -51,7 +52,7 @@ impl Baseline {
     /// Fails if the run has not ended.
     pub fn compare(
         &self,
-        run: &DiffRun<'_>,
+        run: &Findings<'_>,
         profiles: &ProfileIndex,
     ) -> Result<(Vec<FoundChange>, Self), NotComparable> {
         if run.status == Status::Failed {
@@ -61,7 +62,7 @@ impl Baseline {
             (1..).zip(&self.results).map(|(id, known)| ResultRecord { id, ..known.seen.clone() }).collect();
         let modules: Vec<ModuleReport> = self.modules.iter().map(|known| known.seen.clone()).collect();
         let before =
-            DiffRun { status: Status::Completed, results: &results, modules: &modules, ..run.clone() };
+            Findings { status: Status::Completed, results: &results, modules: &modules, ..run.clone() };
         let diff = Diff::between(&before, run, profiles)?;
         let next = self.next(run, &diff);
         let kinds = [ChangeKind::Added, ChangeKind::Removed, ChangeKind::Changed];
@@ -73,7 +74,7 @@ impl Baseline {
     }
 
     /// Returns a difference as a change. The number of a result is that in the run that has shown it.
-    fn change(&self, kind: ChangeKind, run: &DiffRun<'_>, difference: Difference) -> FoundChange {
+    fn change(&self, kind: ChangeKind, run: &Findings<'_>, difference: Difference) -> FoundChange {
         let known = difference.before_id.and_then(|id| self.results.get(position(id)));
         let source = |id| run.results.iter().find(|result| Some(result.id) == id);
         let run_before = known.map(|known| known.run).or_else(|| {
@@ -93,7 +94,7 @@ impl Baseline {
     /// The conclusion of a module is replaced if the module read all of its answer, or if there was none. The results of
     /// the modules are replaced with it, and each change that was found is part of the new baseline, so that it is found
     /// only once.
-    fn next(&self, run: &DiffRun<'_>, diff: &Diff) -> Self {
+    fn next(&self, run: &Findings<'_>, diff: &Diff) -> Self {
         let concluded = run.modules.iter().filter(|report| self.is_replaced_by(report));
         let outcomes = Outcomes {
             added: diff.added.iter().filter_map(|difference| difference.after_id).collect(),
@@ -115,7 +116,7 @@ impl Baseline {
         }
     }
 
-    fn next_results(&self, run: &DiffRun<'_>, outcomes: &Outcomes<'_>) -> Vec<Known<ResultRecord>> {
+    fn next_results(&self, run: &Findings<'_>, outcomes: &Outcomes<'_>) -> Vec<Known<ResultRecord>> {
         let known: BTreeMap<EntityKey, usize> = self
             .results
             .iter()
@@ -220,15 +221,8 @@ mod tests {
             let modules: Vec<ModuleReport> = vec![serde_json::from_value(report).unwrap()];
             let results: Vec<ResultRecord> =
                 results.into_iter().map(|result| serde_json::from_value(result).unwrap()).collect();
-            let run = DiffRun {
-                run_id: RunId::new(),
-                query: Query::parse(SearchType::Username, "alice").unwrap(),
-                status: Status::Completed,
-                simulated: false,
-                created_at: "2026-05-06T07:08:09.010Z".parse().unwrap(),
-                results: &results,
-                modules: &modules,
-            };
+            let query = Query::parse(SearchType::Username, "alice").unwrap();
+            let run = Findings { modules: &modules, ..Findings::new(RunId::new(), query, &results) };
             let (changes, next) = baseline.compare(&run, catalog.profiles()).unwrap();
             // The stored form keeps everything.
             baseline = serde_json::from_str(&serde_json::to_string(&next).unwrap()).unwrap();

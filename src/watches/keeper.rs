@@ -165,7 +165,7 @@ impl WatchKeeper {
         let nothing = Ok(Comparison::default());
         let Some(found) = self.runs.reader.stored(ended.run, ended.watch.account)? else { return nothing };
         let record = self.runs.reader.record(&found)?;
-        let Some(run) = record.to_compare() else { return nothing };
+        let Some(run) = record.findings() else { return nothing };
         let catalog = self.runs.starter.catalog();
         match ended.baseline.compare(&run, catalog.profiles()) {
             Ok((changes, baseline)) => Ok(Comparison { changes, baseline: Some(baseline) }),

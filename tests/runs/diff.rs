@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use sightline::modules::catalog::Catalog;
 use sightline::modules::query::{Query, SearchType};
-use sightline::runs::diff::compared::{DiffRun, NotComparable};
+use sightline::runs::diff::compared::NotComparable;
 use sightline::runs::diff::difference::{Diff, Difference};
 use sightline::runs::entity::merge::SOURCES;
+use sightline::runs::record::Findings;
 use sightline::runs::run::{ResultRecord, Status};
 
 use super::diff_world::{Made, World};
@@ -14,16 +15,10 @@ use super::people::Draw;
 
 const PAIRS: u64 = 3_000;
 
-fn run(made: &Made) -> DiffRun<'_> {
-    DiffRun {
-        run_id: made.run_id,
-        query: Query::parse(SearchType::Username, "somebody").unwrap(),
-        status: made.status,
-        simulated: false,
-        created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
-        results: &made.results,
-        modules: &made.modules,
-    }
+fn run(made: &Made) -> Findings<'_> {
+    let query = Query::parse(SearchType::Username, "somebody").unwrap();
+    let run = Findings::new(made.run_id, query, &made.results);
+    Findings { status: made.status, modules: &made.modules, ..run }
 }
 
 fn diff(catalog: &Catalog, before: &Made, after: &Made) -> Diff {
@@ -193,12 +188,12 @@ fn only_ended_runs_of_one_query_are_compared() {
     let other = |query: &str| Query::parse(SearchType::Username, query).unwrap();
     let domain = Query::parse(SearchType::Domain, "example.com").unwrap();
     let cases = [
-        (DiffRun { status: Status::Running, ..base.1.clone() }, Some(NotComparable::Running)),
-        (DiffRun { query: other("somebodyelse"), ..base.1.clone() }, Some(NotComparable::OtherQuery)),
-        (DiffRun { query: domain, ..base.1.clone() }, Some(NotComparable::OtherQuery)),
-        (DiffRun { simulated: true, ..base.1.clone() }, Some(NotComparable::OtherWeb)),
-        (DiffRun { query: other("@somebody"), ..base.1.clone() }, None),
-        (DiffRun { status: Status::Failed, ..base.1.clone() }, None),
+        (Findings { status: Status::Running, ..base.1.clone() }, Some(NotComparable::Running)),
+        (Findings { query: other("somebodyelse"), ..base.1.clone() }, Some(NotComparable::OtherQuery)),
+        (Findings { query: domain, ..base.1.clone() }, Some(NotComparable::OtherQuery)),
+        (Findings { simulated: true, ..base.1.clone() }, Some(NotComparable::OtherWeb)),
+        (Findings { query: other("@somebody"), ..base.1.clone() }, None),
+        (Findings { status: Status::Failed, ..base.1.clone() }, None),
     ];
     for (after, wanted) in cases {
         let why = Diff::between(&base.0, &after, catalog.profiles()).err();

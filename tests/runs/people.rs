@@ -285,7 +285,7 @@ fn people_are_who_they_are() {
     for seed in 0..SEARCHES {
         let search = Search::new(seed);
         let results = search.results(&catalog);
-        let run = Findings { run_id, query: query.clone(), results: &results };
+        let run = Findings::new(run_id, query.clone(), &results);
         let found = people(&[run], catalog.profiles());
         pairs.add(&search, &found, seed);
         bands.extend(found.people.iter().map(|person| person.band));

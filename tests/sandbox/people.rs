@@ -76,7 +76,7 @@ impl Run {
     }
 
     fn findings(&self) -> Findings<'_> {
-        Findings { run_id: self.id, query: self.query.clone(), results: &self.results }
+        Findings::new(self.id, self.query.clone(), &self.results)
     }
 }
 

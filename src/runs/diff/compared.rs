@@ -1,31 +1,6 @@
-//! The two runs of a diff.
+//! Why two runs may not be comparable.
 
 use std::fmt;
-
-use jiff::Timestamp;
-
-use crate::base::ids::RunId;
-use crate::modules::query::Query;
-use crate::runs::run::{ModuleReport, ResultRecord, Status};
-
-/// A run that can be compared.
-#[derive(Debug, Clone)]
-pub struct DiffRun<'a> {
-    /// The id of the run.
-    pub run_id: RunId,
-    /// The query.
-    pub query: Query,
-    /// The status.
-    pub status: Status,
-    /// Whether the results come from the simulated web.
-    pub simulated: bool,
-    /// The time at which the search was accepted.
-    pub created_at: Timestamp,
-    /// The results.
-    pub results: &'a [ResultRecord],
-    /// The outcomes of the modules.
-    pub modules: &'a [ModuleReport],
-}
 
 /// Why two runs cannot be compared. The display text is meant for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`compared`] | the two runs, and why they may not be comparable |
+//! | [`compared`] | why two runs may not be comparable |
 //! | [`difference`] | the diff as it is shown |
 //! | `side` | one of the two runs, and what its modules prove |
 //! | `fields` | the data of a result that differs |
@@ -32,9 +32,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use super::record::Findings;
 use super::run::ModuleReport;
 use crate::modules::profile_index::ProfileIndex;
-use compared::{DiffRun, NotComparable};
+use compared::NotComparable;
 use difference::{Cause, Diff, DiffCounts, Difference, FieldChange, RunSide, Undecided};
 use side::{Entry, Side};
 
@@ -44,14 +45,14 @@ impl Diff {
     /// # Errors
     /// Fails if a run has not ended, or if the runs do not have the same query.
     pub fn between(
-        before: &DiffRun<'_>,
-        after: &DiffRun<'_>,
+        before: &Findings<'_>,
+        after: &Findings<'_>,
         profiles: &ProfileIndex,
     ) -> Result<Self, NotComparable> {
         if !before.status.is_terminal() || !after.status.is_terminal() {
             return Err(NotComparable::Running);
         }
-        let query = |run: &DiffRun<'_>| (run.query.search_type(), run.query.normal().to_owned());
+        let query = |run: &Findings<'_>| (run.query.search_type(), run.query.normal().to_owned());
         if query(before) != query(after) {
             return Err(NotComparable::OtherQuery);
         }
@@ -89,7 +90,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn diff(&self, before: &DiffRun<'_>, after: &DiffRun<'_>) -> Diff {
+    fn diff(&self, before: &Findings<'_>, after: &Findings<'_>) -> Diff {
         let mut sorter = Sorter::default();
         let pairs = self.pairs();
         for (one, other) in &pairs.both {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::compared::DiffRun;
 use super::difference::{Cause, ComparedRun, RunSide, Undecided};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
@@ -14,6 +13,7 @@ use crate::runs::entity::identified::Entity;
 use crate::runs::entity::merge::{self, MAX_SOURCES};
 use crate::runs::entity::{EntityKey, folded, kind};
 use crate::runs::leads::lead::FOUND_BY;
+use crate::runs::record::Findings;
 use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 /// A result of a run.
@@ -61,7 +61,7 @@ pub(super) struct Side<'a> {
 impl<'a> Side<'a> {
     /// Prepares a run. `renamed` has the platforms of modules that have another name now, with that name.
     pub(super) fn new(
-        run: &DiffRun<'a>,
+        run: &Findings<'a>,
         renamed: &BTreeMap<&str, (&str, &str)>,
         profiles: &ProfileIndex,
     ) -> Self {
@@ -104,7 +104,7 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the run as the diff shows it.
-    pub(super) fn head(&self, run: &DiffRun<'_>) -> ComparedRun {
+    pub(super) fn head(&self, run: &Findings<'_>) -> ComparedRun {
         ComparedRun {
             run_id: run.run_id,
             status: run.status,

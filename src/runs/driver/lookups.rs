@@ -14,10 +14,9 @@ use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
 use crate::runs::family::advance::advance;
 use crate::runs::family::member::Lookup;
-use crate::runs::family::plan::{Member, Rules, next_lookups};
+use crate::runs::family::plan::{Rules, next_lookups};
 use crate::runs::lanes::Lanes;
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
-use crate::runs::record::Findings;
 
 impl Driver<'_> {
     /// Begins the next round of look-ups. Returns `false` if there is none.
@@ -75,10 +74,7 @@ impl Driver<'_> {
             keys: self.context.checker.keys(),
             discovery: self.context.discovery,
         };
-        let findings =
-            Findings { run_id: self.run.id(), query: (*self.query).clone(), results: &record.results };
-        let depth = record.summary.family.map_or(0, |place| place.depth);
-        next_lookups(&rules, Member { depth, findings, modules: &record.modules }, known)
+        record.findings().map_or_else(Vec::new, |findings| next_lookups(&rules, findings, known))
     }
 
     /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.

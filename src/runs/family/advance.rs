@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use super::journal::StoredFamily;
 use super::member::{FollowEnd, FollowOrder, LeadCounts, StopReason};
-use super::plan::{Member, next_searches};
+use super::plan::next_searches;
 use super::start::Start;
-use super::stored::{StoredMember, read_members};
+use super::stored::read_run;
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
@@ -19,6 +19,7 @@ use crate::base::storage::StorageError;
 use crate::runs::context::RunContext;
 use crate::runs::journal::Started;
 use crate::runs::leads::lead::LeadStatus;
+use crate::runs::record::{Findings, RunRecord};
 use crate::runs::run::{RunSummary, count};
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
@@ -48,8 +49,9 @@ fn try_to_advance(
     if level == 0 {
         return Ok(());
     }
-    let ended = family.members.iter().filter(|run| is_ended(run)).cloned().collect();
-    let members = read_members(&*context.journal, ended)?;
+    let ended = family.members.iter().filter(|run| is_ended(run)).cloned();
+    let read = |run| read_run(&*context.journal, run, context.clock.now());
+    let members = ended.map(read).collect::<Result<Vec<RunRecord>, _>>()?;
     let stopped = match first.stopped_at {
         Some(_) => Some(StopReason::Stopped),
         None => start_next(context, &family, &members, &order, level)?,
@@ -73,7 +75,7 @@ fn depth_of(run: &RunSummary) -> u8 {
 fn start_next(
     context: &RunContext,
     family: &StoredFamily,
-    members: &[StoredMember],
+    members: &[RunRecord],
     order: &FollowOrder,
     level: u8,
 ) -> Result<Option<StopReason>, StorageError> {
@@ -81,7 +83,7 @@ fn start_next(
     let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
     let rules = rules(context, order, root.search_type, &catalog, &suppressed);
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
-    let findings: Vec<Member<'_>> = members.iter().filter_map(StoredMember::member).collect();
+    let findings: Vec<Findings<'_>> = members.iter().filter_map(RunRecord::findings).collect();
     let mut next = next_searches(&rules, &findings, root.id, &known, level);
     let mut stopped = None;
     let left = usize::from(order.max_searches).saturating_sub(known.len());
@@ -107,7 +109,7 @@ fn start_next(
 fn end(
     context: &RunContext,
     family: &StoredFamily,
-    members: &[StoredMember],
+    members: &[RunRecord],
     stopped: Option<StopReason>,
 ) -> Result<(), StorageError> {
     let Some(root) = family.members.first() else { return Ok(()) };

@@ -8,7 +8,7 @@
 //! | [`plan`] | which leads are followed next |
 //! | `advance` | starting the runs whose turn has come |
 //! | `start` | starting one run |
-//! | [`stored`] | reading the runs of a family |
+//! | `stored` | reading runs with their results |
 //! | `view` | what became of each lead |
 //! | [`frames`] | the frames of a stream about followed leads |
 //! | [`state`] | how far leads are followed |
@@ -25,6 +25,6 @@ pub mod reader;
 pub mod service;
 mod start;
 pub mod state;
-pub mod stored;
+pub(super) mod stored;
 pub mod tree;
 mod view;

@@ -21,7 +21,6 @@ use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use crate::runs::leads::leads;
 use crate::runs::record::Findings;
-use crate::runs::run::ModuleReport;
 use crate::runs::suppression::Suppressed;
 
 /// What decides whether a lead of a family is followed.
@@ -108,31 +107,20 @@ impl Rules<'_> {
     }
 }
 
-/// A run of a family with what it has found.
-pub struct Member<'a> {
-    /// The number of leads between the root and the run.
-    pub depth: u8,
-    /// The query and the results.
-    pub findings: Findings<'a>,
-    /// The modules that have ended.
-    pub modules: &'a [ModuleReport],
-}
-
 /// The levels of the results of a family.
 pub struct Levels(HashMap<(RunId, u32), u8>);
 
 impl Levels {
     /// Returns the levels of all results of these runs.
-    pub fn of(members: &[Member<'_>]) -> Self {
+    pub fn of(members: &[Findings<'_>]) -> Self {
         let mut levels = HashMap::new();
         for member in members {
-            let run = member.findings.run_id;
             // A result that named an account was there before the account was looked up, so its id is lower.
-            for record in member.findings.results {
+            for record in member.results {
                 let from = FoundBy::of(&record.metadata)
                     .and_then(|by| levels.get(&(by.run_id, by.result_id)).copied());
                 let level = from.map_or(member.depth, |from: u8| from.saturating_add(1));
-                levels.insert((run, record.id), level);
+                levels.insert((member.run_id, record.id), level);
             }
         }
         Self(levels)
@@ -156,11 +144,11 @@ impl Levels {
 }
 
 /// Returns whether one of the runs has asked the lead's module for the lead's name, without finding it.
-pub fn is_asked(lead: &Lead, members: &[Member<'_>]) -> bool {
+pub fn is_asked(lead: &Lead, members: &[Findings<'_>]) -> bool {
     lead.kind == ResultType::Account
         && members.iter().any(|member| {
-            member.findings.query.search_type() == SearchType::Username
-                && member.findings.query.normal().eq_ignore_ascii_case(&lead.value)
+            member.query.search_type() == SearchType::Username
+                && member.query.normal().eq_ignore_ascii_case(&lead.value)
                 && member.modules.iter().any(|report| Some(&report.module) == lead.module.as_ref())
         })
 }
@@ -169,10 +157,10 @@ pub fn is_asked(lead: &Lead, members: &[Member<'_>]) -> bool {
 /// do not depend on the order in which results were found.
 pub fn next_lookups(
     rules: &Rules<'_>,
-    member: Member<'_>,
+    member: Findings<'_>,
     known: &[Lookup],
 ) -> Vec<(Lookup, Arc<Module>, Query)> {
-    let found = leads(std::slice::from_ref(&member.findings), rules.catalog.profiles());
+    let found = leads(std::slice::from_ref(&member), rules.catalog.profiles());
     let members = [member];
     let levels = Levels::of(&members);
     let planned: HashSet<Uuid> = known.iter().map(|lookup| lookup.lead_id).collect();
@@ -215,14 +203,13 @@ pub struct NextSearch {
 /// root, and `known` are the leads for which runs were started. All are of one level, which is at most `level`.
 pub fn next_searches(
     rules: &Rules<'_>,
-    members: &[Member<'_>],
+    members: &[Findings<'_>],
     root: RunId,
     known: &HashSet<Uuid>,
     level: u8,
 ) -> Vec<NextSearch> {
     let levels = Levels::of(members);
-    let findings: Vec<Findings<'_>> = members.iter().map(|member| member.findings.clone()).collect();
-    let found = leads(&findings, rules.catalog.profiles());
+    let found = leads(members, rules.catalog.profiles());
     let open = found.all.iter().filter(|lead| {
         lead.status != LeadStatus::Found && lead.kind != ResultType::Account && !known.contains(&lead.lead_id)
     });

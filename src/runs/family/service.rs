@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use super::journal::StoredFamily;
 use super::member::{FollowOrder, MAX_SEARCHES, Membership};
-use super::plan::{Levels, Member, NextSearch, Verdict, next_searches};
+use super::plan::{Levels, NextSearch, Verdict, next_searches};
 use super::reader::FamilyReader;
 use super::start::Start;
 use super::state::FollowState;
-use super::stored::{StoredMember, read_members};
+use super::stored::read_run;
 use super::tree::FamilyTree;
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
@@ -32,7 +32,7 @@ use crate::runs::run_options::RunOptions;
 /// A run with the other runs of its family.
 pub struct Family {
     stored: StoredFamily,
-    members: Vec<StoredMember>,
+    members: Vec<RunRecord>,
     of: RunId,
 }
 
@@ -48,7 +48,7 @@ impl Family {
             }
         }
         let members = self.members.iter().filter(|member| below.contains(&member.summary.id));
-        members.filter_map(|member| Findings::of(&member.summary, &member.results)).collect()
+        members.filter_map(RunRecord::findings).collect()
     }
 
     /// Returns the id of the run.
@@ -116,21 +116,20 @@ impl FamilyService {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn of(&self, record: RunRecord) -> Result<Family, StorageError> {
-        let RunRecord { summary, results, modules, lookups, .. } = record;
-        let (of, account) = (summary.id, summary.account);
-        let root = summary.family.map_or(of, |place| place.root);
-        let read = StoredMember { summary, results, modules, lookups };
+        let (of, account) = (record.summary.id, record.summary.account);
+        let root = record.summary.family.map_or(of, |place| place.root);
         let stored = self.context.journal.family(root, account)?.unwrap_or_else(|| StoredFamily {
-            members: vec![read.summary.clone()],
+            members: vec![record.summary.clone()],
             followed: Vec::new(),
-            lookups: count(read.lookups.len()),
+            lookups: count(record.lookups.len()),
             is_following: false,
             end: None,
         });
-        let others = stored.members.iter().filter(|run| run.id != of).cloned().collect();
-        let mut members = read_members(&*self.context.journal, others)?;
+        let others = stored.members.iter().filter(|run| run.id != of).cloned();
+        let read = |run| read_run(&*self.context.journal, run, record.as_of);
+        let mut members = others.map(read).collect::<Result<Vec<_>, _>>()?;
         let place = stored.members.iter().position(|run| run.id == of).unwrap_or_default();
-        members.insert(place.min(members.len()), read);
+        members.insert(place.min(members.len()), record);
         Ok(Family { stored, members, of })
     }
 
@@ -182,7 +181,7 @@ impl FamilyService {
         let Some(order) = root.follow.as_deref() else { return Vec::new() };
         let (catalog, suppressed) = (self.context.catalog.get(), self.context.suppression.get());
         let rules = rules(&self.context, order, root.search_type, &catalog, &suppressed);
-        let members: Vec<Member<'_>> = runs.iter().filter_map(member_of).collect();
+        let members: Vec<Findings<'_>> = runs.iter().filter_map(RunRecord::findings).collect();
         next_searches(&rules, &members, root.id, known, u8::MAX)
     }
 
@@ -221,7 +220,7 @@ impl FamilyService {
             Verdict::No(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
         };
         let Some(parent) = family.asked() else { return Ok(FollowResult::NoSuchLead) };
-        let findings: Vec<Member<'_>> = family.members.iter().filter_map(StoredMember::member).collect();
+        let findings: Vec<Findings<'_>> = family.members.iter().filter_map(RunRecord::findings).collect();
         let place = Membership {
             root: parent.family.map_or(parent.id, |place| place.root),
             parent: parent.id,
@@ -268,9 +267,4 @@ impl FamilyService {
         let lead = Lead { reason, ..lead.clone() };
         rules(&self.context, &order, parent.search_type, &catalog, &suppressed).judge(&lead, 0)
     }
-}
-
-fn member_of(run: &RunRecord) -> Option<Member<'_>> {
-    let depth = run.summary.family.map_or(0, |place| place.depth);
-    Some(Member { depth, findings: run.findings()?, modules: &run.modules })
 }

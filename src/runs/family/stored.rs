@@ -1,39 +1,18 @@
-//! Reading the runs of a family with their results.
+//! Reading runs with their results from the store.
 
-use super::plan::Member;
+use jiff::Timestamp;
+
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::runs::family::member::Lookup;
+use crate::modules::outcome::Outcome;
 use crate::runs::journal::Journal;
-use crate::runs::record::Findings;
-use crate::runs::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::runs::record::{RunRecord, Thumbnails};
+use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 
 /// The maximum number of results that are read from the store at once.
 const PAGE: usize = 1000;
 
-/// A run of a family with all that it has found.
-#[derive(Debug, Clone)]
-pub struct StoredMember {
-    /// The run.
-    pub summary: RunSummary,
-    /// The results so far.
-    pub results: Vec<ResultRecord>,
-    /// The modules that have ended.
-    pub modules: Vec<ModuleReport>,
-    /// The accounts that are or were looked up.
-    pub lookups: Vec<Lookup>,
-}
-
-impl StoredMember {
-    /// Returns what leads are made of. Returns `None` if the query is not valid for this version.
-    pub(super) fn member(&self) -> Option<Member<'_>> {
-        let findings = Findings::of(&self.summary, &self.results)?;
-        let depth = self.summary.family.map_or(0, |place| place.depth);
-        Some(Member { depth, findings, modules: &self.modules })
-    }
-}
-
-/// Returns all results of a run.
+/// Returns all results of a stored run.
 pub(in crate::runs) fn all_results(
     journal: &dyn Journal,
     run: RunId,
@@ -49,15 +28,23 @@ pub(in crate::runs) fn all_results(
     }
 }
 
-/// Reads what these runs have found.
-pub(super) fn read_members(
+/// Reads a run. A run that another instance drives may change between the reads, so its counts are computed again.
+pub(in crate::runs) fn read_run(
     journal: &dyn Journal,
-    runs: Vec<RunSummary>,
-) -> Result<Vec<StoredMember>, StorageError> {
-    let read = |summary: RunSummary| {
-        let results = all_results(journal, summary.id)?;
-        let (modules, lookups) = (journal.modules(summary.id)?, journal.lookups(summary.id)?);
-        Ok(StoredMember { summary, results, modules, lookups })
-    };
-    runs.into_iter().map(read).collect()
+    mut summary: RunSummary,
+    as_of: Timestamp,
+) -> Result<RunRecord, StorageError> {
+    let results = all_results(journal, summary.id)?;
+    let lookups = journal.lookups(summary.id)?;
+    let modules = journal.modules(summary.id)?;
+    summary.total_results = count(results.len());
+    if !summary.status.is_terminal() {
+        summary.coverage = ModuleReport::coverage_of(&modules);
+        summary.progress = Progress {
+            modules_completed: count(modules.len()),
+            modules_with_hits: summary.coverage.count_of(Outcome::Hit),
+            ..summary.progress
+        };
+    }
+    Ok(RunRecord { summary, results, modules, lookups, as_of, thumbnails: Thumbnails::new() })
 }

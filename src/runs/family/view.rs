@@ -6,15 +6,14 @@ use uuid::Uuid;
 
 use super::journal::StoredFamily;
 use super::member::{FollowEnd, FollowOrder, Lookup, StopReason};
-use super::plan::{Levels, Member, Rules, Verdict, is_asked};
-use super::stored::StoredMember;
+use super::plan::{Levels, Rules, Verdict, is_asked};
 use crate::base::ids::RunId;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::SearchType;
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use crate::runs::leads::{Leads, leads};
-use crate::runs::record::{Findings, ResultRef};
+use crate::runs::record::{Findings, ResultRef, RunRecord};
 use crate::runs::run::RunSummary;
 use crate::runs::suppression::Suppressed;
 
@@ -31,11 +30,10 @@ pub(super) fn rules<'a>(
 }
 
 /// Returns the leads of these runs of a family, and what became of each. The query of the first run is no lead.
-pub(super) fn settle(context: &RunContext, family: &StoredFamily, members: &[StoredMember]) -> Leads {
+pub(super) fn settle(context: &RunContext, family: &StoredFamily, members: &[RunRecord]) -> Leads {
     let catalog = context.catalog.get();
-    let findings: Vec<Member<'_>> = members.iter().filter_map(StoredMember::member).collect();
-    let runs: Vec<Findings<'_>> = findings.iter().map(|member| member.findings.clone()).collect();
-    let mut found = leads(&runs, catalog.profiles());
+    let findings: Vec<Findings<'_>> = members.iter().filter_map(RunRecord::findings).collect();
+    let mut found = leads(&findings, catalog.profiles());
     let levels = Levels::of(&findings);
     let done = Done::of(family, members);
     let root = family.members.first();
@@ -72,7 +70,7 @@ struct Done<'a> {
 }
 
 impl<'a> Done<'a> {
-    fn of(family: &StoredFamily, members: &'a [StoredMember]) -> Self {
+    fn of(family: &StoredFamily, members: &'a [RunRecord]) -> Self {
         let lookups = members.iter().flat_map(|member| {
             member.lookups.iter().map(|lookup| (lookup.lead_id, (member.summary.id, lookup)))
         });
@@ -121,7 +119,7 @@ impl<'a> Done<'a> {
 }
 
 /// Returns whether a run that names the lead is running, and may look it up before it ends.
-fn is_running(lead: &Lead, members: &[StoredMember]) -> bool {
+fn is_running(lead: &Lead, members: &[RunRecord]) -> bool {
     let names = |run: &RunSummary| lead.sources.iter().any(|source| source.run_id == run.id);
     members.iter().any(|member| !member.summary.status.is_terminal() && names(&member.summary))
 }

@@ -46,7 +46,7 @@ fn run_id() -> RunId {
 
 fn leads_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> Leads {
     let query = Query::parse(kind, query).unwrap();
-    leads(&[Findings { run_id: run_id(), query, results }], catalog().profiles())
+    leads(&[Findings::new(run_id(), query, results)], catalog().profiles())
 }
 
 fn shown(leads: &Leads) -> Vec<String> {
@@ -149,7 +149,7 @@ fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
         ]
     );
     let query = Query::parse(SearchType::Username, "octocat").unwrap();
-    let run = Findings { run_id: run_id(), query, results: &results };
+    let run = Findings::new(run_id(), query, &results);
     let links = links(&[run], catalog().profiles());
     let keybase = Entity::account("Keybase", "octocat");
     assert!(links.all.iter().all(|link| link.from == keybase), "{:#?}", links.all);
@@ -232,7 +232,7 @@ fn graphs_join_what_was_searched_with_what_was_found_and_named() {
         profile(2, "gitlab", "octocat", json!({})),
     ];
     let query = Query::parse(SearchType::Username, "octocat").unwrap();
-    let graph = Graph::of(&[Findings { run_id: run_id(), query, results: &results }], catalog().profiles());
+    let graph = Graph::of(&[Findings::new(run_id(), query, &results)], catalog().profiles());
     let shown: Vec<(&str, &str)> = graph.nodes.iter().map(|node| (node.kind, node.value.as_str())).collect();
     assert_eq!(
         shown,

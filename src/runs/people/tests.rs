@@ -47,7 +47,7 @@ fn listed(id: u32, module: &str, kind: &str, value: &str, metadata: Value) -> Re
 
 fn people_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> People {
     let query = Query::parse(kind, query).unwrap();
-    people(&[Findings { run_id: run_id(1), query, results }], catalog().profiles())
+    people(&[Findings::new(run_id(1), query, results)], catalog().profiles())
 }
 
 /// The people of a search for a username.
@@ -218,10 +218,8 @@ fn keys_join_the_holders_of_two_addresses() {
     };
     let one = [key(1), listed(2, "github_commits", "account", "https://github.com/octocat", json!({}))];
     let other = [key(1), listed(2, "github_commits", "account", "https://github.com/cat9", json!({}))];
-    let run = |number, address: &str, results| Findings {
-        run_id: run_id(number),
-        query: Query::parse(SearchType::Email, address).unwrap(),
-        results,
+    let run = |number, address: &str, results| {
+        Findings::new(run_id(number), Query::parse(SearchType::Email, address).unwrap(), results)
     };
     let found =
         people(&[run(1, "a@example.org", &one), run(2, "b@example.org", &other)], catalog().profiles());
@@ -400,7 +398,7 @@ proptest! {
             }
         }
         let query = Query::parse(SearchType::Username, "octocat").unwrap();
-        let run = |number, results| Findings { run_id: run_id(number), query: query.clone(), results };
+        let run = |number, results| Findings::new(run_id(number), query.clone(), results);
         let profiles = catalog().profiles();
         let one = people(&[run(1, some), run(2, others)], profiles);
         let other = people(&[run(2, &shuffled.0), run(1, &shuffled.1)], profiles);

@@ -48,8 +48,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let reader = &web.parts.runs.reader;
     let before = reader.record(&find(web, &visit)?)?;
     let after = reader.record(&find_in(web, &visit, "other")?)?;
-    let no_query = WebError::no_such_page;
-    let runs = (before.to_compare().ok_or_else(no_query)?, after.to_compare().ok_or_else(no_query)?);
+    let runs = before.findings().zip(after.findings()).ok_or_else(WebError::no_such_page)?;
     let catalog = web.parts.runs.starter.catalog();
     let diff = Diff::between(&runs.0, &runs.1, catalog.profiles()).map_err(|_| {
         let text = "Only two searches for the same query that have ended can be compared.";

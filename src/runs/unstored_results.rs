@@ -1,4 +1,4 @@
-//! [`Findings`]: the results of a run that are numbered and merged, but not stored yet.
+//! [`UnstoredResults`]: the results of a run that are numbered and merged, but not stored yet.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use super::run::ResultRecord;
 use crate::modules::outcome::Finding;
 
 /// The entities of a run, and those of them that must be stored. Only the driver uses this type.
-pub(super) struct Findings {
+pub(super) struct UnstoredResults {
     known: HashMap<EntityKey, u32>,
     next_id: u32,
     pending: Batch,
 }
 
-impl Findings {
-    /// Creates findings from the results that the run has published.
+impl UnstoredResults {
+    /// Starts with the results that the run has published.
     pub(super) fn of(run: &LiveRun) -> Self {
         let (summary, results, _) = run.snapshot();
         let mut known = HashMap::with_capacity(results.len());
@@ -83,7 +83,7 @@ impl Findings {
         true
     }
 
-    /// Returns whether all findings are stored.
+    /// Returns whether all results are stored.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.added.is_empty() && self.pending.changed.is_empty()
     }
