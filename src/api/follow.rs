@@ -6,13 +6,12 @@ use uuid::Uuid;
 
 use super::context::{Api, Call};
 use super::error::ApiError;
-use super::searches::{Answer, accepted_run};
+use super::searches::{Answer, accepted_run, refused};
 use crate::account::audit::Origin;
 use crate::account::credits::STANDARD_COST;
-use crate::account::service::{AccountError, Caller};
+use crate::account::service::Caller;
 use crate::base::ids::RequestId;
 use crate::http::Reply;
-use crate::runs::family::member::MAX_SEARCHES;
 use crate::runs::family::service::FollowResult;
 use crate::runs::service::Found;
 
@@ -70,14 +69,6 @@ pub(super) fn follow(
             Err(ApiError::conflict("the search has found this lead already"))
         }
         FollowResult::Suppressed => Err(ApiError::suppressed()),
-        FollowResult::FamilyFull => {
-            Err(ApiError::conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most")))
-        }
-        FollowResult::FamilyGone => Err(ApiError::conflict("the first search of the family was deleted")),
-        FollowResult::UnknownAccount => Err(AccountError::InvalidKey.into()),
-        FollowResult::InsufficientCredits { used } => {
-            let limit = charge.allowed.unwrap_or_default();
-            Err(ApiError::insufficient_credits(limit, used, STANDARD_COST, charge.cycle.end))
-        }
+        FollowResult::Refused(refused) => Err(self::refused(refused, &charge)),
     }
 }

@@ -18,7 +18,8 @@ use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Request, Response};
 use crate::runs::coverage::Coverage;
-use crate::runs::journal::Idempotency;
+use crate::runs::family::member::MAX_SEARCHES;
+use crate::runs::journal::{Idempotency, Refused};
 use crate::runs::run::{ResultRecord, RunError, RunSummary, Status};
 use crate::runs::service::{Found, StartError, StartRequest, StartResult, idempotency_valid_since};
 
@@ -276,23 +277,8 @@ impl Search {
             Ok(StartResult::Repeated(id)) => {
                 api.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
             }
-            Ok(StartResult::Mismatch) => Err(ApiError::idempotency_mismatch()),
-            Ok(StartResult::UnknownAccount) => Err(AccountError::InvalidKey.into()),
-            Ok(StartResult::InsufficientCredits { used }) => {
-                let limit = charge.allowed.unwrap_or_default();
-                Err(ApiError::insufficient_credits(limit, used, charge.credits, charge.cycle.end))
-            }
             Err(StartError::Suppressed) => Err(ApiError::suppressed()),
-            Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
-            Err(StartError::WatchNotDue) => Err(ApiError::no_such("watch")),
-            // Only a lead starts a run of a family, and no request that of a batch.
-            // A retry that is not free any more is started again with a charge.
-            Err(
-                StartError::FamilyGone
-                | StartError::FamilyFull
-                | StartError::RowGone
-                | StartError::NoFreeRetry,
-            ) => Err(ApiError::internal()),
+            Err(StartError::Refused(refused)) => Err(self::refused(refused, charge)),
             Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),
             Err(StartError::Choice(error)) => Err(error.into()),
             Err(StartError::NoBrowser) => Err(ApiError::premium_unavailable()),
@@ -320,6 +306,26 @@ impl Search {
             Some(wait) => response.with_header("Preference-Applied", format!("wait={}", wait.as_secs())),
             None => response,
         })
+    }
+}
+
+/// Returns the error for a caller whose run was not started.
+pub(super) fn refused(refused: Refused, charge: &Charge) -> ApiError {
+    match refused {
+        Refused::Mismatch => ApiError::idempotency_mismatch(),
+        Refused::UnknownAccount => AccountError::InvalidKey.into(),
+        Refused::Overloaded => ApiError::overloaded(OVERLOADED_RETRY_SECS),
+        Refused::FamilyGone => ApiError::conflict("the first search of the family was deleted"),
+        Refused::FamilyFull => {
+            ApiError::conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
+        }
+        Refused::WatchNotDue => ApiError::no_such("watch"),
+        // No request starts the run of a batch, and a retry that is not free any more is started with a charge.
+        Refused::RowGone | Refused::NoFreeRetry => ApiError::internal(),
+        Refused::InsufficientCredits { used } => {
+            let limit = charge.allowed.unwrap_or_default();
+            ApiError::insufficient_credits(limit, used, charge.credits, charge.cycle.end)
+        }
     }
 }
 

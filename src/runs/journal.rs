@@ -171,23 +171,30 @@ pub enum Started {
     Created,
     /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
     Repeated(RunId),
-    /// The idempotency key was used before with another body. Nothing was charged.
+    /// Nothing was charged or created.
+    Refused(Refused),
+}
+
+/// Why a run is not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The idempotency key was used before with another body.
     Mismatch,
-    /// The account was deleted just before. Nothing was charged or created.
+    /// The account was deleted just before.
     UnknownAccount,
-    /// The run would have to wait, and the queue is full. Nothing was charged or created.
+    /// The run would have to wait, and the queue is full.
     Overloaded,
-    /// The root of the family was deleted. Nothing was charged or created.
+    /// The root of the family was deleted.
     FamilyGone,
-    /// Leads have started as many runs of the family as allowed. Nothing was charged or created.
+    /// Leads have started as many runs of the family as allowed.
     FamilyFull,
-    /// The watch was deleted, or its run is not the one that is due. Nothing was charged or created.
+    /// The watch was deleted, or its run is not the one that is due.
     WatchNotDue,
-    /// The row of the batch is not pending any more, or the batch was stopped. Nothing was charged or created.
+    /// The row of the batch is not pending any more, or the batch was stopped.
     RowGone,
-    /// The run has no free retry any more. Nothing was charged or created.
+    /// The run has no free retry any more.
     NoFreeRetry,
-    /// The account does not have enough credits. Nothing was charged or created.
+    /// The account does not have enough credits.
     InsufficientCredits {
         /// The credits that were used in the current cycle.
         used: u64,
@@ -278,7 +285,7 @@ pub trait Journal: Families + NoteStore {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
 
-    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Started::Mismatch`] if the body
+    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body
     /// differs. Returns `None` if the key is not known.
     fn known_request(
         &self,

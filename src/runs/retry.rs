@@ -15,7 +15,7 @@ use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::journal::Idempotency;
+use crate::runs::journal::{Idempotency, Refused};
 
 /// The time after the end of a run in which its retry may be free.
 const FREE_FOR: Duration = Duration::from_secs(10 * 60);
@@ -123,7 +123,7 @@ impl<'a> Retry<'a> {
         if self.is_free {
             let free = StartRequest { charge: Charge { credits: 0, ..charge }, ..request.clone() };
             match starter.start(free) {
-                Err(StartError::NoFreeRetry) => {}
+                Err(StartError::Refused(Refused::NoFreeRetry)) => {}
                 started => return started,
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::batches::row::RowRef;
 use super::family::member::{FollowOrder, NewMember};
-use super::journal::Idempotency;
+use super::journal::{Idempotency, Refused};
 use super::live::LiveRun;
 use super::run::RunSummary;
 use super::run_options::RunOptions;
@@ -58,15 +58,6 @@ pub enum StartResult {
     Queued(Box<RunSummary>),
     /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
     Repeated(RunId),
-    /// The idempotency key was used before with another body. Nothing was charged.
-    Mismatch,
-    /// The account was deleted just before.
-    UnknownAccount,
-    /// The account does not have enough credits.
-    InsufficientCredits {
-        /// The credits that were used in the current cycle.
-        used: u64,
-    },
 }
 
 /// The reasons why a request is refused.
@@ -74,24 +65,14 @@ pub enum StartResult {
 pub enum StartError {
     /// The identifier is never searched: see [`Suppressed`](super::suppression::Suppressed). This is checked first.
     Suppressed,
-    /// Too many runs are waiting.
-    Overloaded,
-    /// The run whose lead was to be followed was deleted.
-    FamilyGone,
-    /// Leads have started as many runs of the family as allowed.
-    FamilyFull,
-    /// The watch was deleted, or its run was started by another process.
-    WatchNotDue,
-    /// The row of the batch is not pending any more, or the batch was stopped.
-    RowGone,
-    /// The run has no free retry any more.
-    NoFreeRetry,
     /// The process shuts down.
     ShuttingDown,
     /// The choice of modules is not valid.
     Choice(ChoiceError),
     /// The search is a premium search, and no browser is available.
     NoBrowser,
+    /// The store has refused it. Nothing was charged.
+    Refused(Refused),
     /// The store failed. Nothing was charged as far as is known.
     Storage(StorageError),
 }

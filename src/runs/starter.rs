@@ -10,7 +10,7 @@ use super::dispatcher::Dispatcher;
 use super::drivers::Slot;
 use super::earlier::EarlierConclusions;
 use super::job::Job;
-use super::journal::{InstanceId, NewRun, Started};
+use super::journal::{InstanceId, NewRun, Refused, Started};
 use super::live::LiveRun;
 use super::run::RunSummary;
 use super::run_options::RunOptions;
@@ -113,7 +113,7 @@ impl Starter {
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
     ///
     /// # Errors
-    /// Returns [`StartError::Suppressed`] before anything else is checked. Returns [`StartError::Overloaded`],
+    /// Returns [`StartError::Suppressed`] before anything else is checked. Returns [`StartError::Refused`],
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
     pub fn start(&self, request: StartRequest) -> Result<StartResult, StartError> {
@@ -140,7 +140,7 @@ impl Starter {
     /// Charges a search and starts it with this driver.
     ///
     /// # Errors
-    /// Returns the same errors as [`Starter::start`], except [`StartError::Overloaded`].
+    /// Returns the same errors as [`Starter::start`], except [`Refused::Overloaded`].
     pub(super) fn start_with(&self, request: StartRequest, slot: Slot) -> Result<StartResult, StartError> {
         let modules = self.check(&request)?;
         self.start_now(request, modules, slot)
@@ -203,7 +203,7 @@ impl Starter {
         modules: &[Arc<Module>],
     ) -> Result<StartResult, StartError> {
         if self.is_queue_full(request)? {
-            return self.known_run(request, StartError::Overloaded);
+            return self.known_run(request, StartError::Refused(Refused::Overloaded));
         }
         let new = self.new_run(request, modules, None);
         let opening = new.opening(request.charge.credits);
@@ -282,7 +282,7 @@ impl Starter {
             .map_err(StartError::Storage)?
         {
             Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
-            Some(Started::Mismatch) => Ok(StartResult::Mismatch),
+            Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
             _ => Err(error),
         }
     }
@@ -296,17 +296,9 @@ fn result(
     started: Result<Started, StorageError>,
     created: impl FnOnce() -> StartResult,
 ) -> Result<StartResult, StartError> {
-    Ok(match started.map_err(StartError::Storage)? {
-        Started::Created => created(),
-        Started::Repeated(id) => StartResult::Repeated(id),
-        Started::Mismatch => StartResult::Mismatch,
-        Started::UnknownAccount => StartResult::UnknownAccount,
-        Started::Overloaded => return Err(StartError::Overloaded),
-        Started::FamilyGone => return Err(StartError::FamilyGone),
-        Started::FamilyFull => return Err(StartError::FamilyFull),
-        Started::WatchNotDue => return Err(StartError::WatchNotDue),
-        Started::RowGone => return Err(StartError::RowGone),
-        Started::NoFreeRetry => return Err(StartError::NoFreeRetry),
-        Started::InsufficientCredits { used } => StartResult::InsufficientCredits { used },
-    })
+    match started.map_err(StartError::Storage)? {
+        Started::Created => Ok(created()),
+        Started::Repeated(id) => Ok(StartResult::Repeated(id)),
+        Started::Refused(refused) => Err(StartError::Refused(refused)),
+    }
 }

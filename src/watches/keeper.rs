@@ -16,6 +16,7 @@ use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::account::service::Accounts;
 use crate::base::storage::StorageError;
+use crate::runs::journal::Refused;
 use crate::runs::service::{Runs, StartError, StartResult};
 
 /// The number of watches that are read at once.
@@ -95,13 +96,13 @@ impl WatchKeeper {
         };
         match self.runs.starter.queue(&request) {
             Ok(StartResult::Queued(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
-            Ok(StartResult::InsufficientCredits { .. }) => return self.pause(watch),
+            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => return self.pause(watch),
             Err(StartError::Suppressed) => return self.skip(watch),
             Err(StartError::Choice(error)) => {
                 warn!("watch {}: no run is started: {error}", watch.id);
                 return self.skip(watch);
             }
-            Err(StartError::Overloaded | StartError::ShuttingDown) => return Ok(Due::Stop),
+            Err(StartError::Refused(Refused::Overloaded) | StartError::ShuttingDown) => return Ok(Due::Stop),
             Err(StartError::Storage(error)) => return Err(error),
             // Another instance was faster, or the account is being deleted.
             Ok(_) | Err(_) => {}

@@ -23,7 +23,7 @@ use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
 use sightline::runs::follow::{Frames as _, Step};
 use sightline::runs::health::circuit::Retry;
-use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Write};
+use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Refused, Write};
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};

@@ -90,10 +90,10 @@ fn a_full_queue_accepts_the_first_run_of_an_account() {
     for _ in 0..2 {
         assert!(matches!(order(bench.account), Ok(StartResult::Queued(_))));
     }
-    assert!(matches!(order(bench.account), Err(StartError::Overloaded)));
+    assert!(matches!(order(bench.account), Err(StartError::Refused(Refused::Overloaded))));
     let other = new_account(&*bench.store);
     assert!(matches!(order(other), Ok(StartResult::Queued(_))));
-    assert!(matches!(order(other), Err(StartError::Overloaded)));
+    assert!(matches!(order(other), Err(StartError::Refused(Refused::Overloaded))));
     assert_eq!(bench.store.queue_length(false, None).unwrap().all, 3);
     bench.web.open_gate();
     eventually("all are done", || bench.runs.activity.runs() == (0, 0));
@@ -271,12 +271,15 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
     let waiting = [second.id, third.id];
     assert_eq!(bench.runs.activity.runs(), (1, 2));
     let transactions = bench.starts_in_the_store();
-    assert!(matches!(bench.runs.starter.start(bench.order("fourth")), Err(StartError::Overloaded)));
+    assert!(matches!(
+        bench.runs.starter.start(bench.order("fourth")),
+        Err(StartError::Refused(Refused::Overloaded))
+    ));
     assert_eq!(bench.starts_in_the_store(), transactions, "it delayed no driver");
     // A repeated request for an accepted search gets its run.
     assert!(matches!(known("once", 1), Ok(StartResult::Repeated(id)) if id == waiting[0]));
-    assert!(matches!(known("once", 2), Ok(StartResult::Mismatch)));
-    assert!(matches!(known("another", 1), Err(StartError::Overloaded)));
+    assert!(matches!(known("once", 2), Err(StartError::Refused(Refused::Mismatch))));
+    assert!(matches!(known("another", 1), Err(StartError::Refused(Refused::Overloaded))));
     for (run, position) in waiting.into_iter().zip(1..) {
         let stored = bench.stored(run);
         assert_eq!((stored.status, stored.queue_position), (Status::Running, Some(position)));

@@ -2,7 +2,7 @@
 
 use sightline::account::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
 use sightline::base::ids::{AccountId, KeyId, RequestId};
-use sightline::runs::journal::{NewRun, Started};
+use sightline::runs::journal::{NewRun, Refused, Started};
 use sightline::runs::retention::{BatchSize, RemovalResult};
 
 use super::ledger::new_key;
@@ -75,7 +75,7 @@ on_both! {
     }
 
     fn a_call_without_a_change_is_not_recorded(f) {
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, Some(0))).unwrap(), Started::InsufficientCredits { used: 0 });
+        assert_eq!(f.store.start(&f.new_run(), &charge(1, Some(0))).unwrap(), Started::Refused(Refused::InsufficientCredits { used: 0 }));
         let first = super::with_key(f.new_run(), "k", 1);
         assert_eq!(f.store.start(&first, &charge(1, None)).unwrap(), Started::Created);
         let second = super::with_key(f.new_run(), "k", 1);

@@ -9,7 +9,7 @@ use sightline::runs::batches::batch::{Batch, BatchStatus, Counts, NewBatch, RowR
 use sightline::runs::batches::row::RowRef;
 use sightline::runs::batches::search::BatchSearch;
 use sightline::runs::batches::storage::Added;
-use sightline::runs::journal::{Idempotency, NewRun, Started};
+use sightline::runs::journal::{Idempotency, NewRun, Refused, Started};
 use sightline::runs::retention::BatchSize;
 use sightline::webhooks::event::EventType;
 use sightline::webhooks::secret::SealedSecret;
@@ -100,7 +100,7 @@ on_both! {
             super::once_connected(|| store.start(&run, &charge(1, Some(100))))
         });
         assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
-        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::RowGone)));
+        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::Refused(Refused::RowGone))));
         assert_eq!((f.used(), f.database.number("SELECT count(*) FROM runs")), (1, 1));
         assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
         let rows = f.store.batch_rows(id, 0, 10).unwrap();
@@ -123,7 +123,7 @@ on_both! {
         let row = f.store.next_row(false).unwrap().unwrap().row;
         let run = NewRun { batch: Some(row), ..f.new_run() };
         let refused = f.store.start(&run, &charge(1, Some(0))).unwrap();
-        assert_eq!(refused, Started::InsufficientCredits { used: 0 });
+        assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
         assert_eq!(f.batch(id).counts.pending, 2);
         f.store.wait_for_credits(f.account.id, Duration::from_secs(3600)).unwrap();
         assert_eq!(f.batch(id).status(), BatchStatus::WaitingForCredits);
@@ -143,7 +143,7 @@ on_both! {
             assert!(f.store.stop_batch(f.account.id, id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
         }
         assert!(!f.store.stop_batch(AccountId::new(), id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
-        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::RowGone);
+        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::Refused(Refused::RowGone));
         assert_eq!((f.store.next_row(false).unwrap(), f.used()), (None, 1));
         assert_eq!(f.store.end_batches(false).unwrap(), []);
         f.finish(&run, &completed());

@@ -8,7 +8,7 @@ use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::RunId;
 use sightline::runs::coverage::Coverage;
-use sightline::runs::journal::{Checkpoint, Claim, Ending, NewRun, Resumable, Started, Write};
+use sightline::runs::journal::{Checkpoint, Claim, Ending, NewRun, Refused, Resumable, Started, Write};
 use sightline::runs::run::{Progress, RunSummary, Status};
 
 use super::{
@@ -369,10 +369,10 @@ on_both! {
             f.store.start(&run, &charge(1, None)).unwrap()
         };
         assert_eq!([queued(&f.account), queued(&f.account)], [Started::Created, Started::Created]);
-        assert_eq!((queued(&f.account), f.used()), (Started::Overloaded, 2));
+        assert_eq!((queued(&f.account), f.used()), (Started::Refused(Refused::Overloaded), 2));
         let other = new_account("other@example.com");
         f.store.add_account(&other, &Origin::CLI).unwrap();
-        assert_eq!([queued(&other), queued(&other)], [Started::Created, Started::Overloaded]);
+        assert_eq!([queued(&other), queued(&other)], [Started::Created, Started::Refused(Refused::Overloaded)]);
         // Runs with a driver do not count.
         f.store.take_over(&claim(f.me, false, 2)).unwrap();
         assert_eq!(queued(&f.account), Started::Created);

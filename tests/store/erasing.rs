@@ -13,7 +13,7 @@ use sightline::account::plan::PlanTable;
 use sightline::account::service::Accounts;
 use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
-use sightline::runs::journal::{Batch, Ending, NewRun, Started, Write};
+use sightline::runs::journal::{Batch, Ending, NewRun, Refused, Started, Write};
 use sightline::runs::notification::{Notification, Subscriber};
 use sightline::runs::retention::{BATCH, BatchSize, RemovalResult};
 use sightline::store::Store;
@@ -162,7 +162,7 @@ on_both! {
     fn nothing_can_be_done_for_an_account_that_is_gone(f) {
         let live = f.started();
         f.erase();
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::UnknownAccount);
+        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&key, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
@@ -187,7 +187,7 @@ on_both! {
         assert_eq!(f.store.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap(), Some(whole));
         assert_eq!((f.count("runs"), f.count("api_keys")), (ended.len() as i64 + 1, 0));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::UnknownAccount);
+        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
         let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
@@ -261,7 +261,7 @@ on_both! {
             outcomes
         });
         let started = outcomes.iter().flatten().filter(|outcome| **outcome == Started::Created).count();
-        assert!(outcomes.iter().flatten().all(|outcome| matches!(outcome, Started::Created | Started::UnknownAccount)));
+        assert!(outcomes.iter().flatten().all(|outcome| matches!(outcome, Started::Created | Started::Refused(Refused::UnknownAccount))));
         assert!(started >= 3);
         assert_eq!((f.count("runs"), f.count("api_keys"), f.count("accounts")), (0, 0, 0));
         assert_eq!(f.store.bookings(f.account.id).unwrap().len(), started);

@@ -5,7 +5,7 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::runs::family::member::{
     FollowEnd, FollowOrder, LeadCounts, Membership, NewMember, StopReason,
 };
-use sightline::runs::journal::{ListFilter, NewRun, Started};
+use sightline::runs::journal::{ListFilter, NewRun, Refused, Started};
 use sightline::runs::leads::class::Class;
 use uuid::Uuid;
 
@@ -48,11 +48,11 @@ on_both! {
         let (started, first) = start(1);
         assert_eq!(started, Started::Created);
         assert_eq!(start(1).0, Started::Repeated(first));
-        assert_eq!((start(2).0, start(3).0, start(4).0), (Started::Created, Started::Created, Started::FamilyFull));
+        assert_eq!((start(2).0, start(3).0, start(4).0), (Started::Created, Started::Created, Started::Refused(Refused::FamilyFull)));
         assert_eq!(f.used(), 4);
         // A deleted run still counts, and its lead is not searched again.
         assert!(f.store.delete(first, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
-        assert_eq!((start(1).0, start(4).0), (Started::Repeated(first), Started::FamilyFull));
+        assert_eq!((start(1).0, start(4).0), (Started::Repeated(first), Started::Refused(Refused::FamilyFull)));
         let family = f.store.family(root.id, f.account.id).unwrap().unwrap();
         assert_eq!((family.members.len(), family.followed.len()), (3, 3));
         assert_eq!((family.members[0].id, family.members[0].follow.as_deref()), (root.id, Some(&ORDER)));
@@ -88,7 +88,7 @@ on_both! {
         let (at, by) = (at("2026-03-02T00:00:00Z"), &Origin::CLI);
         assert!(f.store.delete(root.id, f.account.id, at, by).unwrap());
         let late = NewRun { id: RunId::new(), ..f.child(&root, 2) };
-        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::FamilyGone);
+        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::Refused(Refused::FamilyGone));
         // The child is kept, and is still a run of that family.
         let filter = ListFilter { root: Some(root.id), ..ListFilter::default() };
         assert_eq!(f.store.list(f.account.id, &filter, 10).unwrap().len(), 1);

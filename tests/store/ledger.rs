@@ -9,7 +9,7 @@ use sightline::account::key::{ApiKey, KeyRecord};
 use sightline::account::service::{Accounts, Caller};
 use sightline::base::clock::ManualClock;
 use sightline::base::ids::{AccountId, KeyId, RunId};
-use sightline::runs::journal::{NewRun, Started};
+use sightline::runs::journal::{NewRun, Refused, Started};
 
 use super::{Fixture, at, cycle, new_account};
 
@@ -68,7 +68,7 @@ impl<'a> Months<'a> {
 
     fn is_refused(&self, caller: &Caller, now: Timestamp) {
         self.clock.set(now);
-        assert_eq!(self.start(caller), Started::InsufficientCredits { used: 3 }, "{now}");
+        assert_eq!(self.start(caller), Started::Refused(Refused::InsufficientCredits { used: 3 }), "{now}");
         assert_eq!(self.accounts.balance(caller).unwrap().remaining(), Some(0), "{now}");
     }
 }

@@ -3,7 +3,7 @@
 use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::query::SearchType;
-use sightline::runs::journal::{ListFilter, NewRun, Started, Write};
+use sightline::runs::journal::{ListFilter, NewRun, Refused, Started, Write};
 use sightline::runs::run::Status;
 
 use super::{Fixture, added, at, charge, checkpoint, completed, failed, new_account, result, with_key};
@@ -138,7 +138,7 @@ on_both! {
         assert_eq!((f.used(), f.database.number("SELECT count(*) FROM charges")), (2, 2));
         // The key is free, and starts a run of its own: no credit is left for it here.
         let again = f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, Some(2))).unwrap();
-        assert_eq!(again, Started::InsufficientCredits { used: 2 });
+        assert_eq!(again, Started::Refused(Refused::InsufficientCredits { used: 2 }));
     }
 
     fn a_running_run_can_be_deleted_and_its_driver_finds_out(f) {

@@ -11,7 +11,7 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
 use sightline::runs::coverage::Coverage;
-use sightline::runs::journal::{Idempotency, NewRun, Started};
+use sightline::runs::journal::{Idempotency, NewRun, Refused, Started};
 use sightline::runs::notes::annotation::RunNotes;
 use sightline::runs::run::{Progress, RunSummary, Status};
 use sightline::runs::run_options::{RunOptions, TimeBudget};
@@ -79,7 +79,7 @@ on_both! {
         f.store.start(&f.new_run(), &charge(2, Some(3))).unwrap();
         let refused = f.new_run();
         let outcome = f.store.start(&refused, &charge(2, Some(3))).unwrap();
-        assert_eq!(outcome, Started::InsufficientCredits { used: 2 });
+        assert_eq!(outcome, Started::Refused(Refused::InsufficientCredits { used: 2 }));
         assert_eq!(f.store.run(refused.id, f.account.id).unwrap(), None);
         assert_eq!(f.used(), 2);
         assert_eq!(f.store.start(&f.new_run(), &charge(1, Some(3))).unwrap(), Started::Created);
@@ -88,7 +88,7 @@ on_both! {
 
     fn the_first_run_of_a_cycle_must_fit_too(f) {
         let outcome = f.store.start(&f.new_run(), &charge(2, Some(1))).unwrap();
-        assert_eq!(outcome, Started::InsufficientCredits { used: 0 });
+        assert_eq!(outcome, Started::Refused(Refused::InsufficientCredits { used: 0 }));
         assert_eq!((f.used(), f.database.number("SELECT count(*) FROM charges")), (0, 0));
     }
 
@@ -127,7 +127,7 @@ on_both! {
             once_connected(|| store.start(&f.new_run(), &charge(1, Some(7))))
         });
         let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
-        let refused = outcomes.iter().filter(|o| **o == Started::InsufficientCredits { used: 7 }).count();
+        let refused = outcomes.iter().filter(|o| **o == Started::Refused(Refused::InsufficientCredits { used: 7 })).count();
         assert_eq!((created, refused), (1, 49));
         assert_eq!(f.used(), 7);
         assert_eq!(f.database.number("SELECT count(*) FROM runs"), 7);
@@ -147,7 +147,7 @@ on_both! {
     fn the_same_key_with_another_body_is_a_mismatch(f) {
         f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, None)).unwrap();
         let other = with_key(f.new_run(), "key-1", 8);
-        assert_eq!(f.store.start(&other, &charge(1, None)).unwrap(), Started::Mismatch);
+        assert_eq!(f.store.start(&other, &charge(1, None)).unwrap(), Started::Refused(Refused::Mismatch));
         assert_eq!(f.used(), 1);
     }
 
@@ -181,7 +181,7 @@ on_both! {
         assert_eq!(known(run.account, &request), None);
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
         assert_eq!(known(run.account, &request), Some(Started::Repeated(run.id)));
-        assert_eq!(known(run.account, &Idempotency { body_hash: [9; 32], ..request.clone() }), Some(Started::Mismatch));
+        assert_eq!(known(run.account, &Idempotency { body_hash: [9; 32], ..request.clone() }), Some(Started::Refused(Refused::Mismatch)));
         assert_eq!(known(AccountId::new(), &request), None);
         let late = Idempotency { valid_since: run.created_at + Duration::from_millis(1), ..request };
         assert_eq!(known(run.account, &late), None, "expired");
@@ -202,7 +202,7 @@ on_both! {
     fn a_refused_run_does_not_use_up_its_key(f) {
         let run = with_key(f.new_run(), "key-1", 7);
         let refused = f.store.start(&run, &charge(1, Some(0))).unwrap();
-        assert_eq!(refused, Started::InsufficientCredits { used: 0 });
+        assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
         let later = with_key(f.new_run(), "key-1", 8);
         assert_eq!(f.store.start(&later, &charge(1, Some(1))).unwrap(), Started::Created);
     }
@@ -239,7 +239,7 @@ on_both! {
 
     fn a_run_needs_an_account(f) {
         let run = NewRun { account: new_account("nobody@example.com").id, ..f.new_run() };
-        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::UnknownAccount);
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
         assert_eq!(f.database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(f.database.number("SELECT count(*) FROM charges"), 0);
     }

@@ -2,7 +2,7 @@
 
 use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
-use sightline::runs::journal::{NewRun, Started, StoppedRun, Write};
+use sightline::runs::journal::{NewRun, Refused, Started, StoppedRun, Write};
 
 use super::{HOLDS, at, charge, checkpoint, completed, race};
 
@@ -48,10 +48,10 @@ on_both! {
         };
         let started = race(4, |_| super::once_connected(|| Ok::<_, sightline::base::storage::StorageError>(retry(0).0)));
         assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
-        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::NoFreeRetry)));
+        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::Refused(Refused::NoFreeRetry))));
         let (started, paid) = retry(1);
         assert_eq!((started, f.summary(&paid).retry_of, f.used()), (Started::Created, Some(run.id), 2));
         let stranger = NewRun { retry_of: Some(RunId::new()), ..f.new_run() };
-        assert_eq!(f.store.start(&stranger, &charge(0, None)).unwrap(), Started::NoFreeRetry);
+        assert_eq!(f.store.start(&stranger, &charge(0, None)).unwrap(), Started::Refused(Refused::NoFreeRetry));
     }
 }

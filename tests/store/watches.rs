@@ -8,7 +8,7 @@ use sightline::base::ids::{RunId, WatchId, WebhookId};
 use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
 use sightline::runs::diff::difference::Difference;
-use sightline::runs::journal::{NewRun, Started};
+use sightline::runs::journal::{NewRun, Refused, Started};
 use sightline::runs::retention::{BatchSize, RemovalResult};
 use sightline::runs::run_options::RunOptions;
 use sightline::runs::watch_start::WatchStart;
@@ -154,14 +154,14 @@ on_both! {
                 once_connected(|| store.start(&run, &charge(1, None)))
             });
             let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
-            let refused = outcomes.iter().filter(|outcome| **outcome == Started::WatchNotDue).count();
+            let refused = outcomes.iter().filter(|outcome| **outcome == Started::Refused(Refused::WatchNotDue)).count();
             assert_eq!((created, refused), (1, 5), "{outcomes:?}");
             let begun = f.read(&watch);
             assert!(begun.is_open && begun.next_at > watch.next_at);
             // While the run is in progress, no other one starts.
             f.make_due(2);
             assert_eq!(f.due_watches(), []);
-            assert_eq!(f.store.start(&f.run_of(&f.read(&watch), true), &charge(1, None)).unwrap(), Started::WatchNotDue);
+            assert_eq!(f.store.start(&f.run_of(&f.read(&watch), true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
             f.database.execute("UPDATE watches SET is_open = (1 = 0)");
             assert_eq!(f.due_watches(), [watch.id]);
         }
@@ -176,14 +176,14 @@ on_both! {
         let hour = Duration::from_secs(3600);
         assert!(begun.next_at > watch.created_at + hour && begun.next_at <= watch.created_at + 2 * hour);
         assert_eq!(f.due_watches(), []);
-        assert_eq!(f.store.start(&f.run_of(&begun, true), &charge(1, None)).unwrap(), Started::WatchNotDue);
+        assert_eq!(f.store.start(&f.run_of(&begun, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
     }
 
     fn a_run_on_request_leaves_the_next_moment_and_is_not_started_twice(f) {
         let watch = f.added_watch(&f.new_watch());
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
         f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
-        assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::WatchNotDue);
+        assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
         let run = f.run_of(&watch, false);
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
         assert_eq!(f.summary(&run).watch, Some(watch.id));
@@ -200,7 +200,7 @@ on_both! {
         let premium = WatchedSearch { premium: true, ..watch.search.clone() };
         let premium = f.added_watch(&NewWatch { id: WatchId::new(), search: premium, ..f.new_watch() });
         let refused = f.store.start(&f.run_of(&watch, true), &charge(1, Some(0))).unwrap();
-        assert_eq!(refused, Started::InsufficientCredits { used: 0 });
+        assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
         assert_eq!(f.read(&watch), watch);
         assert!(!f.store.pause_unpaid(watch.id, at(NOW)).unwrap());
         for unpaid in [&watch, &premium] {

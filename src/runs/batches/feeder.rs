@@ -14,7 +14,8 @@ use crate::base::storage::StorageError;
 use crate::modules::query::Query;
 use crate::runs::dispatcher::Dispatcher;
 use crate::runs::drivers::Slot;
-use crate::runs::start_request::{StartError, StartRequest, StartResult};
+use crate::runs::journal::Refused;
+use crate::runs::start_request::{StartError, StartRequest};
 use crate::runs::starter::Starter;
 
 /// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
@@ -111,14 +112,14 @@ impl Feeder {
             origin: Origin::SYSTEM,
         };
         match self.starter.start_with(request, slot) {
-            Ok(StartResult::InsufficientCredits { .. }) => {
+            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
                 self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
                 Ok(Next::GoOn)
             }
             // An account that is being deleted has no batches a moment later. The others can be tried again then.
-            Ok(StartResult::UnknownAccount) | Err(StartError::ShuttingDown | StartError::Overloaded) => {
-                Ok(Next::Stop)
-            }
+            Err(
+                StartError::ShuttingDown | StartError::Refused(Refused::UnknownAccount | Refused::Overloaded),
+            ) => Ok(Next::Stop),
             Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
             Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
             Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),

@@ -17,7 +17,7 @@ use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::context::RunContext;
-use crate::runs::journal::Started;
+use crate::runs::journal::{Refused, Started};
 use crate::runs::leads::lead::LeadStatus;
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::run::{RunSummary, count};
@@ -96,9 +96,11 @@ fn start_next(
         let named = !order.choice_for(search.query.search_type(), root.search_type).modules.is_empty();
         let (like, max_searches, origin) = (root, order.max_searches, Origin::SYSTEM);
         match (Start { like, search, named, max_searches, origin }).start(context, &charge)?.1 {
-            Started::InsufficientCredits { .. } => return Ok(Some(StopReason::InsufficientCredits)),
-            Started::FamilyFull => return Ok(Some(StopReason::Limit)),
-            Started::FamilyGone | Started::UnknownAccount => return Ok(None),
+            Started::Refused(Refused::InsufficientCredits { .. }) => {
+                return Ok(Some(StopReason::InsufficientCredits));
+            }
+            Started::Refused(Refused::FamilyFull) => return Ok(Some(StopReason::Limit)),
+            Started::Refused(Refused::FamilyGone | Refused::UnknownAccount) => return Ok(None),
             _ => {}
         }
     }

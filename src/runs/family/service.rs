@@ -21,7 +21,7 @@ use crate::base::storage::StorageError;
 use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
 use crate::runs::context::RunContext;
-use crate::runs::journal::Started;
+use crate::runs::journal::{Refused, Started};
 use crate::runs::leads::Leads;
 use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
@@ -88,17 +88,8 @@ pub enum FollowResult {
     NotFollowable(Option<LeadReason>),
     /// The identifier is never searched.
     Suppressed,
-    /// Leads have started as many runs of the family as possible.
-    FamilyFull,
-    /// The first run of the family was deleted.
-    FamilyGone,
-    /// The account was deleted just before.
-    UnknownAccount,
-    /// The account does not have enough credits.
-    InsufficientCredits {
-        /// The credits that were used in the current cycle.
-        used: u64,
-    },
+    /// The store has refused the run.
+    Refused(Refused),
 }
 
 /// A component that reads families, and follows leads on request.
@@ -237,15 +228,7 @@ impl FamilyService {
         Ok(match started {
             Started::Created => FollowResult::Run(run),
             Started::Repeated(run) => FollowResult::Run(run),
-            Started::InsufficientCredits { used } => FollowResult::InsufficientCredits { used },
-            Started::FamilyFull => FollowResult::FamilyFull,
-            Started::UnknownAccount => FollowResult::UnknownAccount,
-            Started::FamilyGone
-            | Started::RowGone
-            | Started::NoFreeRetry
-            | Started::Mismatch
-            | Started::Overloaded
-            | Started::WatchNotDue => FollowResult::FamilyGone,
+            Started::Refused(refused) => FollowResult::Refused(refused),
         })
     }
 

@@ -14,7 +14,7 @@ use crate::base::storage::StorageError;
 use crate::runs::batches::row::RowRef;
 use crate::runs::coverage::Coverage;
 use crate::runs::family::member::NewMember;
-use crate::runs::journal::{Idempotency, NewRun, Started};
+use crate::runs::journal::{Idempotency, NewRun, Refused, Started};
 use crate::runs::notification::Notification;
 use crate::runs::run::Progress;
 use crate::store::backend::Statements;
@@ -67,7 +67,7 @@ pub(super) fn start(
     charge: &Charge,
 ) -> Result<Started, StorageError> {
     if !lock_shared(statements, run.account)? {
-        return Ok(Started::UnknownAccount);
+        return Ok(Started::Refused(Refused::UnknownAccount));
     }
     if let Some(idempotency) = &run.idempotency
         && let Some(known) = note_request(statements, run.account, run.id, run.created_at, idempotency)?
@@ -87,22 +87,23 @@ pub(super) fn start(
     if let Some(row) = run.batch
         && !take_turn(statements, run.account, row)?
     {
-        return Ok(Started::RowGone);
+        return Ok(Started::Refused(Refused::RowGone));
     }
     if let Some(retried) = run.retry_of.filter(|_| charge.credits == 0)
         && statements.execute(TAKE_RETRY, values![retried, run.account, run.id])? == 0
     {
-        return Ok(Started::NoFreeRetry);
+        return Ok(Started::Refused(Refused::NoFreeRetry));
     }
     // The number of runs that leads start has a limit of its own.
     if run.owner.is_none()
         && run.family.is_none()
         && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(run.max_waiting)
     {
-        return Ok(Started::Overloaded);
+        return Ok(Started::Refused(Refused::Overloaded));
     }
     if !use_credits(statements, run.account, charge)? {
-        return Ok(Started::InsufficientCredits { used: used(statements, run.account, charge)? });
+        let used = used(statements, run.account, charge)?;
+        return Ok(Started::Refused(Refused::InsufficientCredits { used }));
     }
     insert(statements, run, charge)?;
     if let Some(NewMember { place, lead, class, .. }) = &run.family {
@@ -115,7 +116,7 @@ pub(super) fn start(
     if let Some(row) = run.batch
         && !start_row(statements, row, run.id)?
     {
-        return Ok(Started::RowGone);
+        return Ok(Started::Refused(Refused::RowGone));
     }
     note_charge(statements, run.id, run.account, charge, run.created_at)?;
     note(statements, &started(run, charge), run.created_at, &run.origin)?;
@@ -136,7 +137,7 @@ pub(super) fn known_request(
     let rows = statements.rows(REQUEST, values)?;
     let Some(row) = rows.first() else { return Ok(None) };
     let is_same = row.get::<[u8; 32]>(1)? == idempotency.body_hash;
-    Ok(Some(if is_same { Started::Repeated(row.get(0)?) } else { Started::Mismatch }))
+    Ok(Some(if is_same { Started::Repeated(row.get(0)?) } else { Started::Refused(Refused::Mismatch) }))
 }
 
 /// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one
@@ -172,7 +173,7 @@ fn refuse_member(
 ) -> Result<Option<Started>, StorageError> {
     let root = member.place.root;
     if statements.rows(LOCK_ROOT, values![root, run.account])?.is_empty() {
-        return Ok(Some(Started::FamilyGone));
+        return Ok(Some(Started::Refused(Refused::FamilyGone)));
     }
     let known = statements.rows(RUN_OF_LEAD, values![root, member.lead])?;
     if let Some(row) = known.first() {
@@ -180,7 +181,7 @@ fn refuse_member(
     }
     let rows = statements.rows("SELECT count(*) FROM followed_leads WHERE root = ?1", values![root])?;
     let started: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
-    Ok((started >= u64::from(member.max_searches)).then_some(Started::FamilyFull))
+    Ok((started >= u64::from(member.max_searches)).then_some(Started::Refused(Refused::FamilyFull)))
 }
 
 /// Gives the batch of a row its turn, in the transaction that starts a run. Returns `false` if the batch is not open.

@@ -9,7 +9,7 @@ use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
 use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::base::ids::{AccountId, WatchChangeId, WatchId};
 use crate::base::storage::StorageError;
-use crate::runs::journal::{NewRun, Started};
+use crate::runs::journal::{NewRun, Refused, Started};
 use crate::runs::watch_start::WatchStart;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
@@ -76,7 +76,7 @@ pub(super) fn take_place(
     start: WatchStart,
 ) -> Result<Result<Timestamp, Started>, StorageError> {
     let rows = statements.rows(LOCK, values![start.watch, run.account])?;
-    let Some(row) = rows.first() else { return Ok(Err(Started::WatchNotDue)) };
+    let Some(row) = rows.first() else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
     let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
     Ok(match (start.due_at, watch.last_run) {
         (None, Some(last)) if watch.is_open => Err(Started::Repeated(last)),
@@ -86,7 +86,7 @@ pub(super) fn take_place(
         {
             Ok(watch.every.next_after(watch.id, watch.created_at, now))
         }
-        (Some(_), _) => Err(Started::WatchNotDue),
+        (Some(_), _) => Err(Started::Refused(Refused::WatchNotDue)),
     })
 }
 

@@ -15,6 +15,7 @@ use crate::account::service::Caller;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response};
 use crate::modules::query::Query;
+use crate::runs::journal::Refused;
 use crate::runs::journal::{Idempotency, ListFilter};
 use crate::runs::service::{StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::web::error::WebError;
@@ -234,17 +235,20 @@ pub(super) fn started(
         Ok(StartResult::Started(run)) => Ok(run.id()),
         Ok(StartResult::Queued(run)) => Ok(run.id),
         Ok(StartResult::Repeated(id)) => Ok(id),
-        Ok(StartResult::Mismatch) => Err(Refusal::form_used()),
-        Ok(StartResult::UnknownAccount) => return Err(WebError::not_signed_in()),
-        Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(charge, used)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
-        Err(StartError::Overloaded) => Err(Refusal::overloaded()),
-        Err(StartError::WatchNotDue) => return Err(WebError::no_such_page()),
-        // Only a lead starts a run of a family, and a batch those of its rows.
-        // A retry that is not free any more is started again with a charge.
-        Err(
-            StartError::FamilyGone | StartError::FamilyFull | StartError::RowGone | StartError::NoFreeRetry,
-        ) => Err(Refusal::overloaded()),
+        Err(StartError::Refused(refused)) => Err(match refused {
+            Refused::Mismatch => Refusal::form_used(),
+            Refused::UnknownAccount => return Err(WebError::not_signed_in()),
+            Refused::InsufficientCredits { used } => Refusal::insufficient_credits(charge, used),
+            Refused::WatchNotDue => return Err(WebError::no_such_page()),
+            // Only a lead starts a run of a family, and a batch those of its rows.
+            // A retry that is not free any more is started again with a charge.
+            Refused::Overloaded
+            | Refused::FamilyGone
+            | Refused::FamilyFull
+            | Refused::RowGone
+            | Refused::NoFreeRetry => Refusal::overloaded(),
+        }),
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
         Err(StartError::NoBrowser) => Err(Refusal::no_browser()),

@@ -6,6 +6,7 @@ use super::lookup::find;
 use crate::account::credits::STANDARD_COST;
 use crate::http::Reply;
 use crate::runs::family::service::FollowResult;
+use crate::runs::journal::Refused;
 use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
@@ -27,20 +28,20 @@ pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         FollowResult::NotFollowable(_) => {
             Err(WebError::invalid("This lead cannot be searched. Nothing was charged."))
         }
-        FollowResult::FamilyFull => Err(WebError::invalid(
+        FollowResult::Refused(Refused::FamilyFull) => Err(WebError::invalid(
             "The leads of this search have started as many searches as possible. Nothing was charged.",
         )),
-        FollowResult::FamilyGone => {
-            Err(WebError::invalid("The search at which these leads began was deleted. Nothing was charged."))
-        }
         FollowResult::Suppressed => {
             Err(WebError::not_allowed("This identifier is never searched here. Nothing was charged."))
         }
-        FollowResult::UnknownAccount => Err(WebError::not_signed_in()),
-        FollowResult::InsufficientCredits { .. } => Err(WebError::new(
+        FollowResult::Refused(Refused::UnknownAccount) => Err(WebError::not_signed_in()),
+        FollowResult::Refused(Refused::InsufficientCredits { .. }) => Err(WebError::new(
             402,
             "Not enough credits",
             "A search for this lead costs 1 credit, and none is left in this cycle. Nothing was charged.",
         )),
+        FollowResult::Refused(_) => {
+            Err(WebError::invalid("The search at which these leads began was deleted. Nothing was charged."))
+        }
     }
 }
