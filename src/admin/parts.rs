@@ -33,6 +33,6 @@ pub struct Parts {
 impl Parts {
     /// Returns the health of every module of this catalogue.
     pub(super) fn health_of_all<'c>(&self, catalog: &'c Catalog) -> Vec<(&'c Module, ModuleHealth)> {
-        self.runs.activity.module_health().of_all(catalog.modules(), self.clock.now())
+        self.runs.module_health().of_all(catalog.modules(), self.clock.now())
     }
 }

@@ -6,10 +6,10 @@ use crate::runs::figures::Figures;
 use crate::runs::health::verdict::Verdict;
 
 pub(super) fn write(page: &mut Exposition, parts: &Parts) {
-    let (runs, figures) = (&parts.runs, parts.runs.activity.figures());
-    let (driven, waiting) = runs.activity.runs();
-    let (busy, workers) = runs.activity.workers();
-    let (pages, sessions) = runs.activity.browsers();
+    let (runs, figures) = (&parts.runs, parts.runs.figures());
+    let (driven, waiting) = runs.load();
+    let (busy, workers) = (runs.pool().busy(), runs.pool().workers());
+    let (pages, sessions) = runs.browsing().load();
     for (name, help, value) in [
         ("sightline_runs_driven", "Searches that run on this instance.", driven),
         (
@@ -25,7 +25,7 @@ pub(super) fn write(page: &mut Exposition, parts: &Parts) {
             "Limit on pages open in browsers; 0 if no browser is configured.",
             sessions,
         ),
-        ("sightline_checks_waiting", "Checks that wait for a worker.", runs.activity.checks_waiting()),
+        ("sightline_checks_waiting", "Checks that wait for a worker.", runs.pool().waiting()),
     ] {
         page.gauge(name, help, value as f64);
     }
@@ -85,10 +85,10 @@ fn write_checks(page: &mut Exposition, figures: &Figures) {
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
-    let open = parts.runs.activity.module_health().circuits.open().len();
+    let open = parts.runs.module_health().circuits.open().len();
     let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
     page.gauge("sightline_circuits_open", help, open as f64);
-    let quarantined = parts.runs.activity.module_health().quarantines.open().len();
+    let quarantined = parts.runs.module_health().quarantines.open().len();
     let help = "Modules that searches do not ask because they failed their last control checks.";
     page.gauge("sightline_modules_quarantined", help, quarantined as f64);
     let catalog = parts.runs.starter.catalog();

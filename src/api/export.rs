@@ -63,7 +63,7 @@ pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if format != Format::Pdf {
         return file(api, &run, format).map(Reply::Now);
     }
-    if !api.runs.printer.is_available() {
+    if !api.runs.browsing().can_print() {
         return Err(ApiError::premium_unavailable());
     }
     let (api, request_id, errors) = (Arc::clone(api), call.request_id.clone(), call.errors.clone());
@@ -78,7 +78,7 @@ fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, ApiError
     let mut bytes = Vec::new();
     // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
     format
-        .write(&mut bytes, run, &api.runs.starter.catalog(), |page| api.runs.printer.print(page))
+        .write(&mut bytes, run, &api.runs.starter.catalog(), |page| api.runs.browsing().print(page))
         .map_err(|error| ApiError::premium_unavailable().with_cause(error))?;
     let summary = &run.summary;
     let response = Response::new(200, format.media_type(), bytes)

@@ -83,8 +83,7 @@ impl Maintenance {
         self.retention.sweep();
         self.accounts.finish_deletions();
         self.retention.wipe();
-        let totals =
-            Totals::of(self.runs.activity.figures(), self.traffic.each_ref().map(|traffic| &**traffic));
+        let totals = Totals::of(self.runs.figures(), self.traffic.each_ref().map(|traffic| &**traffic));
         self.web.trends.note(self.clock.now(), totals);
     }
 

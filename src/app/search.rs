@@ -94,7 +94,7 @@ impl Searched {
     /// # Errors
     /// Fails if no configured browser prints it.
     pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
-        self.engine.runs.printer.print(page)
+        self.engine.runs.browsing().print(page)
     }
 }
 
@@ -313,7 +313,7 @@ fn start_child(runs: &Runs, root: &StartRequest, next: NextSearch) -> Option<Arc
 
 /// Returns the error for a premium search without a browser: none is configured, or none answers.
 fn browser_error(engine: &Engine) -> AppError {
-    match engine.runs.activity.browsers() {
+    match engine.runs.browsing().load() {
         (_, 0) => AppError::config("no browser is configured: a premium search needs one (--webdriver)"),
         _ => AppError::failed("no configured browser answers: a premium search needs one"),
     }

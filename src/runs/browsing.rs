@@ -59,6 +59,12 @@ impl Browsing {
         self.browsers.prints()
     }
 
+    /// Returns whether a browser that prints pages answers. Right after the start, waits for the first check of the
+    /// browsers.
+    pub fn can_print(&self) -> bool {
+        self.prints() && self.is_available()
+    }
+
     /// Prints an HTML page that loads nothing as a PDF. Takes seconds, up to a minute.
     ///
     /// # Errors

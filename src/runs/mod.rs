@@ -35,8 +35,7 @@
 //! | [`figures`] | the totals of this process |
 //! | [`module_history`] | how the checks of each module ended in this process |
 //! | [`lanes`] | the order in which a run starts its modules |
-//! | [`browsing`] | checks in browsers, with workers of their own |
-//! | [`printer`] | pages as PDFs |
+//! | [`browsing`] | checks in browsers, with workers of their own, and pages as PDFs |
 //! | [`pool`] | the check workers that all runs share |
 //! | [`context`] | what all drivers share |
 //! | `checking` | one check of a run, with its deadlines |
@@ -64,13 +63,11 @@
 //! | [`notes`] | what owners note about their runs and results |
 //! | `reader` | finds, lists and follows runs |
 //! | `maintenance` | the periodic tasks, and the shutdown |
-//! | [`activity`] | counters and gauges for operators |
 //! | [`service`] | these parts, put together |
 //!
 //! A driver is the only writer of its run: it numbers results, stores them, and only then publishes them, so that an id
 //! never changes after it was shown. A result may be shown again with more sources.
 
-pub mod activity;
 pub mod adaptive_limit;
 pub mod batches;
 pub mod browsing;
@@ -109,7 +106,6 @@ pub mod page;
 pub mod people;
 pub mod pictures;
 pub mod pool;
-pub mod printer;
 pub mod proof;
 mod queue;
 mod reader;

@@ -1,12 +1,11 @@
 //! [`Runs`]: the runs of a process, as other layers use them.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::activity::Activity;
 use super::batches::feeder::Feeder;
 use super::batches::storage::BatchStore;
 use super::browsing::Browsing;
@@ -27,7 +26,6 @@ pub use super::maintenance::idempotency_valid_since;
 use super::notes::notebook::Notebook;
 use super::notification::{Notification, Subscriber};
 use super::pool::CheckPool;
-use super::printer::Printer;
 use super::queue::Queue;
 pub use super::reader::{Found, Reader};
 pub use super::registry::OnRun;
@@ -102,16 +100,11 @@ pub struct Runs {
     pub reader: Reader,
     /// The component that changes what is noted about runs and their results.
     pub notebook: Notebook,
-    /// The component that prints pages as PDFs.
-    pub printer: Printer,
     /// The component that reads families, and follows leads on request.
     pub families: FamilyService,
     /// The periodic tasks and the shutdown.
     pub maintenance: Maintenance,
-    /// The counters and gauges for operators.
-    pub activity: Activity,
-    context: Arc<RunContext>,
-    registry: Arc<Registry>,
+    dispatcher: Arc<Dispatcher>,
 }
 
 impl Runs {
@@ -163,7 +156,7 @@ impl Runs {
             Arc::new(Registry::new(Arc::clone(&lifecycle), config.keep_ended, on_deletion, on_annotation));
         let dispatcher = Arc::new(Dispatcher {
             context: Arc::clone(&context),
-            registry: Arc::clone(&registry),
+            registry,
             drivers: Drivers::new(Arc::clone(&lifecycle), config.max_runs),
             queue: Queue::default(),
         });
@@ -176,12 +169,9 @@ impl Runs {
             stopper: Stopper::new(Arc::clone(&dispatcher)),
             notebook: Notebook::new(Arc::clone(&dispatcher)),
             reader: Reader::new(Arc::clone(&dispatcher)),
-            printer: Printer::new(Arc::clone(&context)),
-            families: FamilyService::new(Arc::clone(&context)),
+            families: FamilyService::new(context),
             maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),
-            activity: Activity::new(dispatcher),
-            context,
-            registry,
+            dispatcher,
         })
     }
 
@@ -190,8 +180,9 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let deleted = self.context.journal.delete_family(root, account, self.context.clock.now(), by)?;
-        deleted.iter().for_each(|run| self.registry.note_deleted(*run));
+        let context = self.context();
+        let deleted = context.journal.delete_family(root, account, context.clock.now(), by)?;
+        deleted.iter().for_each(|run| self.dispatcher.registry.note_deleted(*run));
         Ok(!deleted.is_empty())
     }
 
@@ -201,16 +192,46 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context.journal.delete(id, account, self.context.clock.now(), by)?;
+        let known = self.context().journal.delete(id, account, self.context().clock.now(), by)?;
         if known {
-            self.registry.note_deleted(id);
+            self.dispatcher.registry.note_deleted(id);
         }
         Ok(known)
+    }
+
+    /// Returns the number of runs that this process drives, and the last known number of runs of all instances that
+    /// wait for a driver.
+    pub fn load(&self) -> (usize, usize) {
+        (self.context().driving.load(Ordering::Relaxed), self.dispatcher.queue.waiting())
+    }
+
+    /// Returns the check workers.
+    pub fn pool(&self) -> &CheckPool {
+        &self.context().pool
+    }
+
+    /// Returns the browsers, which run checks and print pages.
+    pub fn browsing(&self) -> &Browsing {
+        &self.context().browsing
+    }
+
+    /// Returns the totals since the start of the process.
+    pub fn figures(&self) -> &Figures {
+        &self.context().figures
+    }
+
+    /// Returns the health of the modules, as measured by real runs.
+    pub fn module_health(&self) -> &HealthTable {
+        &self.context().health
+    }
+
+    fn context(&self) -> &RunContext {
+        &self.dispatcher.context
     }
 }
 
 impl Subscriber for Runs {
     fn notify(&self, notification: Notification) {
-        self.registry.notify(notification);
+        self.dispatcher.registry.notify(notification);
     }
 }

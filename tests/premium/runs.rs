@@ -291,7 +291,7 @@ fn standard_results_do_not_wait_for_browsers() {
         (summary.status, results.len(), summary.coverage.count_of(Outcome::Hit)),
         (Status::Running, 40, 40)
     );
-    assert_eq!(bench.runs.activity.browsers(), (2, 2));
+    assert_eq!(bench.runs.browsing().load(), (2, 2));
     bench.stage.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();
@@ -326,7 +326,7 @@ fn premium_runs_share_the_browsers_fairly() {
     eventually("the large run has both browsers", || bench.stage.open_now() == 2);
     let small = bench.drawn_only("small", 3);
     // Its first check has been handed over before any page of the large run is drawn.
-    eventually("the small run is driven", || bench.runs.activity.runs().0 == 2);
+    eventually("the small run is driven", || bench.runs.load().0 == 2);
     let mut pages = 2;
     while !small.wait_for_end(Instant::now()) && pages < 40 {
         bench.stage.draw(1);
@@ -352,9 +352,9 @@ fn the_deadline_begins_when_a_browser_is_free() {
     eventually("the browser is busy", || bench.stage.open_now() == 1);
     let deleted = bench.drawn_only("deleted", 3);
     let second = bench.drawn_only("second", 2);
-    eventually("all runs are driven", || bench.runs.activity.runs().0 == 3);
+    eventually("all runs are driven", || bench.runs.load().0 == 3);
     assert!(bench.runs.delete(deleted.id(), bench.account, &Origin::CLI).unwrap());
-    eventually("the deleted run's driver ends", || bench.runs.activity.runs().0 == 2);
+    eventually("the deleted run's driver ends", || bench.runs.load().0 == 2);
     let released = Instant::now();
     bench.stage.draw(1000);
     bench.finish(&first);

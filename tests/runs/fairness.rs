@@ -18,7 +18,7 @@ impl Bench {
     fn hand_over(&self, nth: usize, kind: &str, count: usize) -> Arc<LiveRun> {
         // The first one takes all workers.
         let most = if nth == 1 { WORKERS } else { LEAST };
-        let handed_over = || self.web.total() + self.runs.activity.checks_waiting();
+        let handed_over = || self.web.total() + self.runs.pool().waiting();
         let before = handed_over();
         let modules = (0..count).map(|number| format!("{kind}-{number:03}")).collect();
         let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };

@@ -16,7 +16,7 @@ fn feed(id: &str) -> Value {
 impl Bench {
     fn checks(&self, module: &str) -> u64 {
         let catalog = self.runs.starter.catalog();
-        let all = self.runs.activity.module_health().of_all(catalog.modules(), SystemClock.now());
+        let all = self.runs.module_health().of_all(catalog.modules(), SystemClock.now());
         all.iter().find(|(known, _)| &**known.id() == module).map_or(0, |(_, health)| health.checks)
     }
 
@@ -38,7 +38,7 @@ fn a_pause_caused_by_another_module_does_not_count_against_one_admitted_before()
         let busy = scope.spawn(|| bench.outcomes("busy", &["gate-000"]));
         eventually("the worker is busy", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
         let both = scope.spawn(|| bench.outcomes("alice", &["limit-000", "ok-000"]));
-        eventually("the other run is driven", || bench.runs.activity.runs() == (2, 0));
+        eventually("the other run is driven", || bench.runs.load() == (2, 0));
         bench.web.open_gate();
         assert_eq!(both.join().unwrap(), ["rate_limited", "rate_limited"]);
         assert_eq!(busy.join().unwrap(), ["hit"]);
@@ -173,7 +173,7 @@ fn a_disproved_miss_counts_against_its_module_and_its_known_account_is_asked_for
         assert_eq!(bench.web.asked("miss-000"), asked);
     }
     let catalog = bench.runs.starter.catalog();
-    let all = bench.runs.activity.module_health().of_all(catalog.modules(), SystemClock.now());
+    let all = bench.runs.module_health().of_all(catalog.modules(), SystemClock.now());
     let (_, health) = all.iter().find(|(module, _)| &**module.id() == "miss-000").unwrap();
     assert_eq!((health.status, health.checks), (Verdict::Broken, 3));
 }

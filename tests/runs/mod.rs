@@ -419,9 +419,9 @@ fn a_deleted_run_sends_no_further_requests() {
     let run = bench.start("alice");
     eventually("some wait", || bench.web.at_gate.load(Ordering::SeqCst) > 0);
     assert!(bench.runs.delete(run.id(), bench.account, &Origin::CLI).unwrap());
-    eventually("its driver has gone", || bench.runs.activity.runs() == (0, 0));
+    eventually("its driver has gone", || bench.runs.load() == (0, 0));
     bench.web.open_gate();
     assert!(bench.runs.reader.find(run.id(), bench.account).unwrap().is_none());
-    eventually("the workers are idle", || bench.runs.activity.workers().0 == 0);
+    eventually("the workers are idle", || bench.runs.pool().busy() == 0);
     assert!(bench.web.at_gate.load(Ordering::SeqCst) < 30, "the rest was not asked");
 }

@@ -96,7 +96,7 @@ fn a_full_queue_accepts_the_first_run_of_an_account() {
     assert!(matches!(order(other), Err(StartError::Refused(Refused::Overloaded))));
     assert_eq!(bench.store.queue_length(false, None).unwrap().all, 3);
     bench.web.open_gate();
-    eventually("all are done", || bench.runs.activity.runs() == (0, 0));
+    eventually("all are done", || bench.runs.load() == (0, 0));
 }
 
 #[test]
@@ -108,11 +108,7 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one() {
     idle.maintenance.run_due_tasks();
     eventually("it is asked there", || web.asked("gate-001") == 1);
     let resumed = idle.reader.live(run.id).expect("it is driven there");
-    assert_eq!(
-        (resumed.lease().epoch, idle.activity.figures().taken_over.get()),
-        (0, 0),
-        "it was not interrupted"
-    );
+    assert_eq!((resumed.lease().epoch, idle.figures().taken_over.get()), (0, 0), "it was not interrupted");
     // A reader at the busy process gets the results.
     let found = bench.runs.reader.find(run.id, bench.account).unwrap().unwrap();
     let mut follower = bench.runs.reader.follow(found, 0);
@@ -269,7 +265,7 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
         panic!("not queued")
     };
     let waiting = [second.id, third.id];
-    assert_eq!(bench.runs.activity.runs(), (1, 2));
+    assert_eq!(bench.runs.load(), (1, 2));
     let transactions = bench.starts_in_the_store();
     assert!(matches!(
         bench.runs.starter.start(bench.order("fourth")),
@@ -289,5 +285,5 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
         let ended = bench.wait_for(run);
         assert_eq!((ended.status, ended.queue_position), (Status::Completed, None));
     }
-    eventually("the places are free again", || bench.runs.activity.runs() == (0, 0));
+    eventually("the places are free again", || bench.runs.load() == (0, 0));
 }

@@ -37,15 +37,15 @@ impl Figure {
 
 /// Returns all figures: those of searches, those of the server, and counts since the start.
 pub(super) fn figures(runs: &Runs, server: &Load) -> Vec<Figure> {
-    let (driven, waiting) = runs.activity.runs();
-    let (checks, workers) = runs.activity.workers();
-    let (pages, sessions) = runs.activity.browsers();
-    let done = runs.activity.figures();
+    let (driven, waiting) = runs.load();
+    let (checks, workers) = (runs.pool().busy(), runs.pool().workers());
+    let (pages, sessions) = runs.browsing().load();
+    let done = runs.figures();
     vec![
         Figure::without_maximum("runs_driven", "running searches", driven as u64),
         Figure::without_maximum("runs_waiting", "waiting searches", waiting as u64),
         Figure::new("checks", "running checks", checks, workers),
-        Figure::without_maximum("checks_waiting", "waiting checks", runs.activity.checks_waiting() as u64),
+        Figure::without_maximum("checks_waiting", "waiting checks", runs.pool().waiting() as u64),
         Figure::new("browsers", "pages in browsers", pages, sessions),
         Figure::new("requests", "running requests", server.workers_busy, server.workers_max),
         Figure::new(

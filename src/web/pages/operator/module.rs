@@ -69,14 +69,14 @@ impl From<PastFailure> for FailureRow {
 pub(in crate::web) fn module(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (runs, now) = (&web.parts.runs, web.parts.clock.now());
     let module = find(web, &visit)?;
-    let health = runs.activity.module_health();
+    let health = runs.module_health();
     let one = std::slice::from_ref(&module);
     let rows = health.of_all(one, now);
     let row = rows.first().ok_or_else(WebError::no_such_page)?;
     let hosts: BTreeSet<&str> = module.first_hosts().collect();
     let down = health.circuits.open().into_iter().filter(|(host, _)| hosts.contains(host.as_str())).collect();
     let quarantines = health.quarantines.open().into_iter().filter(|(id, _)| **id == **module.id()).collect();
-    let ModuleHistory { counts, failures } = runs.activity.figures().modules.of(module.id());
+    let ModuleHistory { counts, failures } = runs.figures().modules.of(module.id());
     let counts =
         counts.iter().filter(|(_, count)| **count > 0).map(|(outcome, count)| (outcome.title(), *count));
     let entry = module.entry();

@@ -80,7 +80,7 @@ struct Head {
 pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (runs, now) = (&web.parts.runs, web.parts.clock.now());
     let asked = Choice::read(&visit.query());
-    let health = runs.activity.module_health();
+    let health = runs.module_health();
     let catalog = runs.starter.catalog();
     let all = health.of_all(catalog.modules(), now);
     let (modules, learnt) =

@@ -30,7 +30,7 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     if format != Format::Pdf {
         return file(web, &run, format).map(Reply::Now);
     }
-    if !web.parts.runs.printer.is_available() {
+    if !web.parts.runs.browsing().can_print() {
         return Err(WebError::cannot_print());
     }
     // A browser takes seconds.
@@ -41,7 +41,7 @@ fn file(web: &Web, run: &RunRecord, format: Format) -> Result<Response, WebError
     let mut bytes = Vec::new();
     let runs = &web.parts.runs;
     // A Vec accepts all bytes, and the record contains only numbers and strings, so only printing can fail.
-    let written = format.write(&mut bytes, run, &runs.starter.catalog(), |page| runs.printer.print(page));
+    let written = format.write(&mut bytes, run, &runs.starter.catalog(), |page| runs.browsing().print(page));
     written.map_err(|error| WebError::cannot_print().with_cause(error))?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", content_disposition(&run.summary, format));

@@ -183,7 +183,7 @@ const EXPORTS: [(Format, &str); 6] = [
 
 /// Returns the formats that this server has: a PDF needs a browser.
 fn exports(web: &Web) -> Vec<(Format, &'static str)> {
-    let can_print = web.parts.runs.printer.is_configured();
+    let can_print = web.parts.runs.browsing().prints();
     EXPORTS.into_iter().filter(|(format, _)| can_print || *format != Format::Pdf).collect()
 }
 
