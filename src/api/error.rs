@@ -340,6 +340,7 @@ impl From<WebhookError> for ApiError {
                 Self::invalid_request("events", "events are unknown or empty", &event_names()[..])
             }
             WebhookError::TooMany | WebhookError::Disabled => Self::conflict(message),
+            WebhookError::UnknownAccount => AccountError::InvalidKey.into(),
             WebhookError::UnknownWebhook => Self::no_such("webhook"),
             WebhookError::UnknownDelivery => Self::no_such("delivery"),
             WebhookError::Random(_) => Self::internal().with_cause(message),
@@ -360,6 +361,7 @@ impl From<WatchError> for ApiError {
                 Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
             }
             WatchError::TooMany => Self::conflict(message),
+            WatchError::UnknownAccount => AccountError::InvalidKey.into(),
             WatchError::UnknownWatch => Self::no_such("watch"),
             WatchError::InvalidQuery => Self::internal().with_cause(message),
             WatchError::Storage(error) => error.into(),

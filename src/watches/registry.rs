@@ -24,6 +24,8 @@ pub enum WatchError {
     InvalidKinds,
     /// The account has the most watches that are allowed.
     TooMany,
+    /// The account was deleted just before.
+    UnknownAccount,
     /// The account has no such watch.
     UnknownWatch,
     /// The account has no such webhook.
@@ -50,6 +52,7 @@ impl fmt::Display for WatchError {
             Self::TooMany => {
                 write!(f, "an account has at most {MOST_WATCHES} watches: delete one that is no longer used")
             }
+            Self::UnknownAccount => f.write_str("no such account"),
             Self::UnknownWatch => f.write_str("unknown watch"),
             Self::UnknownWebhook => f.write_str("unknown webhook"),
             Self::InvalidQuery => f.write_str("the query of the watch is no longer valid: delete the watch"),
@@ -108,7 +111,8 @@ impl Watches {
     /// Creates a watch. Its first run is due at once.
     ///
     /// # Errors
-    /// Returns [`WatchError::TooMany`], [`WatchError::UnknownWebhook`], or an error of the store.
+    /// Returns [`WatchError::TooMany`], [`WatchError::UnknownWebhook`], [`WatchError::UnknownAccount`], or an error of
+    /// the store.
     pub fn create(
         &self,
         account: AccountId,
@@ -122,7 +126,7 @@ impl Watches {
             WatchAdded::Done(watch) => Ok(*watch),
             WatchAdded::TooMany => Err(WatchError::TooMany),
             WatchAdded::UnknownWebhook => Err(WatchError::UnknownWebhook),
-            WatchAdded::UnknownAccount => Err(WatchError::UnknownWatch),
+            WatchAdded::UnknownAccount => Err(WatchError::UnknownAccount),
         }
     }
 

@@ -182,6 +182,7 @@ impl From<WebhookError> for WebError {
         match error {
             WebhookError::Storage(error) => error.into(),
             WebhookError::Random(_) => Self::internal(error),
+            WebhookError::UnknownAccount => Self::not_signed_in(),
             WebhookError::UnknownWebhook | WebhookError::UnknownDelivery => Self::no_such_page(),
             WebhookError::Disabled => Self::new(409, "The webhook is disabled", "Enable it first."),
             WebhookError::NoKey
@@ -196,6 +197,7 @@ impl From<WatchError> for WebError {
     fn from(error: WatchError) -> Self {
         match error {
             WatchError::Storage(error) => error.into(),
+            WatchError::UnknownAccount => Self::not_signed_in(),
             WatchError::UnknownWatch => Self::no_such_page(),
             WatchError::InvalidQuery => {
                 Self::new(409, "The watch cannot run", "Its query is no longer valid: delete the watch.")

@@ -28,6 +28,8 @@ pub enum WebhookError {
     InvalidEvents,
     /// The account has the most webhooks that are allowed.
     TooMany,
+    /// The account was deleted just before.
+    UnknownAccount,
     /// The account has no such webhook.
     UnknownWebhook,
     /// The webhook has no such delivery.
@@ -64,6 +66,7 @@ impl fmt::Display for WebhookError {
                 f,
                 "an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used"
             ),
+            Self::UnknownAccount => f.write_str("no such account"),
             Self::UnknownWebhook => f.write_str("unknown webhook"),
             Self::UnknownDelivery => f.write_str("unknown delivery"),
             Self::Disabled => f.write_str("the webhook is disabled: enable it first"),
@@ -132,7 +135,8 @@ impl Webhooks {
     /// Creates a webhook. Only the caller of this function gets the secret itself.
     ///
     /// # Errors
-    /// Returns [`WebhookError::NoKey`], [`WebhookError::TooMany`], [`WebhookError::Random`], or an error of the store.
+    /// Returns [`WebhookError::NoKey`], [`WebhookError::TooMany`], [`WebhookError::UnknownAccount`],
+    /// [`WebhookError::Random`], or an error of the store.
     pub fn create(
         &self,
         account: AccountId,
@@ -156,7 +160,7 @@ impl Webhooks {
         match self.store.add_webhook(&webhook, &sealed, by)? {
             Added::Done => Ok((webhook, secret)),
             Added::TooMany => Err(WebhookError::TooMany),
-            Added::UnknownAccount => Err(WebhookError::UnknownWebhook),
+            Added::UnknownAccount => Err(WebhookError::UnknownAccount),
         }
     }
 
