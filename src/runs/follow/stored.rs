@@ -53,8 +53,7 @@ pub(super) struct StoredCursor {
 struct Found {
     /// The frames of new results. They come before the progress that counts them.
     frames: Vec<Frame>,
-    /// The frames of changed results. They come after the progress, so no reader gets a result twice between two
-    /// progress frames.
+    /// The frames of changed results. They come after the progress of the modules that have changed them.
     again: Vec<Frame>,
 }
 

@@ -6,10 +6,10 @@
 //! progress frame that combines the events that it missed.
 //!
 //! # Results that change
-//! A result that gets another source is replaced at once, and new readers see it in this state. Readers that already
-//! have the result get its changes later and together: the driver announces them about once a second, and at the end
-//! of the run. A source comes with a module that ended, and that module comes with a progress frame. Therefore no
-//! reader gets a result twice between two progress frames.
+//! A result that gets another source or a picture is replaced at once, and new readers see it in this state. Readers
+//! that already have the result get its changes later and together: the driver announces them about once a second, and
+//! at the end of the run. Readers keep the newest state of each result. A source of a module of the search comes after
+//! the progress frame of that module. A picture, and a source that a look-up found, come without a progress frame.
 //!
 //! | file | holds |
 //! |---|---|
