@@ -157,11 +157,6 @@ impl Coverage {
         self.checked() - self.count_of(Outcome::Skipped)
     }
 
-    /// Returns how many modules were asked and had no conclusion, without blocked ones.
-    pub fn failed(&self) -> u32 {
-        self.sum(|outcome| outcome.is_failure() && outcome != Outcome::Blocked)
-    }
-
     /// Returns the conclusive share of the modules that were asked, from 0.0 to 1.0, with three decimals (more would
     /// only look exact); 0.0 if none was asked.
     pub fn ratio(&self) -> f64 {

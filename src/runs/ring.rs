@@ -37,7 +37,6 @@ impl<T: Clone> Ring<T> {
     /// Returns at most `limit` events, starting with number `cursor`.
     ///
     /// Returns [`Lagged`] if the event with that number was removed.
-    /// [`Lagged`] when the event with that number is gone.
     pub fn read(&self, cursor: u64, limit: usize) -> Result<Vec<T>, Lagged> {
         let skip = cursor.checked_sub(self.first).ok_or(Lagged)?;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);

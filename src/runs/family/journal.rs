@@ -1,7 +1,6 @@
 //! [`Families`]: storage of families of runs.
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::member::{FollowEnd, FollowedLead, Lookup};
 use crate::account::audit::Origin;
@@ -22,13 +21,6 @@ pub struct StoredFamily {
     pub is_following: bool,
     /// How the following of leads has ended, if it has.
     pub end: Option<FollowEnd>,
-}
-
-impl StoredFamily {
-    /// Returns the run that was started for a lead.
-    pub fn run_for(&self, lead: Uuid) -> Option<&FollowedLead> {
-        self.followed.iter().find(|followed| followed.lead == lead)
-    }
 }
 
 /// The storage of families of runs. Runs are started by
