@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::coverage::Coverage;
-use super::run::{ModuleStatus, Progress, ResultRecord, RunError, Status};
+use super::run::{ModuleStatus, Progress, ResultRecord, RunError, RunSummary, Status};
 use crate::base::ids::RunId;
 use crate::modules::query::SearchType;
 
@@ -74,6 +74,21 @@ pub struct DoneData<'a> {
     /// Cause of the failure; null if the run did not fail.
     #[schema(required)]
     pub error: Option<&'a RunError>,
+}
+
+impl<'a> DoneData<'a> {
+    /// Returns the data of a run that has ended and is stored.
+    pub fn of(run: &'a RunSummary) -> Self {
+        Self {
+            run_id: run.id,
+            status: run.status,
+            total_results: run.total_results,
+            progress: run.progress,
+            coverage: run.coverage,
+            results_available: true,
+            error: run.error.as_ref(),
+        }
+    }
 }
 
 /// Data of a `reconnect` frame: the stream closes because it has reached its longest duration, and the run continues.

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
-use super::follow::{Frames, Step};
+use super::follow::Frames;
+use super::live::{Next, Stopped};
 use super::run::Status;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
@@ -75,26 +76,26 @@ impl Stream {
                 until = until.min(asked_at + permission.every);
             }
             match self.follower.next(until) {
-                Ok(Step::Frames(frames)) => {
+                Ok(Next::Frames(frames)) => {
                     send_all(out, &frames)?;
                     quiet_until = Instant::now() + self.limits.keep_alive;
                 }
-                Ok(Step::End) => return Ok(()),
-                Ok(Step::Quiet) => {
+                Ok(Next::End) => return Ok(()),
+                Ok(Next::Quiet) => {
                     let now = Instant::now();
                     if now >= quiet_until && now < ends_at {
                         out.write_all(KEEP_ALIVE)?;
                         quiet_until = Instant::now() + self.limits.keep_alive;
                     }
                 }
-                Ok(Step::Shutdown) => {
+                Ok(Next::Stopped(Stopped::Deleted)) => return self.send_deleted(out),
+                Ok(Next::Stopped(_)) => {
                     return self.send_error(
                         out,
                         "server_shutdown",
                         "the server is shutting down; the run continues",
                     );
                 }
-                Ok(Step::Gone) => return self.send_deleted(out),
                 Err(error) => return self.send_unavailable(out, &error),
             }
             if let Some(permission) =
@@ -117,8 +118,8 @@ impl Stream {
     fn send_reconnect(&mut self, out: &mut dyn Write) -> io::Result<()> {
         loop {
             match self.follower.next(Instant::now()) {
-                Ok(Step::Frames(frames)) => send_all(out, &frames)?,
-                Ok(Step::End) => return Ok(()),
+                Ok(Next::Frames(frames)) => send_all(out, &frames)?,
+                Ok(Next::End) => return Ok(()),
                 _ => return out.write_all(&event::reconnect_frame(self.follower.summary().id)),
             }
         }

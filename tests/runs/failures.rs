@@ -66,7 +66,7 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
     let mut follower = first.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
     let mut frames = Vec::new();
     while frames.len() < 3 {
-        if let Ok(Step::Frames(more)) = follower.next(Instant::now() + PATIENCE) {
+        if let Ok(Next::Frames(more)) = follower.next(Instant::now() + PATIENCE) {
             frames.extend(more);
         }
     }
@@ -84,8 +84,8 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
     first.web.open_gate();
     loop {
         match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Step::Frames(more) => frames.extend(more),
-            Step::End => break,
+            Next::Frames(more) => frames.extend(more),
+            Next::End => break,
             step => panic!("{step:?}"),
         }
     }

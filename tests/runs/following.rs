@@ -81,7 +81,7 @@ fn completed() -> Ending {
 
 /// Reads the frames that are there, and returns their names, with the ids of results and the modules of progress.
 fn told(follower: &mut Follower) -> Vec<String> {
-    let Step::Frames(frames) = follower.next(Instant::now()).unwrap() else { return Vec::new() };
+    let Next::Frames(frames) = follower.next(Instant::now()).unwrap() else { return Vec::new() };
     let name = |frame: &[u8]| {
         let text = std::str::from_utf8(frame).unwrap();
         let (name, data) = text.strip_prefix("event: ").unwrap().split_once("\ndata: ").unwrap();

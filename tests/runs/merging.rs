@@ -71,8 +71,8 @@ fn followed(follower: &mut Follower) -> BTreeMap<u64, Value> {
 fn follow_on(follower: &mut Follower, newest: &mut BTreeMap<u64, Value>) {
     loop {
         match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Step::Frames(frames) => take(newest, &frames),
-            Step::End => return,
+            Next::Frames(frames) => take(newest, &frames),
+            Next::End => return,
             other => panic!("{other:?}"),
         }
     }
@@ -175,8 +175,8 @@ fn a_reader_of_the_store_sees_what_another_process_changes() {
     let first = loop {
         // Results come with the first checkpoint.
         match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Step::Frames(frames) => break frames,
-            other => assert!(matches!(other, Step::Quiet), "{other:?}"),
+            Next::Frames(frames) => break frames,
+            other => assert!(matches!(other, Next::Quiet), "{other:?}"),
         }
     };
     driving.web.open_gate();
@@ -201,7 +201,7 @@ fn a_reader_switches_between_store_and_live_run_without_a_loss() {
     // This reader of the live run has not received any change within the first second.
     let mut follower = first.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
     let mut has = BTreeMap::new();
-    let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
+    let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
     take(&mut has, &frames);
     // Another instance takes the run over, and this one finds out when it writes.
     let web = Arc::new(PlayedWeb::default());
@@ -240,7 +240,7 @@ fn results_written_before_a_take_over_are_not_missed() {
     let second = first.another_process(&web);
     let mut follower = second.reader.follow(Found::Stored(Box::new(taken.summary.clone())), 0);
     let mut has = BTreeMap::new();
-    let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
+    let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
     take(&mut has, &frames);
     assert_eq!(has, as_followed(&taken.results));
 

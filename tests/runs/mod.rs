@@ -21,10 +21,10 @@ use sightline::modules::probe::{NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
-use sightline::runs::follow::{Frames as _, Step};
+use sightline::runs::follow::Frames as _;
 use sightline::runs::health::circuit::Retry;
 use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Refused, Write};
-use sightline::runs::live::LiveRun;
+use sightline::runs::live::{LiveRun, Next};
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
 use sightline::runs::run_options::{RunOptions, TimeBudget};
@@ -406,9 +406,9 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     let records: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
     assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records);
     let mut follower = bench.runs.reader.follow(Found::Stored(stored), 0);
-    let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
+    let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");
-    assert!(matches!(follower.next(Instant::now()), Ok(Step::End)));
+    assert!(matches!(follower.next(Instant::now()), Ok(Next::End)));
 }
 
 #[test]

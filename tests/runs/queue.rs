@@ -116,10 +116,10 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one() {
     let mut text = String::new();
     loop {
         match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Step::Frames(frames) => {
+            Next::Frames(frames) => {
                 frames.iter().for_each(|frame| text.push_str(&String::from_utf8_lossy(frame)));
             }
-            Step::End => break,
+            Next::End => break,
             step => panic!("{step:?}"),
         }
     }

@@ -8,7 +8,8 @@ use super::state::FollowState;
 use crate::base::storage::StorageError;
 use crate::runs::context::RunContext;
 use crate::runs::event::{self, DoneData, Frame};
-use crate::runs::follow::{Frames, Step};
+use crate::runs::follow::Frames;
+use crate::runs::live::{Next, Stopped};
 use crate::runs::run::RunSummary;
 
 /// The interval at which the family is read: its runs may be driven by several processes.
@@ -48,22 +49,9 @@ impl FamilyReader {
         }
         if !state.is_running() {
             self.is_done = true;
-            frames.push(self.done());
+            frames.push(event::done_frame(&DoneData::of(&self.root)));
         }
         Ok(Some(frames))
-    }
-
-    fn done(&self) -> Frame {
-        let root = &self.root;
-        event::done_frame(&DoneData {
-            run_id: root.id,
-            status: root.status,
-            total_results: root.total_results,
-            progress: root.progress,
-            coverage: root.coverage,
-            results_available: true,
-            error: root.error.as_ref(),
-        })
     }
 }
 
@@ -72,22 +60,22 @@ impl Frames for FamilyReader {
         &self.root
     }
 
-    fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
+    fn next(&mut self, until: Instant) -> Result<Next, StorageError> {
         loop {
             if self.is_done {
-                return Ok(Step::End);
+                return Ok(Next::End);
             }
             match self.read()? {
-                None => return Ok(Step::Gone),
-                Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
+                None => return Ok(Next::Stopped(Stopped::Deleted)),
+                Some(frames) if !frames.is_empty() => return Ok(Next::Frames(frames)),
                 Some(_) => {}
             }
             if self.context.lifecycle.is_shutting_down() {
-                return Ok(Step::Shutdown);
+                return Ok(Next::Stopped(Stopped::Shutdown));
             }
             let now = Instant::now();
             if now >= until {
-                return Ok(Step::Quiet);
+                return Ok(Next::Quiet);
             }
             self.context.lifecycle.wait_for_shutdown(until.min(now + POLL_EVERY));
         }

@@ -15,21 +15,6 @@ use super::shared_read::SharedRead;
 use crate::base::storage::StorageError;
 use stored::{RefreshPolicy, StoredCursor};
 
-/// The result of [`Follower::next`].
-#[derive(Debug)]
-pub enum Step {
-    /// Frames in the order in which they must be sent.
-    Frames(Vec<Frame>),
-    /// All frames were read, including `done`.
-    End,
-    /// There is nothing new until the given moment.
-    Quiet,
-    /// The process shuts down.
-    Shutdown,
-    /// The run was deleted.
-    Gone,
-}
-
 /// Frames that are read one after the other, to the `done` frame.
 pub trait Frames: Send {
     /// Returns the run as it was when it was last read.
@@ -46,11 +31,12 @@ pub trait Frames: Send {
         })
     }
 
-    /// Returns the next frames. Waits for them until the given moment.
+    /// Returns the next frames. Waits for them until the given moment. Never returns [`Stopped::LeaseLost`], because a
+    /// run that another instance drives is read from the store.
     ///
     /// # Errors
     /// Returns an error if the store fails and the run is not live in this process.
-    fn next(&mut self, until: Instant) -> Result<Step, StorageError>;
+    fn next(&mut self, until: Instant) -> Result<Next, StorageError>;
 }
 
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
@@ -71,18 +57,13 @@ impl Frames for Follower {
         &self.summary
     }
 
-    fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
+    fn next(&mut self, until: Instant) -> Result<Next, StorageError> {
         loop {
             let live = match &mut self.source {
                 Source::Live(run, cursor) => Some((run.read(cursor, until), *cursor)),
                 Source::Stored(_) => None,
             };
             match live {
-                Some((Next::Frames(frames), _)) => return Ok(Step::Frames(frames)),
-                Some((Next::End, _)) => return Ok(Step::End),
-                Some((Next::Quiet, _)) => return Ok(Step::Quiet),
-                Some((Next::Stopped(Stopped::Shutdown), _)) => return Ok(Step::Shutdown),
-                Some((Next::Stopped(Stopped::Deleted), _)) => return Ok(Step::Gone),
                 // Another instance drives the run now, so its results are read from the store.
                 Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
                     // The other driver lists ended modules in another order. A repeated module is harmless, but an
@@ -91,6 +72,7 @@ impl Frames for Follower {
                     let remote = self.registry.remote(self.summary.id);
                     self.source = Source::Stored(StoredCursor::at(place, remote));
                 }
+                Some((next, _)) => return Ok(next),
                 None => return self.next_stored(until),
             }
         }
@@ -121,11 +103,11 @@ impl Follower {
         Self { registry, journal, summary, source: Source::Stored(cursor) }
     }
 
-    fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {
+    fn next_stored(&mut self, until: Instant) -> Result<Next, StorageError> {
         loop {
-            let Source::Stored(cursor) = &self.source else { return Ok(Step::End) };
+            let Source::Stored(cursor) = &self.source else { return Ok(Next::End) };
             if cursor.done {
-                return Ok(Step::End);
+                return Ok(Next::End);
             }
             let (remote, seen, is_replaying) =
                 (Arc::clone(&cursor.remote), cursor.remote.count(), cursor.is_replaying());
@@ -134,15 +116,15 @@ impl Follower {
                 return self.go_live(run, until);
             }
             match self.read_shared(&remote, seen)? {
-                None => return Ok(Step::Gone),
-                Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
+                None => return Ok(Next::Stopped(Stopped::Deleted)),
+                Some(frames) if !frames.is_empty() => return Ok(Next::Frames(frames)),
                 Some(_) => {}
             }
             if self.registry.is_shutting_down() {
-                return Ok(Step::Shutdown);
+                return Ok(Next::Stopped(Stopped::Shutdown));
             }
             if Instant::now() >= until {
-                return Ok(Step::Quiet);
+                return Ok(Next::Quiet);
             }
             self.registry.wait_for_notification(&remote, seen, until);
         }
@@ -150,16 +132,18 @@ impl Follower {
 
     /// Switches to a run that this process has taken over. Earlier results are read from the store, since the live run
     /// knows only later changes.
-    fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
+    fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Next, StorageError> {
         let read = self.ask()?.map(|summary| Arc::new(SharedRead::new(summary)));
-        let Some(frames) = self.read_stored(read, RefreshPolicy::AtOnce)? else { return Ok(Step::Gone) };
+        let Some(frames) = self.read_stored(read, RefreshPolicy::AtOnce)? else {
+            return Ok(Next::Stopped(Stopped::Deleted));
+        };
         if let Source::Stored(cursor) = &self.source
             && !cursor.done
             && !cursor.is_replaying()
         {
             self.source = Source::Live(run, Cursor::at(cursor.place));
         }
-        if frames.is_empty() { self.next(until) } else { Ok(Step::Frames(frames)) }
+        if frames.is_empty() { self.next(until) } else { Ok(Next::Frames(frames)) }
     }
 
     fn ask(&self) -> Result<Option<RunSummary>, StorageError> {

@@ -92,7 +92,7 @@ impl StoredCursor {
         if read.summary.status.is_terminal() {
             next.done = true;
             frames.extend(family(journal, &read.summary)?);
-            frames.push(done(&read.summary));
+            frames.push(event::done_frame(&DoneData::of(&read.summary)));
         }
         *self = next;
         Ok(frames)
@@ -244,16 +244,4 @@ fn family(journal: &dyn Journal, summary: &RunSummary) -> Result<Vec<Frame>, Sto
     // Leads of other runs may have been followed by hand.
     let root = summary.family.map_or(summary.id, |place| place.root);
     Ok(frames(&journal.lookups(summary.id)?, &journal.children(root, summary.id)?))
-}
-
-fn done(summary: &RunSummary) -> Frame {
-    event::done_frame(&DoneData {
-        run_id: summary.id,
-        status: summary.status,
-        total_results: summary.total_results,
-        progress: summary.progress,
-        coverage: summary.coverage,
-        results_available: true,
-        error: summary.error.as_ref(),
-    })
 }
