@@ -23,7 +23,7 @@ use crate::runs::batches::batch::Batch;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{Found, Runs};
 use crate::watches::registry::Watches;
-use crate::webhooks::registry::{WebhookError, Webhooks};
+use crate::webhooks::registry::Webhooks;
 
 /// The settings of the API.
 #[derive(Debug, Clone)]

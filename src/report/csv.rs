@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::base::clock::rfc3339_millis;
 use crate::base::text::{cell, json, write_csv};
-use crate::runs::entity::merge::SOURCES;
+use crate::runs::entity::merge;
 use crate::runs::run::ResultRecord;
 
 /// The columns before those of [`METADATA`].
@@ -57,7 +57,7 @@ pub(super) fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
         rfc3339_millis(result.created_at),
     ];
     cells.extend(METADATA.map(|(_, member)| cell(&text_of(result.metadata.get(member)))));
-    cells.push(cell(&sources_of(result)));
+    cells.push(cell(&merge::modules(result).join(" ")));
     cells.push(match result.metadata.is_empty() {
         true => String::new(),
         // The text is escaped inside the JSON. An apostrophe after the `;`, which `cell` would add, would make the
@@ -78,15 +78,6 @@ fn text_of(member: Option<&Value>) -> String {
         Some(Value::Array(items)) => text_of(items.first()),
         Some(other) => other.to_string(),
     }
-}
-
-/// Returns the ids of the modules that found the result, separated by spaces.
-fn sources_of(result: &ResultRecord) -> String {
-    let named = result.metadata.get(SOURCES).and_then(Value::as_array);
-    let ids: Vec<&str> =
-        named.into_iter().flatten().filter_map(|source| source.get("module")?.as_str()).collect();
-    // Results stored by old versions name only their first source.
-    if ids.is_empty() { result.source.clone() } else { ids.join(" ") }
 }
 
 #[cfg(test)]

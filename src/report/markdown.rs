@@ -9,13 +9,13 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::dossier::{Section, sections};
-use super::html::web_address;
 use super::timeline::Timeline;
 use crate::base::clock::to_the_second;
 use crate::base::text::plain;
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
+use crate::runs::entity::identified::web_address;
 use crate::runs::facts::Facts;
 use crate::runs::notes::annotation::RunNotes;
 use crate::runs::people::people;

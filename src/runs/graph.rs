@@ -18,6 +18,11 @@ use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
 
+/// Returns the text that names an entity to people.
+pub fn label(platform: Option<&str>, value: &str) -> String {
+    platform.map_or_else(|| value.to_owned(), |platform| format!("{platform}: {value}"))
+}
+
 /// The kind of a node that a search asked for.
 const QUERY: &str = "query";
 

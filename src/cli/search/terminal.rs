@@ -9,7 +9,7 @@ use terminal_size::{Width, terminal_size_of};
 use super::row::{about, is_account, page_of, with_reason, without_hits};
 use crate::base::text::{columns, cut, padded, plain};
 use crate::modules::catalog::Catalog;
-use crate::report::html::web_address;
+use crate::runs::entity::identified::web_address;
 use crate::runs::facts::Facts;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
-use crate::runs::entity::merge::SOURCES;
+use crate::runs::entity::merge;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
@@ -142,9 +142,7 @@ impl<'r> Evidence<'r> {
     /// Returns the first result of that type from one of these modules.
     fn found(&self, modules: &[&str], kind: &str) -> Option<&'r ResultRecord> {
         let is_from = |result: &ResultRecord| {
-            let sources = result.metadata.get(SOURCES).and_then(Value::as_array);
-            let mut named = sources.into_iter().flatten().filter_map(|source| source.get("module")?.as_str());
-            modules.contains(&result.source.as_str()) || named.any(|module| modules.contains(&module))
+            merge::modules(result).iter().any(|module| modules.contains(&module.as_str()))
         };
         self.run.results.iter().find(|result| result.result_type == kind && is_from(result))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::runs::entity::merge::SOURCES;
+use crate::runs::entity::merge;
 use crate::runs::run::ResultRecord;
 
 /// The most items of a list in a cell.
@@ -121,9 +121,8 @@ impl Column {
 
 /// Returns the platforms that found a result.
 fn sources(result: &ResultRecord) -> Vec<(u32, String)> {
-    let named = result.metadata.get(SOURCES).and_then(Value::as_array);
-    let platforms = named.into_iter().flatten().filter_map(|source| source.get("platform")?.as_str());
-    let platforms: Vec<(u32, String)> = platforms.map(|platform| (result.id, platform.to_owned())).collect();
+    let platforms = merge::sources(result).into_iter().filter_map(|source| source.platform);
+    let platforms: Vec<(u32, String)> = platforms.map(|platform| (result.id, platform)).collect();
     if !platforms.is_empty() {
         return platforms;
     }
@@ -178,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_value_is_one_row_with_all_its_sources() {
-        let sources = json!([{"module": "a", "platform": "A"}, {"module": "b", "platform": "B"}]);
+        let source = |platform| json!({"module": "m", "platform": platform, "confidence": 0.5});
+        let sources = [source("A"), source("B")];
         let results = [
             result(1, "NS.example", &json!({"record_type": "NS"})),
             result(

@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 use uuid::Uuid;
 
 use crate::base::text::plain;
-use crate::runs::graph::{Edge, EdgeClass, Graph, Node};
+use crate::runs::graph::{self, Edge, EdgeClass, Graph, Node};
 
 /// The most entities of a drawing. The list below it has more.
 const MOST: usize = 80;
@@ -117,10 +117,7 @@ impl Drawing {
 }
 
 fn label(node: &Node) -> String {
-    let text = match &node.platform {
-        Some(platform) => format!("{platform}: {}", node.value),
-        None => node.value.clone(),
-    };
+    let text = graph::label(node.platform.as_deref(), &node.value);
     let text = plain(&text);
     let short: String = text.chars().take(LABEL).collect();
     if short.len() < text.len() { format!("{short}…") } else { short }

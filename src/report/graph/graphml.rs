@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::base::text::xml;
-use crate::runs::graph::{Edge, Graph, Node};
+use crate::runs::graph::{Edge, Graph, Node, label};
 
 const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
@@ -33,11 +33,7 @@ pub(super) fn write(out: &mut dyn Write, graph: &Graph) -> io::Result<()> {
 
 fn write_node(out: &mut dyn Write, node: &Node) -> io::Result<()> {
     writeln!(out, "    <node id=\"n{}\">", node.id)?;
-    let label = match &node.platform {
-        Some(platform) => format!("{platform}: {}", node.value),
-        None => node.value.clone(),
-    };
-    data(out, "label", &label)?;
+    data(out, "label", &label(node.platform.as_deref(), &node.value))?;
     data(out, "kind", node.kind)?;
     data(out, "value", &node.value)?;
     if let Some(platform) = &node.platform {

@@ -3,9 +3,8 @@
 
 use std::fmt::{Display, Write as _};
 
-use url::Url;
-
 use crate::base::text::plain;
+use crate::runs::entity::identified::web_address;
 
 /// The most sources that are named.
 const MOST_SOURCES: usize = 6;
@@ -110,12 +109,6 @@ impl Markup {
     pub(super) fn into_string(self) -> String {
         self.html
     }
-}
-
-/// Parses an absolute `http` or `https` address. Other schemes could run code or open another program.
-pub fn web_address(text: &str) -> Option<Url> {
-    let url = Url::parse(text.trim()).ok()?;
-    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
 #[cfg(test)]

@@ -31,7 +31,6 @@ use crate::modules::catalog::Catalog;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{RunSummary, Status};
 use markup::Markup;
-pub use markup::web_address;
 pub use overview::{overview, titled};
 pub use people::graph;
 pub use results::initial;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::markup::{Markup, web_address};
+use super::markup::Markup;
 use super::overview::{category_of, titled};
 use crate::modules::catalog::Catalog;
-use crate::runs::entity::merge::SOURCES;
+use crate::runs::entity::identified::web_address;
+use crate::runs::entity::merge::{self, SOURCES};
 use crate::runs::pictures::avatar::AVATAR;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
@@ -77,7 +78,7 @@ fn article(page: &mut Markup, result: &ResultRecord, run: &RunRecord) {
         }
         page.raw("</dl>\n");
     }
-    page.raw("<p class=\"sources\">found by ").text(&sources(&result.metadata, &result.source));
+    page.raw("<p class=\"sources\">found by ").text(&merge::modules(result).join(", "));
     page.raw("</p>\n");
     annotation(page, result);
     page.raw("</article>\n");
@@ -145,12 +146,4 @@ fn member<'m>(page: &'m mut Markup, value: &Value) -> &'m mut Markup {
         }
         other => page.raw("<code>").show(other).raw("</code>"),
     }
-}
-
-/// Returns the ids of the modules that found the result.
-fn sources(metadata: &Map<String, Value>, first: &str) -> String {
-    let named = metadata.get(SOURCES).and_then(Value::as_array);
-    let ids: Vec<&str> =
-        named.into_iter().flatten().filter_map(|source| source.get("module")?.as_str()).collect();
-    if ids.is_empty() { first.to_owned() } else { ids.join(", ") }
 }

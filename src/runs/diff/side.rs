@@ -70,8 +70,7 @@ impl<'a> Side<'a> {
         results.sort_by_key(|record| record.id);
         for record in results {
             let mut record = record.clone();
-            let sources: Vec<String> =
-                merge::sources(&record).into_iter().map(|source| source.module).collect();
+            let sources = merge::modules(&record);
             let name = sources.iter().find_map(|module| renamed.get(module.as_str()));
             if let Some((old, new)) = name
                 && record.platform.as_deref() == Some(*old)
@@ -82,8 +81,7 @@ impl<'a> Side<'a> {
             // An earlier version stored equal entities as separate results.
             if let Some(known) = entries.get_mut(&key) {
                 merge::merge(&mut known.record, &record);
-                known.sources =
-                    merge::sources(&known.record).into_iter().map(|source| source.module).collect();
+                known.sources = merge::modules(&known.record);
                 continue;
             }
             let kind = kind(&record.result_type);

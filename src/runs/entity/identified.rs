@@ -154,7 +154,7 @@ impl Ord for Entity {
     }
 }
 
-/// Returns the text as the address of a web page, or `None` if it is none.
+/// Parses the address of a web page. Other schemes could run code or open another program.
 pub fn web_address(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)

@@ -79,6 +79,11 @@ pub fn name_source(record: &mut ResultRecord) {
     record.metadata.insert(SOURCES.into(), Value::Array(vec![source]));
 }
 
+/// Returns the ids of the modules that found a result, in the order in which they did.
+pub fn modules(record: &ResultRecord) -> Vec<String> {
+    sources(record).into_iter().map(|source| source.module).collect()
+}
+
 /// Returns the sources of a result. A result of an earlier version has only its first source.
 pub fn sources(record: &ResultRecord) -> Vec<Source> {
     let named = record.metadata.get(SOURCES).cloned().map(serde_json::from_value::<Vec<Source>>);

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::likeness::Likeness;
 use super::picture::Picture;
 use crate::base::encoding::hex;
+use crate::runs::entity::identified::web_address;
 
 /// The metadata member with the address of the picture, which modules extract.
 pub const AVATAR_URL: &str = "avatar_url";
@@ -51,8 +52,7 @@ pub fn picture_address(metadata: &Map<String, Value>) -> Option<url::Url> {
         Value::Array(several) => several.first()?.as_str()?,
         one => one.as_str()?,
     };
-    let url = url::Url::parse(address).ok()?;
-    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
+    web_address(address)
 }
 
 #[cfg(test)]

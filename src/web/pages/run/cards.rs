@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::base::text::{plain, visible};
-use crate::report::html::{initial, titled, web_address};
+use crate::report::html::{initial, titled};
+use crate::runs::entity::identified::web_address;
 use crate::runs::pictures::avatar::Avatar;
 use crate::runs::run::ResultRecord;
 

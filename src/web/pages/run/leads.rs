@@ -13,9 +13,9 @@ use crate::base::text::plain;
 use crate::http::{Reply, Response};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
-use crate::report::html::web_address;
+use crate::runs::entity::identified::web_address;
 use crate::runs::family::service::{Family, FamilyService};
-use crate::runs::graph::{Edge, Graph, Node};
+use crate::runs::graph::{self, Edge, Graph, Node};
 use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
 use crate::web::error::WebError;
@@ -99,10 +99,7 @@ pub(super) fn label(node: &Node) -> String {
 }
 
 fn labelled(platform: Option<&str>, value: &str) -> String {
-    match platform {
-        Some(platform) => plain(&format!("{platform}: {value}")).into_owned(),
-        None => plain(value).into_owned(),
-    }
+    plain(&graph::label(platform, value)).into_owned()
 }
 
 /// A lead on the card of a result.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::base::text::plain;
 use crate::report::html::initial;
+use crate::runs::graph;
 use crate::runs::people::evidence::Band;
 use crate::runs::people::person::{People, Person, PersonAccount};
 use crate::runs::pictures::avatar::Avatar;
@@ -98,10 +99,7 @@ impl<'a> Thumbnails<'a> {
     }
 
     fn row(&self, account: &PersonAccount) -> AccountRow {
-        let label = match &account.platform {
-            Some(platform) => format!("{platform}: {}", account.value),
-            None => account.value.clone(),
-        };
+        let label = graph::label(account.platform.as_deref(), &account.value);
         AccountRow {
             face: self.face(&account.results, &label),
             label: plain(&label).into_owned(),
