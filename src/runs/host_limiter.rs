@@ -143,10 +143,10 @@ impl HostAccess for Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         for (host, was_contacted) in self.trials.get_mut().drain() {
-            self.circuits.end_trial(&host, was_contacted);
+            self.circuits.hosts.end_trial(&host, was_contacted);
         }
         if let Some(RunningTrial { module, was_made, .. }) = &mut self.module_trial {
-            self.quarantines.end_trial(module, *was_made.get_mut());
+            self.quarantines.modules.end_trial(module, *was_made.get_mut());
         }
         let now = Instant::now();
         let mut woken: Vec<Waker> = Vec::new();

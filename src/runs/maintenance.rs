@@ -93,8 +93,8 @@ impl Maintenance {
     pub fn run_due_tasks(&self) {
         self.dispatcher.registry.sweep();
         self.context().host_limiter.sweep(Instant::now());
-        self.context().health.circuits.sweep();
-        self.context().health.quarantines.sweep();
+        self.context().health.circuits.hosts.sweep();
+        self.context().health.quarantines.modules.sweep();
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
         let mut schedule = self.schedule.lock();
@@ -131,14 +131,14 @@ impl Maintenance {
                 log!(error.log_level(), "cannot write the health of modules: {error}");
             }
         }
-        let changed = health.circuits.to_write();
+        let changed = health.circuits.hosts.to_write();
         match self.context().journal.share_circuits(self.context().simulated, &changed) {
-            Ok(stored) => health.circuits.written(&changed, &stored),
+            Ok(stored) => health.circuits.hosts.written(&changed, &stored),
             Err(error) => log!(error.log_level(), "cannot write the circuits of hosts: {error}"),
         }
-        let changed = health.quarantines.to_write();
+        let changed = health.quarantines.modules.to_write();
         match self.context().journal.share_quarantines(self.context().simulated, &changed) {
-            Ok(stored) => health.quarantines.written(&changed, &stored),
+            Ok(stored) => health.quarantines.modules.written(&changed, &stored),
             Err(error) => log!(error.log_level(), "cannot write the quarantines of modules: {error}"),
         }
     }

@@ -1,75 +1,74 @@
 //! [`CircuitTable`]: the circuits of one kind, by the name of the host or the id of the module.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::circuit::{Cause, Circuit, CircuitRecord, Opening, Retry};
-use crate::modules::terms::Access;
+use crate::base::clock::Clock;
 
 /// The time for which successes and stored closings are kept, so that records of other processes are compared with them.
 const KEEP_CLOSED: Duration = Duration::from_secs(60 * 60);
 
 /// The circuits of one kind by name. A circuit that is not in it is closed.
-pub(super) struct CircuitTable<C>(HashMap<String, Circuit<C>>);
-
-impl<C> Default for CircuitTable<C> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
+pub struct CircuitTable<C> {
+    circuits: Mutex<HashMap<String, Circuit<C>>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) retry: Retry,
 }
 
 impl<C: Cause> CircuitTable<C> {
-    pub(super) fn get(&self, name: &str) -> Option<&Circuit<C>> {
-        self.0.get(name)
+    pub(super) fn new(clock: Arc<dyn Clock>, retry: Retry) -> Self {
+        Self { circuits: Mutex::default(), clock, retry }
     }
 
-    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Circuit<C>> {
-        self.0.get_mut(name)
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<String, Circuit<C>>> {
+        self.circuits.lock()
     }
 
-    /// Returns the circuit with this name, and adds a closed one if there is none.
-    pub(super) fn get_or_add(&mut self, name: &str) -> &mut Circuit<C> {
-        self.0.entry(name.to_owned()).or_default()
-    }
-
-    /// Returns the access that a check would get at `now`.
-    pub(super) fn access(&self, name: &str, now: Timestamp, retry: Retry) -> Access {
-        self.get(name).map_or(Access::Granted, |circuit| circuit.access(now, retry))
+    /// Ends the trial of a host or a module. If it was not made, the next trial is allowed at once.
+    pub fn end_trial(&self, name: &str, was_made: bool) {
+        if let Some(circuit) = self.lock().get_mut(name) {
+            circuit.end_trial(was_made);
+        }
     }
 
     /// Returns the open circuits, sorted by name.
-    pub(super) fn open(&self) -> Vec<(String, Opening<C>)> {
-        let open = self.0.iter().filter_map(|(name, it)| Some((name.clone(), it.opening()?.clone())));
+    pub fn open(&self) -> Vec<(String, Opening<C>)> {
+        let circuits = self.lock();
+        let open = circuits.iter().filter_map(|(name, it)| Some((name.clone(), it.opening()?.clone())));
         let mut open: Vec<_> = open.collect();
         open.sort_by(|one, other| one.0.cmp(&other.0));
         open
     }
 
     /// Returns the changes that are not stored yet, sorted by name.
-    pub(super) fn to_write(&self) -> Vec<CircuitRecord<C>> {
+    pub fn to_write(&self) -> Vec<CircuitRecord<C>> {
         let mut records: Vec<_> =
-            self.0.iter().filter_map(|(name, circuit)| circuit.unwritten(name)).collect();
+            self.lock().iter().filter_map(|(name, circuit)| circuit.unwritten(name)).collect();
         records.sort_by(|one, other| one.name.cmp(&other.name));
         records
     }
 
     /// Records that the changes `written` are stored, and takes over what the store has.
-    pub(super) fn written(&mut self, written: &[CircuitRecord<C>], stored: &[CircuitRecord<C>]) {
+    pub fn written(&self, written: &[CircuitRecord<C>], stored: &[CircuitRecord<C>]) {
+        let mut circuits = self.lock();
         for record in written {
-            if let Some(circuit) = self.get_mut(&record.name) {
+            if let Some(circuit) = circuits.get_mut(&record.name) {
                 circuit.written(record);
             }
         }
         for record in stored {
-            self.get_or_add(&record.name).merge(record);
+            circuits.entry(record.name.clone()).or_default().merge(record);
         }
     }
 
-    /// Removes the circuits that no check after `now` needs.
-    pub(super) fn sweep(&mut self, now: Timestamp) {
-        let old = now.saturating_sub(KEEP_CLOSED).unwrap_or(Timestamp::MIN);
-        self.0.retain(|_, circuit| !circuit.is_idle(old));
+    /// Removes the circuits that no later check needs.
+    pub fn sweep(&self) {
+        let old = self.clock.now().saturating_sub(KEEP_CLOSED).unwrap_or(Timestamp::MIN);
+        self.lock().retain(|_, circuit| !circuit.is_idle(old));
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::circuit::{CircuitRecord, Opening, Retry};
+use super::circuit::Retry;
 use super::circuit_table::CircuitTable;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::RunId;
@@ -37,37 +37,33 @@ pub enum OnOpenCircuit {
 
 /// The circuit breakers of all hosts. There is one value for each process.
 pub struct Circuits {
-    state: Mutex<State>,
-    clock: Arc<dyn Clock>,
-    retry: Retry,
-}
-
-#[derive(Default)]
-struct State {
-    hosts: CircuitTable<Outcome>,
-    /// The time of the last answer of any host.
-    heard: Option<Timestamp>,
+    /// The circuits by host.
+    pub hosts: CircuitTable<Outcome>,
+    /// The time of the last answer of any host. It is locked after the circuits.
+    heard: Mutex<Option<Timestamp>>,
 }
 
 impl Circuits {
     /// Creates closed circuits for all hosts.
     pub fn new(clock: Arc<dyn Clock>, retry: Retry) -> Self {
-        Self { state: Mutex::default(), clock, retry }
+        Self { hosts: CircuitTable::new(clock, retry), heard: Mutex::default() }
     }
 
     /// Returns the reason for which a host must not be contacted now, if there is one.
     pub fn denial(&self, host: &str) -> Option<Denial> {
-        match self.state.lock().hosts.access(host, self.clock.now(), self.retry) {
+        let hosts = self.hosts.lock();
+        match hosts.get(host)?.access(self.hosts.clock.now(), self.hosts.retry) {
             Access::Denied(denial) => Some(denial),
             Access::Granted | Access::Trial(_) => None,
         }
     }
 
-    /// Requests access to a host. A trial begins at once, and must be ended with [`Self::end_trial`].
+    /// Requests access to a host. A trial begins at once, and must be ended with [`CircuitTable::end_trial`].
     pub fn access(&self, host: &str) -> Access {
-        let (mut state, now) = (self.state.lock(), self.clock.now());
-        let access = state.hosts.access(host, now, self.retry);
-        if let (Access::Trial(_), Some(circuit)) = (access, state.hosts.get_mut(host)) {
+        let (mut hosts, now) = (self.hosts.lock(), self.hosts.clock.now());
+        let Some(circuit) = hosts.get_mut(host) else { return Access::Granted };
+        let access = circuit.access(now, self.hosts.retry);
+        if let Access::Trial(_) = access {
             circuit.begin_trial(now);
         }
         access
@@ -75,31 +71,25 @@ impl Circuits {
 
     /// Returns the time that a host has for its answer in a trial.
     pub fn trial_time(&self, host: &str) -> Duration {
-        let state = self.state.lock();
-        state.hosts.get(host).map_or(self.retry.longest, |circuit| circuit.trial_time(self.retry))
-    }
-
-    /// Ends the trial of a host.
-    pub fn end_trial(&self, host: &str, was_contacted: bool) {
-        if let Some(circuit) = self.state.lock().hosts.get_mut(host) {
-            circuit.end_trial(was_contacted);
-        }
+        let retry = self.hosts.retry;
+        self.hosts.lock().get(host).map_or(retry.longest, |circuit| circuit.trial_time(retry))
     }
 
     /// Counts the answers that a check got. Failures are counted with [`Self::note_failures`].
     pub fn note_answers(&self, contacts: &[Contact]) {
-        let (mut state, now) = (self.state.lock(), self.clock.now());
+        let (mut hosts, now) = (self.hosts.lock(), self.hosts.clock.now());
         for contact in contacts.iter().filter(|contact| contact.answer == Answered::Yes) {
-            state.heard = state.heard.max(Some(now));
-            state.hosts.get_or_add(&contact.host).note_success(now);
+            let mut heard = self.heard.lock();
+            *heard = heard.max(Some(now));
+            hosts.entry(contact.host.clone()).or_default().note_success(now);
         }
     }
 
     /// Counts the hosts that gave no answer to any request of a check of `run`, which began at `began`.
     pub fn note_failures(&self, run: RunId, contacts: &[Contact], began: Timestamp) {
-        let (mut state, now) = (self.state.lock(), self.clock.now());
+        let (mut hosts, now) = (self.hosts.lock(), self.hosts.clock.now());
         let seen = began.saturating_sub(NETWORK_SEEN).unwrap_or(Timestamp::MIN);
-        if state.heard < Some(seen) {
+        if *self.heard.lock() < Some(seen) {
             return;
         }
         let is_silent = |host: &str| !contacts.iter().any(|it| it.host == host && it.answer == Answered::Yes);
@@ -107,35 +97,15 @@ impl Circuits {
             let is_last = !contacts[index + 1..].iter().any(|later| later.host == *host);
             if is_last && is_silent(host) {
                 let outcome = if *answer == Answered::TooLate { Outcome::Timeout } else { Outcome::Error };
-                state.hosts.get_or_add(host).note_failure(run, outcome, now, self.retry);
+                hosts.entry(host.clone()).or_default().note_failure(run, outcome, now, self.hosts.retry);
             }
         }
     }
 
-    /// Returns the open circuits, sorted by host.
-    pub fn open(&self) -> Vec<(String, Opening<Outcome>)> {
-        self.state.lock().hosts.open()
-    }
-
     /// Returns the open circuit of the first of these hosts that has one.
     pub fn of(&self, mut hosts: impl Iterator<Item = impl AsRef<str>>) -> Option<OpenCircuit> {
-        let state = self.state.lock();
-        hosts.find_map(|host| Some(state.hosts.get(host.as_ref())?.opening()?.times()))
-    }
-
-    /// Returns the changes that are not stored yet, sorted by host.
-    pub fn to_write(&self) -> Vec<CircuitRecord<Outcome>> {
-        self.state.lock().hosts.to_write()
-    }
-
-    /// Records that the changes `written` are stored, and takes over what the store has.
-    pub fn written(&self, written: &[CircuitRecord<Outcome>], stored: &[CircuitRecord<Outcome>]) {
-        self.state.lock().hosts.written(written, stored);
-    }
-
-    /// Removes the circuits that no later check needs.
-    pub fn sweep(&self) {
-        self.state.lock().hosts.sweep(self.clock.now());
+        let circuits = self.hosts.lock();
+        hosts.find_map(|host| Some(circuits.get(host.as_ref())?.opening()?.times()))
     }
 }
 

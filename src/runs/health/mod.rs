@@ -14,7 +14,7 @@
 //! checks (see [`quarantines`]).
 
 pub mod circuit;
-mod circuit_table;
+pub mod circuit_table;
 pub mod circuits;
 pub mod latencies;
 pub mod quarantines;

@@ -13,13 +13,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use log::{info, warn};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::circuit::{Cause, Circuit, CircuitRecord, Opening, Retry};
+use super::circuit::{Cause, Circuit, Opening, Retry};
 use super::circuit_table::CircuitTable;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::encoding::hex;
@@ -79,7 +78,7 @@ fn shown(answer: &ControlAnswer) -> String {
 pub enum ModuleAccess {
     /// The module is not in quarantine.
     Granted,
-    /// The module is in quarantine, and this check tries it. The trial must be ended with [`Quarantines::end_trial`].
+    /// The module is in quarantine, and this check tries it. The trial must be ended with [`CircuitTable::end_trial`].
     Trial(ModuleTrial),
     /// The module must not be asked now.
     Denied(Denial),
@@ -87,27 +86,21 @@ pub enum ModuleAccess {
 
 /// The circuits of all modules. There is one value for each process.
 pub struct Quarantines {
-    state: Mutex<State>,
-    clock: Arc<dyn Clock>,
-    retry: Retry,
-}
-
-#[derive(Default)]
-struct State {
-    modules: CircuitTable<FailedControl>,
-    /// The answers to the last control checks that passed.
-    passed: HashMap<(Arc<str>, Direction), ControlAnswer>,
+    /// The circuits by module.
+    pub modules: CircuitTable<FailedControl>,
+    /// The answers to the last control checks that passed. They are locked after the circuits.
+    passed: Mutex<HashMap<(Arc<str>, Direction), ControlAnswer>>,
 }
 
 impl Quarantines {
     /// Creates a table in which no module is in quarantine.
     pub fn new(clock: Arc<dyn Clock>, retry: Retry) -> Self {
-        Self { state: Mutex::default(), clock, retry }
+        Self { modules: CircuitTable::new(clock, retry), passed: Mutex::default() }
     }
 
     /// Returns the reason for which a module must not be asked now, if it is in quarantine and no trial is due.
     pub fn denial(&self, module: &Module) -> Option<Denial> {
-        match self.state.lock().access(module, self.clock.now(), self.retry) {
+        match self.access_to(self.modules.lock().get(module.id().as_ref())?, module) {
             Access::Denied(denial) => Some(denial),
             Access::Granted | Access::Trial(_) => None,
         }
@@ -115,34 +108,33 @@ impl Quarantines {
 
     /// Requests access to a module. A trial begins at once.
     pub fn access(&self, module: &Module) -> ModuleAccess {
-        let (mut state, now) = (self.state.lock(), self.clock.now());
-        match state.access(module, now, self.retry) {
+        let mut modules = self.modules.lock();
+        let Some(circuit) = modules.get_mut(module.id().as_ref()) else { return ModuleAccess::Granted };
+        match self.access_to(circuit, module) {
             Access::Denied(denial) => return ModuleAccess::Denied(denial),
             Access::Granted => return ModuleAccess::Granted,
-            Access::Trial(_) => {}
+            Access::Trial(_) => circuit.begin_trial(self.modules.clock.now()),
         }
-        let Some(circuit) = state.modules.get_mut(module.id()) else { return ModuleAccess::Granted };
-        circuit.begin_trial(now);
         circuit.opening().map_or(ModuleAccess::Granted, |opening| {
             ModuleAccess::Trial(ModuleTrial { direction: opening.cause.direction, times: opening.times() })
         })
     }
 
-    /// Ends the trial of a module. If its control check was not made, the next trial is allowed at once.
-    pub fn end_trial(&self, module: &str, was_made: bool) {
-        if let Some(circuit) = self.state.lock().modules.get_mut(module) {
-            circuit.end_trial(was_made);
-        }
+    fn access_to(&self, circuit: &Circuit<FailedControl>, module: &Module) -> Access {
+        let Some(opening) = circuit.opening() else { return Access::Granted };
+        let (now, is_changed) = (self.modules.clock.now(), opening.cause.entry != digest(module));
+        // A changed entry is due before its time.
+        circuit.access(if is_changed { now.max(opening.next_try) } else { now }, self.modules.retry)
     }
 
     /// Counts the control checks that passed. Failed ones are counted with [`Self::note_failures`].
     ///
     /// A passed control check of the other direction does not end a quarantine.
     pub fn note_passed(&self, module: &Arc<str>, controls: &[ControlCheck]) {
-        let (mut state, now) = (self.state.lock(), self.clock.now());
+        let (mut modules, now) = (self.modules.lock(), self.modules.clock.now());
         for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Passed) {
-            state.passed.insert((Arc::clone(module), *direction), answer.clone());
-            let Some(circuit) = state.modules.get_mut(module) else { continue };
+            self.passed.lock().insert((Arc::clone(module), *direction), answer.clone());
+            let Some(circuit) = modules.get_mut(module.as_ref()) else { continue };
             if circuit.cause().is_some_and(|cause| cause.direction == *direction) {
                 if circuit.opening().is_some() {
                     info!("module {module} has passed its control check again and is asked by searches");
@@ -154,10 +146,10 @@ impl Quarantines {
 
     /// Counts the control checks of a check of `run` that failed.
     pub fn note_failures(&self, run: RunId, module: &Module, controls: &[ControlCheck]) {
-        let (mut state, now) = (self.state.lock(), self.clock.now());
+        let (mut modules, now) = (self.modules.lock(), self.modules.clock.now());
         for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Failed) {
-            let before = state.passed.get(&(Arc::clone(module.id()), *direction)).cloned();
-            let circuit = state.modules.get_or_add(module.id());
+            let before = self.passed.lock().get(&(Arc::clone(module.id()), *direction)).cloned();
+            let circuit = modules.entry(module.id().to_string()).or_default();
             let earlier = circuit.cause();
             let cause = FailedControl {
                 direction: *direction,
@@ -167,52 +159,22 @@ impl Quarantines {
                 entry: digest(module),
             };
             let (was_open, change) = (circuit.opening().is_some(), cause.change());
-            circuit.note_failure(run, cause, now, self.retry);
+            circuit.note_failure(run, cause, now, self.modules.retry);
             if !was_open && circuit.opening().is_some() {
                 warn!("module {} is in quarantine: {change}", module.id());
             }
         }
     }
 
-    /// Returns the modules in quarantine, sorted by id.
-    pub fn open(&self) -> Vec<(String, Opening<FailedControl>)> {
-        self.state.lock().modules.open()
-    }
-
     /// Returns the quarantine of a module, if it is in one.
     pub fn of(&self, module: &str) -> Option<Opening<FailedControl>> {
-        self.state.lock().modules.get(module).and_then(Circuit::opening).cloned()
-    }
-
-    /// Returns the changes that are not stored yet, sorted by module.
-    pub fn to_write(&self) -> Vec<CircuitRecord<FailedControl>> {
-        self.state.lock().modules.to_write()
-    }
-
-    /// Records that the changes `written` are stored, and takes over what the store has.
-    pub fn written(&self, written: &[CircuitRecord<FailedControl>], stored: &[CircuitRecord<FailedControl>]) {
-        self.state.lock().modules.written(written, stored);
-    }
-
-    /// Removes the circuits that no later check needs.
-    pub fn sweep(&self) {
-        self.state.lock().modules.sweep(self.clock.now());
+        self.modules.lock().get(module).and_then(Circuit::opening).cloned()
     }
 }
 
 impl Default for Quarantines {
     fn default() -> Self {
         Self::new(Arc::new(SystemClock), Retry::of_modules(FIRST_WAIT))
-    }
-}
-
-impl State {
-    fn access(&self, module: &Module, now: Timestamp, retry: Retry) -> Access {
-        let Some(circuit) = self.modules.get(module.id()) else { return Access::Granted };
-        let Some(opening) = circuit.opening() else { return Access::Granted };
-        let is_changed = opening.cause.entry != digest(module);
-        // A changed entry is due before its time.
-        circuit.access(if is_changed { now.max(opening.next_try) } else { now }, retry)
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::base::clock::ManualClock;
+use crate::runs::health::circuit::CircuitRecord;
 
 const FIRST: Duration = Duration::from_secs(600);
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -72,20 +73,20 @@ impl Process {
     /// Begins the trial that is due, and ends it. Returns the direction of its control check.
     fn trial(&self, was_made: bool) -> Direction {
         let ModuleAccess::Trial(trial) = self.access() else { panic!("no trial is due") };
-        self.quarantines.end_trial("m", was_made);
+        self.quarantines.modules.end_trial("m", was_made);
         trial.direction
     }
 
     /// Stores the changes in a list, and reads it.
     fn share(&self, store: &mut Vec<CircuitRecord<FailedControl>>) {
-        let changed = self.quarantines.to_write();
+        let changed = self.quarantines.modules.to_write();
         for record in &changed {
             store.retain(|known| known.name != record.name || known.changed_at >= record.changed_at);
             if store.iter().all(|known| known.name != record.name) {
                 store.push(record.clone());
             }
         }
-        self.quarantines.written(&changed, store);
+        self.quarantines.modules.written(&changed, store);
     }
 }
 
@@ -160,15 +161,15 @@ proptest! {
                         let is_denied = matches!(process.access(), ModuleAccess::Denied(_));
                         prop_assert!(is_denied, "one trial at a time");
                         match verdict {
-                            None => process.quarantines.end_trial("m", false),
+                            None => process.quarantines.modules.end_trial("m", false),
                             Some(true) => {
                                 process.pass(trial.direction);
-                                process.quarantines.end_trial("m", true);
+                                process.quarantines.modules.end_trial("m", true);
                                 (row, last) = (Vec::new(), None);
                                 prop_assert_eq!(process.opening(), None);
                             }
                             Some(false) => {
-                                process.quarantines.end_trial("m", true);
+                                process.quarantines.modules.end_trial("m", true);
                                 process.fail(7, trial.direction);
                                 let after = process.opening().unwrap();
                                 prop_assert_eq!(after.wait, (before.wait * 2).min(LONGEST));
@@ -214,7 +215,7 @@ fn processes_share_quarantines_and_their_ends() {
     one.share(&mut store);
     other.share(&mut store);
     assert_eq!((other.opening(), other.access()), (one.opening(), one.access()));
-    assert!(one.quarantines.to_write().is_empty() && other.quarantines.to_write().is_empty());
+    assert!(one.quarantines.modules.to_write().is_empty() && other.quarantines.modules.to_write().is_empty());
 
     [&one, &other].iter().for_each(|process| process.clock.advance(FIRST));
     other.trial(true);

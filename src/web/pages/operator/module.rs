@@ -74,8 +74,10 @@ pub(in crate::web) fn module(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     let rows = health.of_all(one, now);
     let row = rows.first().ok_or_else(WebError::no_such_page)?;
     let hosts: BTreeSet<&str> = module.first_hosts().collect();
-    let down = health.circuits.open().into_iter().filter(|(host, _)| hosts.contains(host.as_str())).collect();
-    let quarantines = health.quarantines.open().into_iter().filter(|(id, _)| **id == **module.id()).collect();
+    let down =
+        health.circuits.hosts.open().into_iter().filter(|(host, _)| hosts.contains(host.as_str())).collect();
+    let quarantines =
+        health.quarantines.modules.open().into_iter().filter(|(id, _)| **id == **module.id()).collect();
     let ModuleHistory { counts, failures } = runs.figures().modules.of(module.id());
     let counts =
         counts.iter().filter(|(_, count)| **count > 0).map(|(outcome, count)| (outcome.title(), *count));
