@@ -71,7 +71,7 @@ class Sqlite:
         now, mine = int(time.time() * 1000), account.bytes
         others = [uuid.uuid4().bytes for _ in range(ACCOUNTS)]
         rows = [(other, other.hex() + "@example.com", "pro", now, now) for other in others]
-        db.executemany("INSERT INTO accounts VALUES (?, ?, ?, ?, ?)", rows)
+        db.executemany("INSERT INTO accounts (id, email, plan, anchor, created_at) VALUES (?, ?, ?, ?, ?)", rows)
         ids = [v7(moment(n, now)).bytes for n in range(RUNS)]
         owner = [mine if n % 5 == 0 else others[n % ACCOUNTS] for n in range(RUNS)]
         db.executemany(
@@ -93,7 +93,7 @@ class Sqlite:
             ),
         )
         db.executemany(
-            "INSERT INTO charges VALUES (?, 'charge', ?, ?, 1, ?)",
+            "INSERT INTO charges (run, kind, account, cycle_start, credits, at) VALUES (?, 'charge', ?, ?, 1, ?)",
             ((ids[n], owner[n], moment(n, now) // (30 * DAY) * 30 * DAY, moment(n, now)) for n in range(RUNS)),
         )
         db.executemany(
@@ -161,7 +161,8 @@ class Postgres:
             f"""
             BEGIN;
             CREATE TEMP TABLE others AS SELECT n, gen_random_uuid() AS id FROM generate_series(0, {ACCOUNTS - 1}) n;
-            INSERT INTO accounts SELECT id, id || '@example.com', 'pro', now(), now() FROM others;
+            INSERT INTO accounts (id, email, plan, anchor, created_at)
+                SELECT id, id || '@example.com', 'pro', now(), now() FROM others;
             CREATE TEMP TABLE made AS
                 SELECT n, date_trunc('milliseconds', at) AS at,
                        (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
@@ -180,7 +181,8 @@ class Postgres:
                 SELECT made.id, k, decode(md5(n || ' ' || k), 'hex'),
                        format($${RECORD.replace("%d", "%1$s").replace('"%s"', '"%2$s"').replace("net/%s", "net/%2$s")}$$, k, 'user' || n)::json, 1
                 FROM made, generate_series(1, 5) k WHERE n % 10 = 0 ORDER BY n, k;
-            INSERT INTO charges SELECT id, 'charge', account, date_trunc('month', at), 1, at FROM made ORDER BY n;
+            INSERT INTO charges (run, kind, account, cycle_start, credits, at)
+                SELECT id, 'charge', account, date_trunc('month', at), 1, at FROM made ORDER BY n;
             INSERT INTO audit (at, actor, actor_id, action, account, object, request, detail)
                 SELECT at, 'key', account, 'run.started', account, id::text, md5(n::text), '{{"type":"username","credits":1}}'
                 FROM made ORDER BY n;

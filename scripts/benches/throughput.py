@@ -169,7 +169,7 @@ def bench_starts(folder):
     postgres = os.environ["SIGHTLINE_TEST_POSTGRES"]
     servers = {"SQLite": Server(folder, *flags), "PostgreSQL": Server(folder, *flags, database=postgres)}
     script = starter(folder)
-    print(f"\n== Searches started a second (POST /v1/searches, sandbox, {len(FEW_MODULES)} modules each, answered 202)")
+    print(f"\n== Searches started a second (POST /v1/searches, sandbox, {len(FEW_MODULES)} modules each, answered 200)")
     loads = {name: Load(server.port, "/v1/searches", server.key, script) for name, server in servers.items()}
     for connections in CONNECTIONS:
         interleaved(connections, list(loads.values()))
