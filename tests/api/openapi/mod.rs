@@ -2,6 +2,7 @@
 
 mod document;
 mod examples;
+mod outline;
 mod request;
 mod routes;
 mod schemas;
