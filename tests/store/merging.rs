@@ -1,7 +1,5 @@
 //! Results that get more sources, readers that ask for changes, and databases of version 1.
 
-use std::fmt::Write as _;
-
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -10,8 +8,8 @@ use sightline::runs::entity::merge::{merge, name_source, sources};
 use sightline::runs::journal::{Batch, Changes, Write};
 use sightline::runs::run::ResultRecord;
 use sightline::store::Role;
-use uuid::Uuid;
 
+use super::upgrading::{id, load};
 use super::{Fixture, added, completed, new_instance, open, result};
 use crate::support::databases::{TestDatabase, empty_databases};
 
@@ -199,55 +197,18 @@ on_both! {
     }
 }
 
-/// Returns binary data in SQL: of an id, or of plain bytes.
-fn binary(database: &TestDatabase, bytes: &[u8], is_id: bool) -> String {
-    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    match (database.name, is_id) {
-        ("sqlite", _) => format!("X'{hex}'"),
-        (_, true) => format!("'{hex}'::uuid"),
-        (_, false) => format!("'\\x{hex}'::bytea"),
-    }
-}
-
-/// A database of version 1 with a running run and one that has ended, both with `records`.
-fn version_1(database: &TestDatabase, account: Uuid, runs: [Uuid; 2], records: &[ResultRecord]) {
+/// Gives runs of a database of version 1 these results.
+fn replace_results(database: &TestDatabase, runs: [RunId; 2], records: &[ResultRecord]) {
     let is_sqlite = database.name == "sqlite";
-    if is_sqlite {
-        std::fs::create_dir_all(database.path().parent().unwrap()).unwrap();
-    }
-    let now = if is_sqlite { "1772366400000" } else { "'2026-03-01T12:00:00Z'" };
-    database.execute(if is_sqlite {
-        include_str!("../../sql/sqlite/0001_foundation.sql")
-    } else {
-        include_str!("../../sql/postgres/0001_foundation.sql")
-    });
-    database.execute(if is_sqlite {
-        "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT"
-    } else {
-        "CREATE TABLE schema_version (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL)"
-    });
-    let owner = binary(database, account.as_bytes(), true);
-    let no = if is_sqlite { "0" } else { "false" };
-    database.execute(&format!(
-        "INSERT INTO schema_version VALUES (1, '0001_foundation', {now}); \
-         INSERT INTO accounts VALUES ({owner}, 'old@example.com', 'pro', {now}, {now});"
-    ));
-    for (run, status) in runs.into_iter().zip(["running", "completed"]) {
-        let run = binary(database, run.as_bytes(), true);
+    for run in runs.map(|run| run.0.simple().to_string()) {
+        let run = if is_sqlite { format!("X'{run}'") } else { format!("'{run}'") };
         let count = records.len();
         database.execute(&format!(
-            "INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results, \
-             credits_charged, created_at, query, progress, coverage, planned, reports) \
-             VALUES ({run}, {owner}, '{status}', 'domain', {no}, {no}, {count}, 1, {now}, 'x.example', \
-             '{{\"modules_total\":2,\"modules_completed\":1,\"modules_with_hits\":1}}', \
-             '{{\"checked\":1,\"conclusive\":1,\"hit\":1,\"miss\":0,\"blocked\":0,\"rate_limited\":0,\
-             \"timeout\":0,\"error\":0,\"unreliable\":0,\"skipped\":0,\"ratio\":1.0}}', '[\"a\",\"b\"]', '[]')"
+            "DELETE FROM results WHERE run = {run}; UPDATE runs SET total_results = {count} WHERE id = {run}"
         ));
         for record in records {
-            let key = binary(database, &[u8::try_from(record.id).unwrap(); 16], false);
+            let key = format!("{:02x}", record.id).repeat(16);
+            let key = if is_sqlite { format!("X'{key}'") } else { format!("'\\x{key}'") };
             let text = serde_json::to_string(record).unwrap().replace('\'', "''");
             database.execute(&format!(
                 "INSERT INTO results (run, id, dedup, record) VALUES ({run}, {}, {key}, '{text}')",
@@ -269,8 +230,10 @@ fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
             ..result(id, value)
         };
         let records = [old(1, "a.x.example", "m0"), old(2, "b.x.example", "m0"), old(3, "A.x.example", "m1")];
-        let (account, runs) = (Uuid::now_v7(), [Uuid::now_v7(), Uuid::now_v7()]);
-        version_1(&database, account, runs, &records);
+        // One runs, the other one has ended.
+        let (account, runs): (AccountId, [RunId; 2]) = (id("0a"), [id("d3"), id("d1")]);
+        load(&database, 1);
+        replace_results(&database, runs, &records);
 
         let store = open(&database.url, Role::Server).unwrap();
         let name = database.name;
@@ -278,15 +241,15 @@ fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
             database.number("SELECT max(version) FROM schema_version"),
             database.number("SELECT count(*) FROM schema_version")
         );
-        for run in runs.map(RunId) {
-            let summary = store.run(run, AccountId(account)).unwrap().unwrap();
+        for run in runs {
+            let summary = store.run(run, account).unwrap().unwrap();
             assert_eq!((summary.total_results, summary.revision), (3, 0), "{name}");
             assert_eq!(store.results(run, 0, 10).unwrap(), records, "{name}");
             let all = Changes { since: None, known: 0, until: 0, after: 0 };
             assert_eq!(store.changes(run, all, 10).unwrap(), records, "{name}");
         }
 
-        let (me, run) = (new_instance(), RunId(runs[0]));
+        let (me, run) = (new_instance(), runs[0]);
         let taken = store.take_over(&super::claim(me, false, 10)).unwrap();
         assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run], "{name}");
         // The new version adds a source to an old row, and a row of its own.
@@ -297,7 +260,7 @@ fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
         assert_eq!(store.add_results(run, me.lease(1), &batch).unwrap(), Write::Done);
         let want = [more, records[1].clone(), records[2].clone(), new];
         assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
-        assert_eq!(store.run(run, AccountId(account)).unwrap().unwrap().total_results, 4, "{name}");
+        assert_eq!(store.run(run, account).unwrap().unwrap().total_results, 4, "{name}");
         // The changed row is identified by its entity from now on.
         let again = Batch { revision: 2, added: vec![old(5, "A.X.example.", "m3")], changed: vec![] };
         assert_eq!(store.add_results(run, me.lease(1), &again).unwrap(), Write::Done);

@@ -1,4 +1,4 @@
-//! Copies of each released schema, with rows, are brought up to date without any loss.
+//! Databases of each released schema, with rows, are brought up to date without any loss.
 
 use std::fs;
 use std::path::Path;
@@ -25,23 +25,26 @@ use super::{at, checkpoint, claim, completed, new_instance, open};
 use crate::support::databases::{TestDatabase, empty_databases, empty_postgres};
 use crate::support::eventually;
 
-const RELEASED: usize = 3;
+const RELEASED: [&str; 3] = ["0001_foundation", "0002_several_sources", "0003_module_health"];
 
-fn id<T: std::str::FromStr>(last: &str) -> T {
+/// Returns an id of `tests/store/released`.
+pub(super) fn id<T: std::str::FromStr>(last: &str) -> T {
     let text = format!("01900000-0000-7000-8000-0000000000{last}");
     text.parse().unwrap_or_else(|_| panic!("{text}"))
 }
 
-/// Creates a database of that version.
-fn load(database: &TestDatabase, version: usize) {
-    let file = format!("tests/store/released/{}_{version:04}.sql", database.name);
-    let sql = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+/// Creates a database of that version, with rows.
+pub(super) fn load(database: &TestDatabase, version: usize) {
     if database.name == "sqlite" {
         fs::create_dir_all(database.path().parent().unwrap()).unwrap();
-        // A dump lacks it: the application id of our files.
-        database.execute(&format!("{sql}\nPRAGMA application_id = 1397507138;"));
-    } else {
-        database.execute(&sql);
+        database.execute("PRAGMA application_id = 1397507138");
+    }
+    for migration in &RELEASED[..version] {
+        for folder in ["sql", "tests/store/released"] {
+            let file = format!("{folder}/{}/{migration}.sql", database.name);
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            database.execute(&fs::read_to_string(path).unwrap());
+        }
     }
 }
 
@@ -57,7 +60,7 @@ fn upgraded(database: &TestDatabase, version: usize) -> std::sync::Arc<Store> {
 
 #[test]
 fn every_released_schema_is_migrated_with_all_its_data() {
-    for version in 1..=RELEASED {
+    for version in 1..=RELEASED.len() {
         for database in empty_databases() {
             let store = upgraded(&database, version);
             let seen = (database.name, version);
@@ -175,7 +178,7 @@ fn goes_on(store: &Store) {
 #[test]
 fn a_migration_is_noted_in_the_audit() {
     for database in empty_databases() {
-        let store = upgraded(&database, RELEASED);
+        let store = upgraded(&database, RELEASED.len());
         let entries = store.audit(&AuditFilter::default(), 100).unwrap();
         assert!(!entries.is_empty());
         for entry in entries {
