@@ -1,4 +1,4 @@
-//! Reports: four formats, each complete, safe to open, and marked if the run is incomplete.
+//! Reports: each format is complete, safe to open, and marked if the run is incomplete.
 
 use std::collections::BTreeSet;
 

@@ -9,17 +9,11 @@ use sightline::net::{HttpProber, NetConfig};
 use super::*;
 use crate::net::bodies::{BROTLI_BOMB, gzip, unhex};
 use crate::net::site::{Site, flood, ok, with_headers};
+use crate::support::process::status_of;
 
 /// How much more memory the process may have taken at its peak because of one page. Other tests run in
 /// the same process and take some 300 MiB together; a bomb that is not cut takes a gigabyte.
-const MEMORY_KIB: u64 = 400 * 1024;
-
-/// Returns the peak memory of this process in KiB, or 0 if the system does not report it.
-fn peak_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or_default()
-}
+const MEMORY_KIB: usize = 400 * 1024;
 
 /// Checks `bob` at `site` with the rules of `fields`, through the real HTTP prober.
 pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
@@ -34,10 +28,10 @@ pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
     } else {
         fields["probes"][0]["url"] = json!(url);
     }
-    let before = peak_memory();
+    let before = status_of(std::process::id(), "VmHWM");
     let report = checker.check(&module(&fields), &username("bob"), Instant::now() + limit);
     // The system counts in batches: a later reading may be a little lower.
-    let grown = peak_memory().saturating_sub(before);
+    let grown = status_of(std::process::id(), "VmHWM").saturating_sub(before);
     assert!(grown < MEMORY_KIB, "{fields}: {grown} KiB more");
     assert!(report.evidence.bytes_read <= MAX_BODY_BYTES, "{fields}: {}", report.evidence.bytes_read);
     report

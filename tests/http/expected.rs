@@ -79,16 +79,18 @@ fn pipelined_searches_on_one_connection_are_answered_in_order() {
     let server = Setup::new().start();
     let mut client = Client::connect(server.address);
     let body = r#"{"type":"username","query":"everybody","modules":["github"],"wait":true}"#;
-    for _ in 0..3 {
-        client.send(format!(
+    let request = |number: usize| {
+        format!(
             "POST /v1/searches HTTP/1.1\r\nHost: a\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+             Content-Length: {}\r\nX-Request-Id: number-{number}\r\n\r\n{body}",
             server.key,
             body.len()
-        ));
-        assert_eq!(client.head().status, 100);
-        client.send(body);
+        )
+    };
+    client.send((0..3).map(request).collect::<String>());
+    for number in 0..3 {
         let answer = client.answer();
         assert_eq!((answer.status, answer.header("Connection")), (200, None), "{}", answer.text());
+        assert_eq!(answer.header("X-Request-Id"), Some(&*format!("number-{number}")));
     }
 }

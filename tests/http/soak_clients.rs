@@ -21,7 +21,7 @@ pub(crate) struct Log {
     pub(crate) deleted: BTreeSet<String>,
     /// Idempotency keys and bodies of searches whose client disconnected before the answer.
     unknown: Vec<(String, Value)>,
-    /// Returns a run of the first account that is not deleted.
+    /// A run of the first account that is not deleted.
     readable: Option<String>,
     /// Number of times each action was done.
     done: BTreeMap<&'static str, usize>,

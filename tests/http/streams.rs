@@ -31,7 +31,7 @@ fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
 /// The delay of an acknowledgement.
 const HELD_BACK: Duration = Duration::from_millis(40);
 
-/// Number of rounds. A server that waits for acknowledgements does so in every round; pauses of the machine affect some.
+/// A server that waits for acknowledgements does so in every round; pauses of the machine affect some.
 fn median(mut rounds: Vec<Duration>) -> Duration {
     rounds.sort();
     rounds[rounds.len() / 2]

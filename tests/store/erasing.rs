@@ -224,7 +224,7 @@ on_both! {
         let closed = f.store.closed_accounts().unwrap();
         let kind = if f.database.name == "sqlite" { "BLOB" } else { "uuid" };
         f.database.execute(&format!("CREATE TABLE kept (account {kind} REFERENCES accounts (id))"));
-        // The oldest run.
+        // The oldest account.
         f.database.execute("INSERT INTO kept SELECT id FROM accounts ORDER BY id LIMIT 1");
         let finish = || {
             let clock = Arc::new(SystemClock);

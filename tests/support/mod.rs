@@ -14,6 +14,7 @@ pub(crate) mod modules;
 pub(crate) mod nginx;
 pub(crate) mod npm;
 pub(crate) mod private_postgres;
+pub(crate) mod process;
 pub(crate) mod python;
 pub(crate) mod relay;
 pub(crate) mod server;

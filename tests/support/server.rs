@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 pub(crate) use super::event_stream::{Event, EventStream};
 use super::folder::Folder;
 use super::nginx::Nginx;
+use super::process::{signal, status_of};
 use super::wire::{Transport, Wire, read_chunked, read_head};
 use super::{admin, awaited, modules, small_disk};
 
@@ -224,17 +225,14 @@ impl Server {
         admin::figure(&said.text, name).unwrap_or_else(|| panic!("no {name} in {}", said.text))
     }
 
-    /// Returns a number from `/proc/PID/status`, such as that of `Threads`, or `VmHWM`, the most memory in kilobytes.
+    /// Returns a number from `/proc/PID/status`, such as that of `Threads`.
     pub(crate) fn of_process(&self, name: &str) -> usize {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap()
+        status_of(self.child.id(), name)
     }
 
     /// Sends SIGTERM, and waits for the end of the process.
     pub(crate) fn terminate(&mut self) -> std::process::ExitStatus {
-        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
+        signal(self.child.id(), "TERM");
         self.child.wait().unwrap()
     }
 
@@ -376,17 +374,16 @@ impl RequestBuilder<'_> {
             headers,
             body: Vec::new(),
         };
-        answer.body = match answer.header("transfer-encoding") {
-            Some(_) => read_chunked(&mut reader),
-            None => {
-                let length =
-                    answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-                let has_body = self.method != "HEAD" && status != 204 && status != 304;
-                let mut body = vec![0; if has_body { length } else { 0 }];
-                reader.read_exact(&mut body).unwrap();
-                body
-            }
-        };
+        if self.method == "HEAD" || status == 204 || status == 304 {
+            // A body in spite of that, until the connection is closed, would be a mistake of the server.
+            reader.read_to_end(&mut answer.body).unwrap();
+        } else if answer.header("transfer-encoding").is_some() {
+            answer.body = read_chunked(&mut reader);
+        } else {
+            let length = answer.header("content-length").and_then(|length| length.parse().ok());
+            answer.body = vec![0; length.unwrap_or(0)];
+            reader.read_exact(&mut answer.body).unwrap();
+        }
         answer
     }
 

@@ -9,8 +9,10 @@ mod schemas;
 mod schemathesis;
 mod truth;
 
+use std::io::Read as _;
 use std::sync::LazyLock;
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::support::server::{Answer, Server};
@@ -44,13 +46,19 @@ fn operation(path: &str, method: &str) -> &'static Value {
     &DOCUMENT["paths"][path][method]
 }
 
+/// Sends a request. The body of the answer is unpacked.
 fn ask(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Answer {
     let mut request = server.request(method, path);
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    match body {
+    let mut answer = match body {
         Some(body) => request.body(body.as_bytes()).send(),
         None => request.send(),
+    };
+    if answer.header("content-encoding") == Some("gzip") {
+        let packed = std::mem::take(&mut answer.body);
+        GzDecoder::new(&*packed).read_to_end(&mut answer.body).unwrap();
     }
+    answer
 }

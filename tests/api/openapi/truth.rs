@@ -159,7 +159,7 @@ fn every_success_is_as_documented() {
     );
     for path in ["/v1/me", "/v1/credits", "/v1/modules", "/v1/health", "/v1/capabilities", "/openapi.json"] {
         get(&judge, &server, path, path, &[]);
-        get(&judge, &server, path, path, &[("Accept-Encoding", "gzip"), ("X-Request-Id", "mine")][1..]);
+        get(&judge, &server, path, path, &[("Accept-Encoding", "gzip"), ("X-Request-Id", "mine")]);
     }
     for run in &runs {
         let address = RUN.replace("{run_id}", run);
