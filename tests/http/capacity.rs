@@ -1,44 +1,29 @@
 //! The real service at its default limits.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, Read};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::kit::run_alone;
+use super::kit::{Client, run_alone};
 use crate::support::eventually;
-use crate::support::server::{PATIENCE, Server, Setup};
+use crate::support::server::{Server, Setup};
 
 /// The default of `--max-streams`.
 const STREAMS: usize = 2000;
 
-/// An attached stream whose head and first frame have been read.
-struct Attached(BufReader<TcpStream>);
+/// Attaches a stream and reads its head and its first frame.
+fn attached(server: &Server, run: &str) -> Client {
+    let mut client = Client::connect(server.address);
+    let key = &server.key;
+    client.send(format!("GET /v1/searches/{run}/stream HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\n\r\n"));
+    assert_eq!(client.head().status, 200);
+    read_to(&mut client, "event: run");
+    client
+}
 
-impl Attached {
-    fn new(server: &Server, run: &str) -> Self {
-        let mut socket = TcpStream::connect(server.address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        let key = &server.key;
-        let request =
-            format!("GET /v1/searches/{run}/stream HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\n\r\n");
-        socket.write_all(request.as_bytes()).unwrap();
-        let mut stream = Self(BufReader::new(socket));
-        assert!(stream.lines_to("event: run").starts_with("HTTP/1.1 200 "));
-        stream
-    }
-
-    fn lines_to(&mut self, wanted: &str) -> String {
-        let mut seen = String::new();
-        loop {
-            let mut line = String::new();
-            assert!(self.0.read_line(&mut line).unwrap() > 0, "no {wanted:?} in {seen:?}");
-            seen.push_str(&line);
-            if line.trim_end() == wanted {
-                return seen;
-            }
-        }
-    }
+fn read_to(client: &mut Client, wanted: &str) {
+    let lines = client.reader.by_ref().lines().map(Result::unwrap);
+    assert!(lines.into_iter().any(|line| line == wanted), "no {wanted:?}");
 }
 
 fn open_streams(server: &Server) -> u64 {
@@ -72,7 +57,7 @@ fn two_thousand_streams_of_the_service() {
         .flag("--keep-alive=2s")
         .start();
     let run = server.search("username", "silent");
-    let mut attached: Vec<Attached> = (0..STREAMS).map(|_| Attached::new(&server, &run)).collect();
+    let mut clients: Vec<Client> = (0..STREAMS).map(|_| attached(&server, &run)).collect();
     assert_eq!(open_streams(&server), STREAMS as u64);
 
     for path in [format!("/v1/searches/{run}/stream"), "/v1/searches".to_owned()] {
@@ -95,14 +80,14 @@ fn two_thousand_streams_of_the_service() {
     assert_eq!(figures.map(|name| server.figure(name)), [STREAMS as f64, 2.0]);
 
     // When a stream ends another one can start. The remaining streams get the end of the run.
-    attached.pop();
+    clients.pop();
     eventually("another stream can start", || {
         let path = format!("/v1/searches/{run}/stream");
         server.request("GET", &path).key(&server.key).stream().status == 200
     });
     assert_eq!(server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send().status, 204);
-    for stream in &mut attached {
-        stream.lines_to("event: error");
+    for client in &mut clients {
+        read_to(client, "event: error");
     }
     eventually("all streams end", || open_streams(&server) == 0);
 }

@@ -195,6 +195,17 @@ impl TestServer {
         Self { product, running: Some(server), address }
     }
 
+    /// Starts a server without probes: each accepted connection, including that of a probe, frees a stuck one, wakes a
+    /// worker, and shows that the accept loop has ended.
+    pub(crate) fn without_probes(change: impl FnOnce(&mut ServerConfig)) -> Self {
+        Self::with(|config| {
+            config.probe_every = LONG * 10;
+            config.idle_timeout = LONG * 10;
+            config.head_timeout = LONG * 20;
+            change(config);
+        })
+    }
+
     pub(crate) fn running(&self) -> &RunningServer {
         self.running.as_ref().unwrap()
     }

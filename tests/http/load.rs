@@ -1,9 +1,10 @@
 //! Many connections and full queues.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::kit::{Client, LONG, TestServer, get, run_alone};
 use crate::support::eventually;
+use crate::support::process::status_of;
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
@@ -34,27 +35,12 @@ fn a_full_queue_is_a_503_at_once() {
     assert_eq!(refused.answer().status, 200);
 }
 
-/// Starts a server without probes: each accepted connection, including that of a probe, would free a stuck one.
-fn server_without_probes() -> TestServer {
-    TestServer::with(|config| {
-        config.probe_every = LONG * 10;
-        config.idle_timeout = LONG * 10;
-        config.head_timeout = LONG * 20;
-    })
-}
-
 /// The only worker waits for the next request. It must be woken to serve a request whose body was read elsewhere.
 #[test]
 fn a_worker_that_waits_for_requests_serves_one_whose_body_was_read_elsewhere() {
     // Several servers, since it must not matter which thread receives first.
     for _ in 0..10 {
-        let server = TestServer::with(|config| {
-            config.request_workers = 1;
-            // A probe would wake it, too.
-            config.probe_every = LONG * 10;
-            config.idle_timeout = LONG * 10;
-            config.head_timeout = LONG * 20;
-        });
+        let server = TestServer::without_probes(|config| config.request_workers = 1);
         let mut client = server.connect();
         for _ in 0..10 {
             let body = "x".repeat(2000);
@@ -67,12 +53,7 @@ fn a_worker_that_waits_for_requests_serves_one_whose_body_was_read_elsewhere() {
 /// Workers are blocked and released in turn while requests keep coming, so that the lead changes in every way.
 #[test]
 fn every_request_is_served_while_workers_come_and_go() {
-    let server = TestServer::with(|config| {
-        config.request_workers = 3;
-        config.probe_every = LONG * 10;
-        config.idle_timeout = LONG * 10;
-        config.head_timeout = LONG * 20;
-    });
+    let server = TestServer::without_probes(|config| config.request_workers = 3);
     std::thread::scope(|scope| {
         for number in 0..8 {
             let mut client = server.connect();
@@ -99,7 +80,7 @@ fn every_request_is_served_while_workers_come_and_go() {
 #[test]
 fn no_connection_is_stuck_behind_streams() {
     for _ in 0..20 {
-        let server = server_without_probes();
+        let server = TestServer::without_probes(|_| ());
         let feeds: Vec<_> = (0..3).map(|_| server.product.next_stream()).collect();
         let mut clients: Vec<Client> = (0..5).map(|_| server.connect()).collect();
         for (index, client) in clients.iter_mut().enumerate() {
@@ -115,7 +96,7 @@ fn no_connection_is_stuck_behind_streams() {
 #[test]
 fn many_connections_at_once_to_a_fresh_server_are_all_served() {
     for _ in 0..4 {
-        let server = server_without_probes();
+        let server = TestServer::without_probes(|_| ());
         let mut clients: Vec<Client> = (0..64).map(|_| server.connect()).collect();
         for client in &mut clients {
             client.send(get("/"));
@@ -138,19 +119,13 @@ fn a_flood_in_a_process_of_its_own() {
     let mut flood = server.connect();
     flood.send(get("/later"));
     server.product.gate.wait_for_arrivals(1);
-    let before = rss_kib();
+    let before = status_of(std::process::id(), "VmRSS");
     flood.try_send(get("/flood").repeat(100_000));
     assert_eq!(flood.until_closed(), b"");
-    let grown = rss_kib().saturating_sub(before);
+    let grown = status_of(std::process::id(), "VmRSS").saturating_sub(before);
     assert!(grown < 50_000, "{grown} KiB for a flood");
     assert_eq!(server.ask(&get("/other")).status, 200);
     assert_eq!(*server.product.seen.lock().unwrap(), ["GET /other"]);
-}
-
-fn rss_kib() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 #[test]
@@ -198,49 +173,6 @@ fn a_thousand_connections_leave_no_resources_behind() {
         }
     }
     eventually("all connections are gone", || server.running().load().connections == 0);
-}
-
-/// The default limit is reached exactly. Run by hand: it takes 2,000 connections with two descriptors on the server's side
-/// and one on the client's, and 4,000 threads.
-#[test]
-#[ignore = "large; run by hand"]
-fn two_thousand_streams_and_one() {
-    let server = TestServer::new();
-    let before = rss_kib();
-    let mut feeds = Vec::new();
-    let mut readers = Vec::new();
-    for _ in 0..2000 {
-        feeds.push(server.product.next_stream());
-        let mut reader = server.connect();
-        reader.send(get("/stream"));
-        assert_eq!(reader.head().status, 200);
-        readers.push(reader);
-    }
-    let grown = rss_kib() - before;
-    let _unused = server.product.next_stream();
-    assert_eq!(server.ask(&get("/stream")).status, 503);
-    let mut slowest = Duration::ZERO;
-    for round in 0..20 {
-        for feed in &feeds {
-            feed.send(format!("frame {round}").into_bytes()).unwrap();
-        }
-        let begun = Instant::now();
-        assert_eq!(server.ask(&get("/health")).status, 200);
-        slowest = slowest.max(begun.elapsed());
-        for reader in &mut readers {
-            assert_eq!(reader.piece().unwrap(), format!("frame {round}").into_bytes());
-        }
-    }
-    println!("{} KiB a stream with both ends; slowest other request {slowest:?}", grown / 2000);
-    drop(feeds);
-    for reader in &mut readers {
-        assert_eq!(reader.piece(), None);
-    }
-    let begun = Instant::now();
-    drop(readers);
-    eventually("all streams end", || server.running().load().streams_open == 0);
-    eventually("all connections end", || server.running().load().connections == 0);
-    println!("all closed after {:?}", begun.elapsed());
 }
 
 /// Clients that connect before the server has started wait in the backlog.

@@ -15,15 +15,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::kit::{Client, LONG, Pieces, TestHandler, TestServer, get, run_alone};
 use crate::support::eventually;
 
-/// Starts a server that must notice the end of its accept loop without a probe.
-fn server_without_probes() -> TestServer {
-    TestServer::with(|config| {
-        config.probe_every = LONG * 10;
-        config.idle_timeout = LONG * 10;
-        config.head_timeout = LONG * 20;
-    })
-}
-
 /// Opens a stream that must outlive the accept loop.
 fn open_stream(server: &TestServer) -> (Pieces, Client) {
     let pieces = server.product.next_stream();
@@ -154,7 +145,7 @@ fn ends_without_descriptors(left: usize) {
     const NOTICED: [&str; 3] =
         ["no descriptor is left to probe", "the accept loop does not answer", "the accept loop ended"];
     Recorder::install();
-    let server = server_without_probes();
+    let server = TestServer::without_probes(|_| ());
     let stream = open_stream(&server);
     let waiting = WaitingClients::new();
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
@@ -197,7 +188,7 @@ fn running_out_of_threads() {
 #[test]
 #[ignore = "lowers a limit of its process: run by running_out_of_threads"]
 fn with_no_thread() {
-    ends_without_threads(&server_without_probes(), PanicHook::Called);
+    ends_without_threads(&TestServer::without_probes(|_| ()), PanicHook::Called);
 }
 
 #[test]

@@ -22,7 +22,7 @@ const CLIENTS: u64 = 8;
 const SPARE_THREADS: usize = 2;
 /// Memory that the service may hold afterwards beyond what it held before, in bytes. The cache of serialized runs may hold
 /// that much, and the soak does not fill it.
-const GROWTH_KIB: u64 = 64 * 1024;
+const GROWTH_KIB: usize = 64 * 1024;
 /// Time until everything is freed. A run that has ended stays in memory for a minute, an idle outgoing connection for less.
 const SETTLING: Duration = Duration::from_secs(150);
 
@@ -102,7 +102,7 @@ struct Footprint {
     descriptors: usize,
     /// Private memory. Pages of files do not count, since the system can reclaim them. Among them are 30 MB of debug
     /// information that the first panic reads if `RUST_BACKTRACE` is set (a body of 2^63 bytes makes tiny_http panic).
-    anonymous_kib: u64,
+    anonymous_kib: usize,
 }
 
 /// Returns the names of a process's threads and their numbers, for the message of a failed soak.
@@ -119,13 +119,7 @@ impl Footprint {
     fn of(server: &Server) -> Self {
         let process = format!("/proc/{}", server.child.id());
         let count = |folder: &str| fs::read_dir(format!("{process}/{folder}")).unwrap().count();
-        let status = fs::read_to_string(format!("{process}/status")).unwrap();
-        let anonymous = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-        Self {
-            threads: count("task"),
-            descriptors: count("fd"),
-            anonymous_kib: anonymous.trim().trim_end_matches(" kB").parse().unwrap(),
-        }
+        Self { threads: count("task"), descriptors: count("fd"), anonymous_kib: server.of_process("RssAnon") }
     }
 
     fn is_back_to(&self, before: &Self) -> bool {
