@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use sightline::modules::catalog::{Catalog, Selection};
 use sightline::modules::query::SearchType;
 
+use crate::support::modules::with;
+
 mod builtin;
 mod bundles;
 mod domains;
@@ -33,15 +35,7 @@ fn entry() -> Value {
 
 /// A file with this entry and these fields changed (`null`: removed).
 fn changed(changes: &Value) -> Value {
-    let mut entry = entry();
-    for (name, value) in changes.as_object().unwrap() {
-        if value.is_null() {
-            entry.as_object_mut().unwrap().remove(name);
-        } else {
-            entry[name] = value.clone();
-        }
-    }
-    json!([entry])
+    json!([with(entry(), changes)])
 }
 
 /// Returns the message of the loader.

@@ -18,6 +18,8 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::modules::terms::{Access, Denial, HostAccess, Terms};
 
+use crate::support::modules::with;
+
 mod answers;
 mod bodies;
 mod chain;
@@ -96,15 +98,13 @@ impl Bench {
 
 /// Creates a module from the given fields. The others have default values.
 fn module(fields: &Value) -> Arc<Module> {
-    let mut entry = json!({
+    let entry = json!({
         "id": "site", "platform": "Site", "type": "username", "category": "test",
         "probes": [{"url": "https://site.example/u/{query}"}],
         "hit": [{"status": [200]}], "miss": [{"status": [404]}],
     });
-    for (name, value) in fields.as_object().unwrap() {
-        entry[name] = value.clone();
-    }
-    let catalog = Catalog::from_text("test", &json!([entry]).to_string()).unwrap_or_else(|e| panic!("{e}"));
+    let entries = json!([with(entry, fields)]);
+    let catalog = Catalog::from_text("test", &entries.to_string()).unwrap_or_else(|e| panic!("{e}"));
     catalog.modules()[0].clone()
 }
 

@@ -8,7 +8,6 @@ mod local;
 pub(crate) mod proxy;
 mod reuse;
 mod sandbox;
-pub(crate) mod site;
 pub(crate) mod tls;
 mod whois;
 

@@ -5,11 +5,11 @@ mod site;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::net::site::{Site, ok, read_request, to, with_headers};
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::{Server, Setup};
+use crate::support::site::{Site, ok, read_request, to, with_headers};
 use site::{GOOD, HEAVY, HOSTILE, PictureSite};
 
 /// Starts a search for `alice` with pictures, and returns its run when it has ended.

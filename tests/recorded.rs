@@ -19,8 +19,8 @@ use sightline::modules::query::Query;
 use sightline::modules::recording::{Exchange, Expected, Recording, replay_keys, without_control};
 use sightline::net::HttpProber;
 
-use crate::net::site::{Site, read_request};
 use crate::net::tls::{tls_talking, trusting};
+use crate::support::site::{Site, read_request};
 
 /// The most bytes of a recording's file: readers of the project download all of them.
 const MOST_BYTES: u64 = 96 * 1024;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::databases::databases;
 use crate::support::folder::Folder;
+use crate::support::modules::entry;
 use crate::support::server::{Answer, Server, Setup, run_ids};
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -330,11 +331,7 @@ fn an_idempotency_key_is_known_after_its_module_was_removed() {
         server.finished(first["run_id"].as_str().unwrap());
         let folder = Folder::new();
         let other = folder.path("catalog.json");
-        let entry = json!([{
-            "id": "other", "platform": "Other", "type": "username", "category": "test", "control": false,
-            "probes": [{"url": "https://other.example.com/{query}"}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}]
-        }]);
+        let entry = json!([entry("other", "https://other.example.com/{query}")]);
         std::fs::write(&other, entry.to_string()).unwrap();
         let server = server.restart(&["--no-builtin", &format!("--catalog={other}")]);
         for mode in ["wait", "stream"] {

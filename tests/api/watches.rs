@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::cli::sightline;
-use crate::net::site::{Site, with_headers};
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::server::{Answer, Server, Setup};
+use crate::support::site::{Site, with_headers};
 use crate::support::{awaited, eventually};
 use crate::webhooks::lab;
 

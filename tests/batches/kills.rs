@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{accepted, ended, read};
 use crate::http::chance::{Chance, setting};
-use crate::net::site::Site;
 use crate::outages::kit::has_no_faults;
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
+use crate::support::site::Site;
 use crate::webhooks::lab::{key_flag, lab};
 
 /// The searches of the batch.

@@ -174,13 +174,7 @@ fn mistakes_of_names_and_limits() {
 
 #[test]
 fn mistakes_of_probes() {
-    let probe = |more: Value| {
-        let mut probe = json!({"url": URL});
-        for (name, value) in more.as_object().unwrap() {
-            probe[name] = value.clone();
-        }
-        json!({"probes": [probe]})
-    };
+    let probe = |more: Value| json!({"probes": [with(json!({"url": URL}), &more)]});
     assert_faults(&[
         (json!({"probes": []}), "f.json: site: probes: it is empty; at least 1 is required"),
         (

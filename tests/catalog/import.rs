@@ -16,7 +16,8 @@ use sightline::modules::outcome::Report;
 use sightline::modules::query::{Query, SearchType};
 use sightline::net::{HttpProber, NetConfig};
 
-use crate::net::site::{Received, Site};
+use crate::support::modules::with;
+use crate::support::site::{Received, Site};
 
 mod bad_input;
 mod command;

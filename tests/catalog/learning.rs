@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::cli::{Folder, Ran, ran};
-use crate::net::site::Site;
+use crate::support::site::Site;
 
 fn say(stream: &mut TcpStream, status: u16, head: &str, body: &str) {
     let length = body.len();
@@ -173,7 +173,7 @@ fn nothing_is_learned_from_a_site_that_proves_nothing() {
     ran(&["catalog", "learn", &url, "--known", "x", "--sandbox"], &[])
         .code_is(2)
         .err_has("leave out --sandbox");
-    let closed = format!("http://127.0.0.1:{}/{{query}}", crate::net::site::closed_port());
+    let closed = format!("http://127.0.0.1:{}/{{query}}", crate::support::site::closed_port());
     ran(&["catalog", "learn", &closed, "--known", "a", "--allow-private-targets"], &[]).code_is(3);
 }
 

@@ -40,10 +40,7 @@ fn selections_leave_out_what_was_not_asked_for() {
     let module = |id: &str, more: Value| {
         let mut entry = entry();
         entry["id"] = json!(id);
-        for (name, value) in more.as_object().unwrap() {
-            entry[name] = value.clone();
-        }
-        entry
+        with(entry, &more)
     };
     let list = json!([
         module("plain", json!({})),

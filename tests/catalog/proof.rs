@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::cli::{Folder, Ran, ran, sightline};
-use crate::net::site::{Site, hold};
+use crate::support::site::{Site, hold};
 
 fn report_of(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
@@ -125,10 +125,7 @@ fn part(site: &Site, id: &str, changes: &Value) -> Value {
     entry["id"] = json!(id);
     entry["known"] = json!(["alice"]);
     entry["probes"][0]["url"] = json!(site.url(&format!("/{id}/{{query}}")));
-    for (name, value) in changes.as_object().unwrap() {
-        entry[name] = value.clone();
-    }
-    entry
+    with(entry, changes)
 }
 
 fn check(file: &str, more: &[&str]) -> Ran {
@@ -221,7 +218,7 @@ fn without_a_network_nothing_is_proven() {
     let mut entry = entry();
     entry["known"] = json!(["alice"]);
     entry["probes"][0]["url"] =
-        json!(format!("http://127.0.0.1:{}/{{query}}", crate::net::site::closed_port()));
+        json!(format!("http://127.0.0.1:{}/{{query}}", crate::support::site::closed_port()));
     let file = folder.file("own.json", &json!([entry]).to_string());
     check(&file, &["--allow-private-targets"]).code_is(3).err_has("no site could be reached");
 }
@@ -285,10 +282,7 @@ fn simulated(changes: &Value) -> (String, String) {
     let folder = Folder::new();
     let mut entry = entry();
     entry["hit"] = json!([{"status": [200], "words": ["{query}"]}]);
-    for (name, value) in changes.as_object().unwrap() {
-        entry[name] = value.clone();
-    }
-    let file = folder.file("own.json", &json!([entry]).to_string());
+    let file = folder.file("own.json", &json!([with(entry, changes)]).to_string());
     let ran = check(&file, &["--sandbox", "--faults"]);
     let report = report_of(&ran);
     let module = &report["modules"][0];

@@ -3,11 +3,7 @@
 use super::*;
 
 fn probe(more: &Value) -> Value {
-    let mut probe = json!({"url": URL});
-    for (name, value) in more.as_object().unwrap() {
-        probe[name] = value.clone();
-    }
-    json!({"probes": [probe]})
+    json!({"probes": [with(json!({"url": URL}), more)]})
 }
 
 #[test]
@@ -74,11 +70,8 @@ fn mistakes_of_optional_keys() {
 #[test]
 fn mistakes_of_feeds() {
     let feed = |more: Value| {
-        let mut feed = json!({"url": "https://site.example/list", "feed": {"keep_s": 3600}});
-        for (name, value) in more.as_object().unwrap() {
-            feed[name] = value.clone();
-        }
-        probe(&feed)
+        let feed = json!({"url": "https://site.example/list", "feed": {"keep_s": 3600}});
+        probe(&with(feed, &more))
     };
     let query = "a feed is fetched once for all queries: its request must not contain `{query}`, `{local}`, `{domain}` or `{saved.NAME}`";
     assert_faults(&[
@@ -126,20 +119,11 @@ fn mistakes_of_feeds() {
 #[test]
 fn mistakes_of_pages() {
     let paged = |pages: Value, more: Value| {
-        let mut changes = probe(&json!({"pages": pages}));
-        for (name, value) in more.as_object().unwrap() {
-            changes["probes"][0][name] = value.clone();
-        }
+        let mut changes = probe(&with(json!({"pages": pages}), &more));
         changes["results"] = json!([{"type": "url", "each": "json:/links/*"}]);
         changes
     };
-    let next = |more: Value| {
-        let mut pages = json!({"next": "json:/next"});
-        for (name, value) in more.as_object().unwrap() {
-            pages[name] = value.clone();
-        }
-        paged(pages, json!({}))
-    };
+    let next = |more: Value| paged(with(json!({"next": "json:/next"}), &more), json!({}));
     assert_faults(&[
         (paged(json!({"most": 3}), json!({})), "f.json: site: probes[0].pages: the field `next` is missing"),
         (
@@ -198,13 +182,7 @@ fn mistakes_of_pages() {
 
 #[test]
 fn mistakes_of_excluded_domains() {
-    let email = |more: Value| {
-        let mut changes = json!({"type": "email"});
-        for (name, value) in more.as_object().unwrap() {
-            changes[name] = value.clone();
-        }
-        changes
-    };
+    let email = |more: Value| with(json!({"type": "email"}), &more);
     assert_faults(&[
         (json!({"domain_not_in": ["a.example"]}), "f.json: site: domain_not_in: it is for email modules"),
         (
@@ -251,13 +229,7 @@ fn valid_requests_load() {
 
 #[test]
 fn keys_are_sent_only_to_their_host_and_appear_in_no_result() {
-    let keyed = |more: &Value| {
-        let mut all = json!({"needs": ["config.k"]});
-        for (name, value) in more.as_object().unwrap() {
-            all[name] = value.clone();
-        }
-        all
-    };
+    let keyed = |more: &Value| with(json!({"needs": ["config.k"]}), more);
     let chain = |url: &str| {
         keyed(&json!({"probes": [
             {"url": URL, "save": {"next": "json:/next"}},

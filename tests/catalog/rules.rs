@@ -85,13 +85,7 @@ fn mistakes_of_rules() {
 #[test]
 fn mistakes_of_results() {
     let meta = |extractor: Value| json!({"result": {"type": "profile", "metadata": {"m": extractor}}});
-    let list = |more: Value| {
-        let mut list = json!({"type": "url", "each": "json:/*"});
-        for (name, value) in more.as_object().unwrap() {
-            list[name] = value.clone();
-        }
-        json!({"results": [list]})
-    };
+    let list = |more: Value| json!({"results": [with(json!({"type": "url", "each": "json:/*"}), &more)]});
     let kinds = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr";
     let no_kind = format!(
         "f.json: site: result.metadata.m: `title` is not allowed here; write KIND:ARGUMENT, where KIND is one of {kinds}"

@@ -50,13 +50,7 @@ fn the_schema_refuses_invalid_files() {
     let schema = Schema::new();
     let mut cases: Vec<Value> =
         super::form::mistakes_of_form().into_iter().map(|(changes, _)| changes).collect();
-    let probe = |more: Value| {
-        let mut probe = json!({"url": URL});
-        for (name, value) in more.as_object().unwrap() {
-            probe[name] = value.clone();
-        }
-        json!({"probes": [probe]})
-    };
+    let probe = |more: Value| json!({"probes": [with(json!({"url": URL}), &more)]});
     let rule = |rule: Value| json!({"hit": [rule]});
     let meta = |extractor: Value| json!({"result": {"type": "profile", "metadata": {"m": extractor}}});
     cases.extend([

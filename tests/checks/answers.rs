@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::hostile::{LONG, assert_ends, check};
 use super::*;
-use crate::net::site::{Site, to, with_headers};
+use crate::support::site::{Site, to, with_headers};
 
 const NAME: &str = "Zo\u{eb} \u{2014} \u{41f}\u{440}\u{438}\u{432}\u{435}\u{442}";
 

@@ -4,7 +4,7 @@ use super::*;
 
 /// A module that looks up its query in a list.
 fn listed(id: &str, more: &Value) -> Arc<Module> {
-    let mut fields = json!({
+    let fields = json!({
         "id": id, "type": "domain",
         "probes": [{"url": "https://site.example/list.json", "feed": {"keep_s": 3600}}],
         "hit": [{"status": [200], "json": [{"at": "/*/name", "equals_query": true}]}],
@@ -12,10 +12,7 @@ fn listed(id: &str, more: &Value) -> Arc<Module> {
         "control": true,
         "results": [{"type": "breach", "each": "json:/*", "where": [{"at": "/name", "equals_query": true}], "value": "json:/title"}],
     });
-    for (name, value) in more.as_object().unwrap() {
-        fields[name] = value.clone();
-    }
-    module(&fields)
+    module(&with(fields, more))
 }
 
 fn list() -> Response {

@@ -8,8 +8,8 @@ use sightline::net::{HttpProber, NetConfig};
 
 use super::*;
 use crate::net::bodies::{BROTLI_BOMB, gzip, unhex};
-use crate::net::site::{Site, flood, ok, with_headers};
 use crate::support::process::status_of;
+use crate::support::site::{Site, flood, ok, with_headers};
 
 /// How much more memory the process may have taken at its peak because of one page. Other tests run in
 /// the same process and take some 300 MiB together; a bomb that is not cut takes a gigabyte.

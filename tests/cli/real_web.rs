@@ -1,67 +1,28 @@
 //! `serve` without a sandbox: from a request to a real site (one of the test's own) and back.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::io::Write as _;
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{Folder, ran};
-use crate::net::site::{ok, read_request};
 use crate::net::tls::{fixture, tls_site_of, tls_talking};
+use crate::support::modules::{entry, with};
 use crate::support::server::{Server, Setup};
+use crate::support::site::{Site, ok, page, read_request};
 
-/// A site on which only `/alice` exists. It records the heads of all requests.
-struct Site {
-    address: SocketAddr,
-    heads: Arc<Mutex<Vec<String>>>,
+/// Starts a site on which only `/alice` exists.
+fn start_site() -> Site {
+    Site::start(|socket, request| {
+        // The client may have disconnected.
+        let _ = socket.write_all(&page(if request.path() == "/alice" { 200 } else { 404 }));
+    })
 }
 
-impl Site {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&heads);
-        // Ends with the process of the tests.
-        std::thread::spawn(move || {
-            for socket in listener.incoming() {
-                answer(socket.unwrap(), &seen);
-            }
-        });
-        Self { address, heads }
-    }
-
-    /// Returns a file with one module that asks this site.
-    fn catalog(&self, folder: &Folder) -> String {
-        catalog_of(folder, &self.address.to_string())
-    }
-}
-
-/// Returns a file with one module that asks the site at this host and port.
-fn catalog_of(folder: &Folder, authority: &str) -> String {
-    let module = json!({
-        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing",
-        "probes": [{"url": format!("http://{authority}/{{query}}")}],
-        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-    });
+/// Returns a file with one module that asks the site at this address.
+fn catalog(folder: &Folder, root: &str, control: bool) -> String {
+    let changes = json!({"platform": "Little Site", "control": control});
+    let module = with(entry("little_site", &format!("{root}/{{query}}")), &changes);
     folder.file("own.json", &json!([module]).to_string())
-}
-
-fn answer(mut socket: TcpStream, seen: &Mutex<Vec<String>>) {
-    let reader = BufReader::new(socket.try_clone().unwrap());
-    let lines = reader.lines().map_while(Result::ok).take_while(|line| !line.is_empty());
-    let head = lines.collect::<Vec<_>>().join("\n");
-    let status = if head.starts_with("GET /alice ") { "200 OK" } else { "404 Not Found" };
-    seen.lock().push(head);
-    let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
-    let length = page.len();
-    // The client may have disconnected.
-    let _ = write!(
-        socket,
-        "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
-    );
 }
 
 fn serving(catalog: &str, more: &[&str]) -> Server {
@@ -87,8 +48,8 @@ fn searched(server: &Server, name: &str) -> (Value, Value, Value) {
 
 #[test]
 fn a_real_site_is_queried_and_its_hit_returned() {
-    let (folder, site) = (Folder::new(), Site::start());
-    let server = serving(&site.catalog(&folder), &["--allow-private-targets"]);
+    let (folder, site) = (Folder::new(), start_site());
+    let server = serving(&catalog(&folder, &site.url(""), true), &["--allow-private-targets"]);
     let (run, module, used) = searched(&server, "alice");
     assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(1)), "{run}");
     assert_eq!(run["results"][0]["source"], "little_site");
@@ -100,10 +61,10 @@ fn a_real_site_is_queried_and_its_hit_returned() {
     assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(0)), "{run}");
     assert_eq!((&module["status"], &module["http_status"]), (&json!("miss"), &json!(404)), "{module}");
 
-    let heads = site.heads.lock().clone();
-    assert!(heads.iter().any(|head| head.starts_with("GET /alice HTTP/1.1\n")), "{heads:#?}");
-    for head in heads {
-        assert!(head.to_lowercase().contains("\nuser-agent: x/1"), "{head}");
+    let received = site.received();
+    assert!(received.iter().any(|request| request.line() == "GET /alice HTTP/1.1"), "{received:#?}");
+    for request in received {
+        assert_eq!(request.header("user-agent").as_deref(), Some("X/1"), "{request:?}");
     }
     let health = server.request("GET", "/v1/health").send();
     assert_eq!(
@@ -117,12 +78,7 @@ fn a_real_site_is_queried_and_its_hit_returned() {
 fn an_authority_of_the_operator_is_trusted() {
     let folder = Folder::new();
     let site = tls_site_of("address.pem", ok("<title>A page</title>"));
-    let module = json!({
-        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing", "control": false,
-        "probes": [{"url": format!("https://{}/{{query}}", site.addr)}],
-        "hit": [{"status": [200]}],
-    });
-    let catalog = folder.file("own.json", &json!([module]).to_string());
+    let catalog = catalog(&folder, &format!("https://{}", site.addr), false);
     let search = |more: &[(&str, &str)]| {
         let args = ["search", "username", "alice", "--no-builtin", "--allow-private-targets", "--catalog"];
         ran(&[&args[..], &[&catalog]].concat(), more)
@@ -141,12 +97,7 @@ fn a_hit_and_its_control_check_use_one_connection() {
             let _ = write!(tls, "HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\npage");
         }
     });
-    let module = json!({
-        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing",
-        "probes": [{"url": format!("https://{}/{{query}}", site.addr)}],
-        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-    });
-    let catalog = folder.file("own.json", &json!([module]).to_string());
+    let catalog = catalog(&folder, &format!("https://{}", site.addr), true);
     let authority = fixture("ca.pem").display().to_string();
     let args =
         ["search", "username", "alice", "--no-builtin", "--allow-private-targets", "--catalog", &catalog];
@@ -156,20 +107,20 @@ fn a_hit_and_its_control_check_use_one_connection() {
 
 #[test]
 fn a_private_address_is_refused_and_the_run_costs_nothing() {
-    let (folder, site) = (Folder::new(), Site::start());
-    let server = serving(&site.catalog(&folder), &[]);
+    let (folder, site) = (Folder::new(), start_site());
+    let server = serving(&catalog(&folder, &site.url(""), true), &[]);
     let (run, module, used) = searched(&server, "alice");
     assert_eq!((&module["status"], &module["reason"]), (&json!("error"), &json!("dns")));
     assert_eq!(run["status"], "failed", "nobody said anything: {run}");
     assert!(run["error"].is_object(), "{run}");
     assert_eq!(used, 0, "a failed run gives its credits back");
-    assert_eq!(*site.heads.lock(), Vec::<String>::new(), "the site was asked");
+    assert_eq!(site.connections(), 0, "the site was asked");
 }
 
 /// Returns everything that a caller can see of a search for `alice` by the one module: the run, the modules,
 /// the files, the page.
 fn told(folder: &Folder, authority: &str) -> (Vec<String>, String) {
-    let server = serving(&catalog_of(folder, authority), &[]);
+    let server = serving(&catalog(folder, &format!("http://{authority}"), true), &[]);
     let run = server.search("username", "alice");
     server.finished(&run);
     let mut told = Vec::new();
@@ -200,8 +151,8 @@ fn a_private_address_looks_like_a_name_that_does_not_resolve() {
 
 #[test]
 fn premium_without_a_browser_is_unavailable_and_costs_nothing() {
-    let (folder, site) = (Folder::new(), Site::start());
-    let server = serving(&site.catalog(&folder), &["--allow-private-targets"]);
+    let (folder, site) = (Folder::new(), start_site());
+    let server = serving(&catalog(&folder, &site.url(""), true), &["--allow-private-targets"]);
     let key = server.new_key("pro");
     let ask = |path: &str| server.request("GET", path).key(&key).send().json();
     let body = json!({"type": "username", "query": "alice", "premium": true});
@@ -210,5 +161,5 @@ fn premium_without_a_browser_is_unavailable_and_costs_nothing() {
     assert!(refused.header("retry-after").is_some_and(|wait| wait.parse::<u32>().is_ok_and(|wait| wait > 0)));
     assert_eq!(ask("/v1/credits")["credits_used"], 0);
     assert_eq!(ask("/v1/searches")["count"], 0, "there is a run");
-    assert_eq!(*site.heads.lock(), Vec::<String>::new(), "the site was asked");
+    assert_eq!(site.connections(), 0, "the site was asked");
 }

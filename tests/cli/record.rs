@@ -8,8 +8,9 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::recording::Recording;
 
 use super::{Folder, ran};
-use crate::net::site::{Site, closed_port, ok, with_headers};
 use crate::recorded::replayed;
+use crate::support::modules::{entry, with};
+use crate::support::site::{Site, closed_port, ok, with_headers};
 
 fn read(folder: &Path, name: &str) -> Recording {
     Recording::parse(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
@@ -40,12 +41,11 @@ fn a_recording_of_the_simulated_web_is_replayed_with_the_same_result() {
 
 /// Returns a file with a module that asks the site at this port.
 fn catalog_of(folder: &Folder, port: u16, hit: &Value) -> String {
-    let module = json!({
-        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing",
-        "probes": [{"url": format!("http://127.0.0.1:{port}/{{query}}")}],
-        "hit": [hit], "miss": [{"status": [404]}],
+    let changes = json!({
+        "control": null, "hit": [hit],
         "result": {"type": "profile", "metadata": {"bio": "json:/bio", "contact": "json:/mail"}},
     });
+    let module = with(entry("little_site", &format!("http://127.0.0.1:{port}/{{query}}")), &changes);
     folder.file("own.json", &json!([module]).to_string())
 }
 

@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{Folder, Ran, ran, sightline};
+use crate::support::modules::entry;
 
 /// Runs `search username NAME` on the simulated web without delays or faults.
 fn search(name: &str, more: &[&str]) -> Ran {
@@ -158,14 +159,8 @@ fn premium_needs_a_browser_or_the_sandbox() {
 #[test]
 fn without_built_in_modules_only_those_of_files_are_used() {
     let folder = Folder::new();
-    let entry = |id: &str| {
-        json!({
-            "id": id, "platform": id, "type": "username", "category": "testing",
-            "probes": [{"url": format!("https://{id}.example/{{query}}")}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        })
-    };
-    let file = folder.file("own.json", &json!([entry("mine"), entry("yours")]).to_string());
+    let own = ["mine", "yours"].map(|id| entry(id, &format!("https://{id}.example/{{query}}")));
+    let file = folder.file("own.json", &json!(own).to_string());
     let shown = search("everybody", &["--no-builtin", "--catalog", &file, "--format", "json"]).code_is(0).out;
     let run: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(run["progress"]["modules_total"], 2);

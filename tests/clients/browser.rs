@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::net::site::{Site, with_headers};
 use crate::support::browser::Browser;
 use crate::support::cutter::{Cutter, cuts_of_a_search};
 use crate::support::server::{PATIENCE, Server, Setup};
+use crate::support::site::{Site, with_headers};
 
 /// Serves the folder of the examples.
 fn pages() -> Site {

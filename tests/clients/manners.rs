@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::example::{EXAMPLES, Ended, Example, Run, with_plain_numbers};
-use crate::net::site::{Received, Site, closed_port, hold};
+use crate::support::site::{Received, Site, closed_port, hold};
 
 const RUN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 

@@ -1,20 +1,21 @@
 //! A site of the test on which every profile exists, and which answers only when the test permits it.
 
 use std::collections::HashSet;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
-use crate::support::connections::answer_all;
+use crate::support::modules::{entry, with};
 use crate::support::server::PATIENCE;
+use crate::support::site::{self, Received, page};
 
 /// Listens on all of 127.0.0.0/8, so that each module has its own host.
 pub(crate) struct Site {
-    port: u16,
+    site: site::Site,
     shared: Arc<Shared>,
 }
 
@@ -35,24 +36,19 @@ struct State {
 
 impl Site {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
         let server = Arc::clone(&shared);
-        answer_all(listener, move |socket| server.answer(socket));
-        Self { port, shared }
+        let site = site::Site::on_all_addresses(move |socket, request| server.answer(socket, request));
+        Self { site, shared }
     }
 
     /// Returns a catalogue of the modules `m0`, `m1`, … that query this site.
     pub(crate) fn catalog(&self, modules: usize) -> String {
         let module = |number: usize| {
-            let host = format!("127.0.{}.{}:{}", number / 200 + 1, number % 200 + 1, self.port);
-            json!({
-                "id": format!("m{number}"), "platform": format!("Platform {number}"), "type": "username",
-                "category": "testing", "control": false,
-                "probes": [{"url": format!("http://{host}/m{number}/{{query}}")}],
-                "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-            })
+            let host = format!("127.0.{}.{}:{}", number / 200 + 1, number % 200 + 1, self.site.addr.port());
+            let url = format!("http://{host}/m{number}/{{query}}");
+            let platform = json!({"platform": format!("Platform {number}")});
+            with(entry(&format!("m{number}"), &url), &platform)
         };
         Value::from((0..modules).map(module).collect::<Vec<_>>()).to_string()
     }
@@ -100,19 +96,12 @@ impl Site {
 }
 
 impl Shared {
-    fn answer(&self, mut socket: TcpStream) {
-        let Some(head) = read_head(&mut socket) else { return };
-        let module = head.split('/').nth(1).unwrap_or_default().to_owned();
-        let agent = head.to_lowercase();
-        let agent = agent.split("\r\nuser-agent: ").nth(1).and_then(|rest| rest.split('/').next());
-        self.wait_until_open(agent.unwrap_or_default(), &module);
-        let page = "<html><head><title>A profile</title></head><body>Somebody</body></html>";
-        let length = page.len();
+    fn answer(&self, socket: &mut TcpStream, request: &Received) {
+        let module = request.path().split('/').nth(1).unwrap_or_default();
+        let agent = request.header("user-agent").unwrap_or_default().to_lowercase();
+        self.wait_until_open(agent.split('/').next().unwrap_or_default(), module);
         // The client may have disconnected.
-        let _ = write!(
-            socket,
-            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
-        );
+        let _ = socket.write_all(&page(200));
     }
 
     fn wait_until_open(&self, agent: &str, module: &str) {
@@ -124,14 +113,4 @@ impl Shared {
             self.changed.wait(&mut state);
         }
     }
-}
-
-fn read_head(socket: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        socket.read_exact(&mut byte).ok()?;
-        head.push(byte[0]);
-    }
-    String::from_utf8(head).ok()
 }

@@ -1,88 +1,42 @@
 //! Kills while leads are followed: no limit is exceeded, nothing is charged twice, and each family ends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::io::Write as _;
 
-use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::http::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::folder::Folder;
+use crate::support::modules::{entry, own_flags, with};
 use crate::support::server::{Server, Setup};
+use crate::support::site::{Site, answer};
 
 /// The families that are followed at once.
 const FAMILIES: usize = 4;
 const MAX_SEARCHES: usize = 12;
 
-/// Two sites whose profiles name further accounts: `root` names `roota`, `rootb` and `rootc`, and so on.
-struct Site {
-    port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
-    folder: Folder,
+/// Starts two sites whose profiles name further accounts: `root` names `roota`, `rootb` and `rootc`, and so on.
+fn start_sites() -> Site {
+    Site::start(|socket, request| {
+        let name = request.path().rsplit('/').next().unwrap_or_default();
+        let links = ["a", "b", "c"].map(|next| format!("https://second.example.com/{name}{next}"));
+        // The client may have been killed.
+        let _ = socket.write_all(&answer(200, "application/json", &json!({"links": links}).to_string()));
+    })
 }
 
-impl Site {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&asked);
-        // Ends with the process of the tests.
-        std::thread::spawn(move || {
-            for socket in listener.incoming() {
-                let (socket, shared) = (socket.unwrap(), Arc::clone(&shared));
-                std::thread::spawn(move || answer(socket, &shared));
-            }
+fn flags(site: &Site, folder: &Folder) -> Vec<String> {
+    let modules = ["first", "second"].map(|id| {
+        let changes = json!({
+            "profile": format!("https://{id}.example.com/{{query}}"),
+            "result": {"type": "profile", "metadata": {"links": "json:/links"}}
         });
-        Self { port, asked, folder: Folder::new() }
-    }
-
-    fn flags(&self) -> Vec<String> {
-        let port = self.port;
-        let modules: Vec<Value> = ["first", "second"]
-            .iter()
-            .map(|id| {
-                json!({
-                    "id": id, "platform": id, "type": "username", "category": "test", "control": false,
-                    "profile": format!("https://{id}.example.com/{{query}}"),
-                    "probes": [{"url": format!("http://127.0.0.1:{port}/{id}/{{query}}")}],
-                    "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-                    "result": {"type": "profile", "metadata": {"links": "json:/links"}}
-                })
-            })
-            .collect();
-        let catalog = self.folder.path("catalog.json");
-        std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
-        let flags = ["--no-builtin", "--allow-private-targets", "--lease=5s", "--check-workers=4"];
-        flags.iter().map(|flag| (*flag).to_owned()).chain([format!("--catalog={catalog}")]).collect()
-    }
-
-    fn asked(&self) -> usize {
-        self.asked.lock().len()
-    }
-}
-
-fn answer(mut socket: TcpStream, asked: &Mutex<Vec<String>>) {
-    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
-        return;
-    };
-    for _ in lines.take_while(|line| !line.is_empty()) {}
-    asked.lock().push(target.clone());
-    let name = target.rsplit('/').next().unwrap_or_default();
-    let links: Vec<String> =
-        ["a", "b", "c"].iter().map(|next| format!("https://second.example.com/{name}{next}")).collect();
-    let page = json!({"links": links}).to_string();
-    let length = page.len();
-    // The client may have been killed.
-    let _ = write!(
-        socket,
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
-    );
+        with(entry(id, &site.url(&format!("/{id}/{{query}}"))), &changes)
+    });
+    let more = ["--lease=5s", "--check-workers=4"].map(str::to_owned);
+    own_flags(folder, &modules).into_iter().chain(more).collect()
 }
 
 #[test]
@@ -96,8 +50,8 @@ fn families_survive_kills_on_postgresql() {
 }
 
 fn families_survive_kills(database: &TestDatabase) {
-    let site = Site::start();
-    let setup = || Setup::real().database(&database.url).flags(&site.flags());
+    let (site, folder) = (start_sites(), Folder::new());
+    let setup = || Setup::real().database(&database.url).flags(&flags(&site, &folder));
     let mut chance = Chance::new(setting("SIGHTLINE_TEST_KILLS_SEED", 1));
     let mut server = setup().start();
     let key = server.key.clone();
@@ -109,16 +63,16 @@ fn families_survive_kills(database: &TestDatabase) {
         for _ in running..FAMILIES {
             roots.push(start(&server, &format!("root{}", roots.len())));
         }
-        let until = site.asked() + 1 + chance.below(12);
+        let until = site.connections() + 1 + chance.below(12);
         eventually("there are more requests, or all is done", || {
-            site.asked() >= until || roots.iter().all(|root| is_completed(&server, root))
+            site.connections() >= until || roots.iter().all(|root| is_completed(&server, root))
         });
         server.kill();
         server = setup().start();
         server.key.clone_from(&key);
     }
     eventually("all families end", || roots.iter().all(|root| is_completed(&server, root)));
-    println!("{kills} kills, {} families, {} requests", roots.len(), site.asked());
+    println!("{kills} kills, {} families, {} requests", roots.len(), site.connections());
     let mut runs = 0;
     for root in &roots {
         runs += family_is_well(&server, root);

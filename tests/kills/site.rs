@@ -1,13 +1,16 @@
 //! A site of the test that records which process of the server has queried what.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+
+use crate::support::modules::{entry, with};
+use crate::support::site::{self, Received};
 
 /// The number of modules of a search.
 pub(super) const MODULES: usize = 24;
@@ -34,36 +37,26 @@ pub(super) struct Question {
 
 /// Listens on all of 127.0.0.0/8, so that each module has its own host.
 pub(super) struct Site {
-    port: u16,
+    site: site::Site,
     book: Arc<Mutex<Vec<Question>>>,
 }
 
 impl Site {
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let book = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&book);
-        // The thread ends with the process of the tests.
-        std::thread::spawn(move || {
-            for socket in listener.incoming() {
-                let kept = Arc::clone(&kept);
-                std::thread::spawn(move || answer(&socket.unwrap(), &kept));
-            }
-        });
-        Self { port, book }
+        let site = site::Site::on_all_addresses(move |socket, request| answer(socket, request, &kept));
+        Self { site, book }
     }
 
     /// Returns a catalogue of the modules `m0`, `m1`, … that query this site for email addresses.
     pub(super) fn catalog(&self) -> String {
         let module = |number: usize| {
-            json!({
-                "id": format!("m{number}"), "platform": format!("Platform {number}"), "type": "username",
-                "category": "testing", "control": false,
-                "probes": [{"url": format!("http://127.0.9.{}:{}/m{number}/{{query}}", number + 1, self.port)}],
-                "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-                "results": [{"type": "email", "each": "json:/*"}],
-            })
+            let url = format!("http://127.0.9.{}:{}/m{number}/{{query}}", number + 1, self.site.addr.port());
+            let changes = json!({
+                "platform": format!("Platform {number}"), "results": [{"type": "email", "each": "json:/*"}]
+            });
+            with(entry(&format!("m{number}"), &url), &changes)
         };
         Value::from((0..MODULES).map(module).collect::<Vec<_>>()).to_string()
     }
@@ -96,8 +89,11 @@ fn listed(module: usize, name: &str) -> [String; 3] {
     [format!("own{module}.{name}@example.com"), shared(module), shared(module * 5 + 1)]
 }
 
-fn answer(socket: &TcpStream, book: &Mutex<Vec<Question>>) {
-    let Some((target, life)) = read_head(socket) else { return };
+fn answer(socket: &mut TcpStream, request: &Received, book: &Mutex<Vec<Question>>) {
+    let agent = request.header("user-agent").unwrap_or_default().to_lowercase();
+    let life = agent.strip_prefix("life").and_then(|rest| rest.split('/').next()?.parse().ok());
+    let Some(life) = life else { return };
+    let target = request.path();
     let Some((module, name)) = target.trim_start_matches("/m").split_once('/') else { return };
     let number: usize = module.parse().unwrap();
     let place = {
@@ -106,20 +102,11 @@ fn answer(socket: &TcpStream, book: &Mutex<Vec<Question>>) {
         book.len() - 1
     };
     std::thread::sleep(pause(number, name));
-    if send(socket, status(number, name), &json!(listed(number, name)).to_string()) {
+    let page = json!(listed(number, name)).to_string();
+    // The client may have disconnected.
+    if socket.write_all(&site::answer(status(number, name), "application/json", &page)).is_ok() {
         book.lock()[place].answered = Some(Instant::now());
     }
-}
-
-/// Returns the path, and the number of the process that sent the request.
-fn read_head(socket: &TcpStream) -> Option<(String, usize)> {
-    let mut lines = BufReader::new(socket).lines().map_while(Result::ok);
-    let target = lines.next()?.split(' ').nth(1)?.to_owned();
-    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-    let agent = head
-        .iter()
-        .find_map(|line| line.to_lowercase().strip_prefix("user-agent: life").map(str::to_owned))?;
-    Some((target, agent.split('/').next()?.parse().ok()?))
 }
 
 fn pause(module: usize, name: &str) -> Duration {
@@ -128,12 +115,4 @@ fn pause(module: usize, name: &str) -> Duration {
     });
     let times = if name.starts_with(SLOW) { SLOWER } else { 1 };
     Duration::from_millis(times * (TAKES.start + mixed % (TAKES.end - TAKES.start)))
-}
-
-/// The client may have disconnected.
-fn send(mut socket: &TcpStream, status: u16, body: &str) -> bool {
-    let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\nContent-Length: {length}");
-    write!(socket, "{head}\r\nConnection: close\r\n\r\n{body}").is_ok()
 }

@@ -1,14 +1,14 @@
 //! Text of third parties cannot change what an answer says about coverage.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
 
 use serde_json::{Value, json};
 
 use super::call;
-use crate::support::connections::answer_all;
 use crate::support::folder::Folder;
+use crate::support::modules::{entry, own_flags, with};
 use crate::support::server::Setup;
+use crate::support::site::{Site, answer};
 
 /// What people write into a profile for a model to read.
 const TEXTS: [&str; 6] = [
@@ -20,45 +20,30 @@ const TEXTS: [&str; 6] = [
     "\u{1b}[2Jcleared\u{0}\u{7}",
 ];
 
-fn answer(mut socket: TcpStream, text: &str) {
-    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-    let target = lines.next().unwrap_or_default();
-    for _ in lines.take_while(|line| !line.is_empty()) {}
-    let status = if target.contains("/wall/") { "403 Forbidden" } else { "200 OK" };
+fn start_site(text: &'static str) -> Site {
     let page =
         json!({"name": text, "bio": text, "coverage": {"statement": text, "is_complete": true}}).to_string();
-    // The client may have disconnected.
-    let _ = write!(
-        socket,
-        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",
-        page.len()
-    );
+    Site::start(move |socket, request| {
+        let status = if request.path().starts_with("/wall/") { 403 } else { 200 };
+        // The client may have disconnected.
+        let _ = socket.write_all(&answer(status, "application/json", &page));
+    })
 }
 
-fn module(id: &str, port: u16) -> Value {
-    json!({
-        "id": id, "platform": id, "type": "username", "category": "test", "control": false,
-        "probes": [{"url": format!("http://127.0.0.1:{port}/{id}/{{query}}")}],
-        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        "result": {"type": "profile", "value": "json:/name", "metadata": {
-            "display_name": "json:/name", "bio": "json:/bio", "coverage": "json:/coverage", "untrusted": "json:/coverage",
-        }},
-    })
+fn module(id: &str, site: &Site) -> Value {
+    let result = json!({"result": {"type": "profile", "value": "json:/name", "metadata": {
+        "display_name": "json:/name", "bio": "json:/bio", "coverage": "json:/coverage", "untrusted": "json:/coverage",
+    }}});
+    with(entry(id, &site.url(&format!("/{id}/{{query}}"))), &result)
 }
 
 #[test]
 fn text_of_profiles_changes_nothing_about_coverage() {
     let mut statements = Vec::new();
     for text in TEXTS.into_iter().chain(["harmless"]) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        answer_all(listener, move |socket| answer(socket, text));
-        let folder = Folder::new();
-        let catalog = folder.path("catalog.json");
-        std::fs::write(&catalog, json!([module("open", port), module("wall", port)]).to_string()).unwrap();
-        let flags =
-            ["--no-builtin".to_owned(), "--allow-private-targets".to_owned(), format!("--catalog={catalog}")];
-        let server = Setup::real().flags(&flags).start();
+        let (site, folder) = (start_site(text), Folder::new());
+        let modules = ["open", "wall"].map(|id| module(id, &site));
+        let server = Setup::real().flags(&own_flags(&folder, &modules)).start();
         let result = call(&server, "search", &json!({"type": "username", "query": "alice"}));
         let answer = &result["structuredContent"];
         assert_eq!(answer["results"].as_array().unwrap().len(), 1, "{result}");

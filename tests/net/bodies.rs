@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sightline::modules::probe::{ProbeError, Request, Response};
 
-use super::site::{Site, flood, ok, with_headers};
 use super::{get, lab, send};
+use crate::support::site::{Site, flood, ok, with_headers};
 
 /// Brotli streams: `hello, brotli ` 20 times; 64 MiB of zeros; 1,000 `A` with a window of 1 GiB.
 const BROTLI: &str = "1b1701f81d09364e746f2486d7626568721a84858d4eb2a5bdc582f100c4ccc22f00";

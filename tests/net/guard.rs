@@ -6,8 +6,8 @@ use sightline::modules::probe::ProbeError::ForbiddenAddress;
 use sightline::modules::probe::{ProbeError, Request};
 use sightline::net::{HttpProber, NetConfig};
 
-use super::site::{Site, ok, read_request, to};
 use super::{get, lab, send};
+use crate::support::site::{Site, ok, read_request, to};
 
 /// Spellings of addresses that are not public.
 pub(crate) const FORBIDDEN: [&str; 22] = [

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sightline::modules::probe::{Phase, ProbeError, Request};
 
-use super::site::{Site, closed_port, drip, flood, hold, ok};
 use super::{get, lab, send, within};
+use crate::support::site::{Site, closed_port, drip, flood, hold, ok};
 
 /// A deadline that is long enough for the first bytes even on a busy machine.
 const TIME_FOR_A_PHASE: Duration = Duration::from_secs(8);

@@ -7,9 +7,9 @@ use sightline::modules::definition::Method;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request};
 use sightline::net::{HttpProber, NetConfig};
 
-use super::site::{Site, ok, to};
 use super::{get, lab, send};
 use crate::support::server::PATIENCE;
+use crate::support::site::{Site, ok, to};
 
 #[test]
 fn defaults_are_sent_and_a_module_may_replace_them() {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::gated_site::GatedSite;
+use crate::support::modules::{entry, with};
 use crate::support::server::{BINARY, Server, Setup};
 
 const SITES: usize = 20;
@@ -98,15 +99,12 @@ fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
 #[test]
 fn a_missing_network_does_not_count_for_module_health() {
     let folder = Folder::new();
-    let entry = |id: &str, host: &str| {
-        json!({
-            "id": id, "platform": id, "type": "username", "category": "test", "known": ["bob"],
-            "probes": [{"url": format!("http://{host}/{{query}}")}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        })
+    let own = |id: &str, host: &str| {
+        let changes = json!({"control": null, "known": ["bob"]});
+        with(entry(id, &format!("http://{host}/{{query}}")), &changes)
     };
     let catalog = folder.path("catalog.json");
-    let entries = json!([entry("address", "127.0.0.1"), entry("name", "site.example.com")]);
+    let entries = json!([own("address", "127.0.0.1"), own("name", "site.example.com")]);
     fs::write(&catalog, entries.to_string()).unwrap();
     let output = Command::new("unshare")
         .args(["--net", "--user", "--map-root-user", BINARY, "catalog", "check", "--format", "json"])

@@ -7,8 +7,8 @@ use std::time::Duration;
 use sightline::modules::probe::{Phase, ProbeError};
 use sightline::net::{HttpProber, NetConfig};
 
-use super::site::{Site, drip, flood, hold, ok};
 use super::{get, send, within};
+use crate::support::site::{Site, drip, flood, hold, ok};
 
 fn through(proxy: &str) -> HttpProber {
     let config =

@@ -8,9 +8,9 @@ use rustls::HandshakeKind;
 use sightline::modules::definition::Method;
 use sightline::modules::probe::{ProbeError, Request};
 
-use super::site::{Site, hold, ok, read_request, with_headers};
 use super::tls::{tls_talking, trusting};
 use super::{get, lab, send};
+use crate::support::site::{Site, hold, ok, read_request, with_headers};
 
 /// Answers all requests of each connection.
 fn keeping(answer: impl Into<Vec<u8>>) -> Site {
@@ -144,7 +144,7 @@ fn a_redirect_within_a_host_uses_one_connection() {
         while let Some(request) = read_request(stream) {
             let answer = match request.path() {
                 "/end" => ok("end"),
-                _ => super::site::to(302, "/end"),
+                _ => crate::support::site::to(302, "/end"),
             };
             let _ = stream.write_all(&answer);
         }

@@ -5,8 +5,8 @@ use std::io::Write;
 use sightline::modules::probe::{Request, Trace};
 use sightline::net::{HttpProber, NetConfig};
 
-use super::site::{Site, ok, to};
 use super::{get, send};
+use crate::support::site::{Site, ok, to};
 
 #[test]
 fn all_requests_go_to_the_sandbox_with_its_headers() {

@@ -12,9 +12,9 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sightline::modules::probe::{Phase, ProbeError, Request};
 use sightline::net::{HttpProber, NetConfig};
 
-use super::site::{Site, hold, ok, read_request, with_headers};
 use super::{get, lab, send, within};
 use crate::support::server::PATIENCE;
+use crate::support::site::{Site, hold, ok, read_request, with_headers};
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/net/tls").join(name)
@@ -84,7 +84,8 @@ fn https_needs_a_valid_certificate() {
 #[test]
 fn an_upgrade_to_https_is_followed() {
     let secure = tls_site(ok("private"));
-    let plain = Site::saying(super::site::to(301, &format!("https://localhost:{}/", secure.addr.port())));
+    let plain =
+        Site::saying(crate::support::site::to(301, &format!("https://localhost:{}/", secure.addr.port())));
     let answer = send(&trusting(), &Request { max_redirects: 1, ..get(&plain.url("/")) }).unwrap();
     assert_eq!(answer.body, b"private");
 }

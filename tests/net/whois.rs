@@ -10,8 +10,8 @@ use sightline::modules::probe::{Phase, ProbeError, Request};
 use sightline::net::{HttpProber, NetConfig};
 
 use super::proxy::socks_proxy;
-use super::site::{Site, hold};
 use super::{get, lab, send, within};
+use crate::support::site::{Site, hold};
 
 /// Starts a server that receives one line and gives the connection to `answer`.
 fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> (Site, Receiver<String>) {

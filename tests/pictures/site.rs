@@ -12,9 +12,10 @@ use image::{DynamicImage, Frame, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
-use crate::net::site::{Received, Site, read_request, with_headers};
 use crate::net::tls::{TlsStream, fixture, tls_talking};
 use crate::support::folder::Folder;
+use crate::support::modules::{entry, own_flags, with};
+use crate::support::site::{Received, Site, read_request, with_headers};
 
 /// Kinds of pictures that are shown.
 pub(super) const GOOD: &[&str] = &["png", "jpeg", "gif", "webp", "wrong-type", "moved"];
@@ -69,11 +70,8 @@ impl PictureSite {
         let root = format!("https://127.0.0.1:{}", self.site.addr.port());
         let modules: Vec<Value> =
             kinds.iter().map(|kind| module(kind, &format!("{root}/account/{kind}/{{query}}"))).collect();
-        let catalog = self.folder.path("catalog.json");
-        std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
         let certificates = format!("--ca-file={}", fixture("ca.pem").display());
-        let flags = ["--no-builtin", "--allow-private-targets", &certificates].map(str::to_owned);
-        flags.into_iter().chain([format!("--catalog={catalog}")]).collect()
+        own_flags(&self.folder, &modules).into_iter().chain([certificates]).collect()
     }
 
     /// Returns the number of requests for pictures.
@@ -94,11 +92,8 @@ impl PictureSite {
 }
 
 pub(super) fn module(id: &str, url: &str) -> Value {
-    json!({
-        "id": id, "platform": id, "type": "username", "category": "test", "control": false,
-        "probes": [{"url": url}], "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        "result": {"type": "profile", "metadata": {"avatar_url": "json:/avatar"}}
-    })
+    let result = json!({"result": {"type": "profile", "metadata": {"avatar_url": "json:/avatar"}}});
+    with(entry(id, url), &result)
 }
 
 fn answer(tls: &mut TlsStream, request: &Received, state: &State) {

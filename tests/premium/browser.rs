@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Request, Response};
 
 use super::lab::{self, LONG, css, page, text};
-use crate::net::site::{Site, closed_port, hold, ok, to, with_headers};
+use crate::support::site::{Site, closed_port, hold, ok, to, with_headers};
 
 /// A page whose script adds the rest of its body after a while.
 fn drawn(after_ms: u64, html: &str) -> String {

@@ -10,7 +10,7 @@ use sightline::modules::probe::{Mark, ProbeError};
 use sightline::net::NetConfig;
 
 use super::lab::{self, Lab, css, page, text};
-use crate::net::site::{Site, hold, ok, read_request, with_headers};
+use crate::support::site::{Site, hold, ok, read_request, with_headers};
 
 /// Private services on both loopback addresses, which count connections by TCP and packets by UDP.
 pub(super) struct Vault {
@@ -178,7 +178,7 @@ fn no_page_reaches_a_private_address() {
     targets.push(format!("127.0.0.1:{}", endpoint.addr.port()));
     let (page_of_attack, port) = (attack(&targets), secret.port);
     let web = public_web(move |path| match path.split_once('?') {
-        Some(("/to", to)) => crate::net::site::to(302, to),
+        Some(("/to", to)) => crate::support::site::to(302, to),
         Some(("/refresh", to)) => {
             with_headers(HTML, format!("<meta http-equiv=refresh content='0;url={to}'>").as_bytes())
         }

@@ -11,8 +11,8 @@ use super::egress::Vault;
 use super::lab::{self, css, page};
 use super::simulated::{Driver, Says, Switch, nothing_yet};
 use crate::net::proxy::socks_proxy;
-use crate::net::site::{Site, drip, hold, ok};
 use crate::support::eventually;
+use crate::support::site::{Site, drip, hold, ok};
 
 /// Runs `act` with an egress proxy during a visit to a page, and passes it the deadline of the visit.
 fn while_a_page_is_looked_at(

@@ -12,8 +12,8 @@ use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 use super::browser::{nothing_is_carried, only_what_is_looked_at_is_loaded, site};
 use super::egress::{Vault, attack, hosts, public_web, said};
 use super::lab::{self, css, page, text};
-use crate::net::site::{closed_port, to};
 use crate::support::awaited;
+use crate::support::site::{closed_port, to};
 
 /// A geckodriver that the test has started. It ends its browser when it receives SIGTERM.
 struct Gecko {

@@ -14,9 +14,9 @@ use sightline::modules::probe::{
 use sightline::net::browser::{EgressProxyAddress, Webdriver};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
-use crate::net::site::{Site, ok};
 use crate::support::awaited;
 use crate::support::server::PATIENCE;
+use crate::support::site::{Site, ok};
 
 /// Longer than any page of a test takes, even on a busy machine.
 pub(super) const LONG: Duration = PATIENCE;

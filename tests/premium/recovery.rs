@@ -11,8 +11,8 @@ use sightline::net::{BrowserConfig, RealBrowsers};
 
 use super::lab::{self, Lab, at, css, is_browser, is_driver, is_renderer, page};
 use super::simulated::{Driver, Says, Switch};
-use crate::net::site::{Site, closed_port, hold, with_headers};
 use crate::support::eventually;
+use crate::support::site::{Site, closed_port, hold, with_headers};
 
 /// `/never` has no mark; anything else is there at once.
 fn site() -> Site {

@@ -10,8 +10,8 @@ use sightline::net::browser::Webdriver;
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
 use super::lab;
-use crate::net::site::{Site, with_headers};
 use crate::support::awaited;
+use crate::support::site::{Site, with_headers};
 
 /// An answer to one command.
 pub(super) enum Says {

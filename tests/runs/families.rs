@@ -28,15 +28,13 @@ const NO_CHOICE: Choice = Choice {
 /// Returns three sites for usernames, and one each for email addresses and domains.
 fn catalog() -> Vec<Value> {
     let site = |id: &str, kind: &str, host: &str| {
-        json!({
-            "id": id, "platform": id, "type": kind, "category": "test", "control": false,
-            "profile": format!("https://{host}/{{query}}"),
-            "probes": [{"url": format!("https://{host}/{{query}}")}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        let changes = json!({
+            "type": kind, "profile": format!("https://{host}/{{query}}"),
             "result": {"type": "profile", "metadata": {
                 "website": "json:/website", "links": "json:/links", "email": "json:/email"
             }}
-        })
+        });
+        with(module(id, host), &changes)
     };
     let mut sites: Vec<Value> = ["a", "b", "c"]
         .map(|name| site(&format!("profile-{name}"), "username", &format!("{name}.example.com")))

@@ -50,14 +50,11 @@ use web::PlayedWeb;
 
 use crate::support::eventually;
 use crate::support::folder::Folder;
+use crate::support::modules::{entry, with};
 use crate::support::server::PATIENCE;
 
 fn module(id: &str, host: &str) -> Value {
-    json!({
-        "id": id, "platform": id, "type": "username", "category": "test", "control": false,
-        "probes": [{"url": format!("https://{host}/{{query}}")}],
-        "hit": [{"status": [200]}], "miss": [{"status": [404]}]
-    })
+    entry(id, &format!("https://{host}/{{query}}"))
 }
 
 /// Returns `count` modules with ids that begin with `kind`, each on its own host.

@@ -15,6 +15,8 @@ use sightline::modules::query::Query;
 use sightline::net::{HttpProber, NetConfig};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
+use crate::support::modules::with;
+
 /// A deadline that is long enough on the busiest machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -64,13 +66,10 @@ impl Lab {
 
 /// A username module with these rules and whatever else is in `more`.
 pub(super) fn module(id: &str, more: &Value) -> Arc<Module> {
-    let mut entry = json!({
+    let entry = json!({
         "id": id, "platform": id, "type": "username", "category": "misc",
         "probes": [{"url": format!("https://{}.example.org/{{query}}", id.replace('_', "-"))}]
     });
-    for (name, value) in more.as_object().unwrap() {
-        entry[name] = value.clone();
-    }
-    let text = json!([entry]).to_string();
+    let text = json!([with(entry, more)]).to_string();
     Catalog::from_text("test", &text).unwrap_or_else(|error| panic!("{id}: {error}")).modules()[0].clone()
 }

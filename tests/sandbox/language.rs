@@ -10,6 +10,7 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
 use super::lab::{Lab, module};
+use crate::support::modules::with;
 
 /// Tests that the module hits `everybody7` and misses `nobody7`. Returns the metadata of the hit's results.
 pub(super) fn play(id: &str, more: &Value) -> Vec<(Option<String>, serde_json::Map<String, Value>)> {
@@ -223,13 +224,7 @@ fn extractors_find_values_of_their_kind() {
 
 #[test]
 fn lists_have_a_few_elements_that_pass_their_filters() {
-    let list = |each: &str, more: Value| {
-        let mut list = json!({"type": "url", "each": each});
-        for (name, value) in more.as_object().unwrap() {
-            list[name] = value.clone();
-        }
-        list
-    };
+    let list = |each: &str, more: Value| with(json!({"type": "url", "each": each}), &more);
     for (id, rule, list) in [
         (
             "json_list",

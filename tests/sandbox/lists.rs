@@ -8,6 +8,7 @@ use sightline::sandbox::SandboxOptions;
 
 use super::lab::{Lab, module};
 use super::language::{play, problems};
+use crate::support::modules::with;
 
 fn lab(id: &str, more: &Value) -> Lab {
     let lab = Lab::new(vec![module(id, more)], SandboxOptions::perfect());
@@ -75,14 +76,11 @@ fn unreachable_further_pages_are_reported() {
 #[test]
 fn a_feed_contains_only_the_known_names() {
     let feed = |more: Value| {
-        let mut entry = json!({
+        let entry = json!({
             "type": "domain", "known": ["known-site.com"],
             "probes": [{"url": "https://feed.example.org/list", "feed": {"keep_s": 3600}}],
         });
-        for (name, value) in more.as_object().unwrap() {
-            entry[name] = value.clone();
-        }
-        entry
+        with(entry, &more)
     };
     for (id, more) in [
         (

@@ -1,12 +1,12 @@
 //! Circuit breakers: hosts that give no answer are not asked by each search.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::net::TcpListener;
 
 use super::*;
-use crate::support::connections::answer_all;
 use crate::support::databases::databases;
 use crate::support::eventually;
+use crate::support::site::{self, page};
 
 /// The host that refuses connections.
 pub(crate) const DOWN: &str = "127.0.0.9";
@@ -23,14 +23,9 @@ pub(crate) fn free_port() -> u16 {
     TcpListener::bind((DOWN, 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// Answers all requests to the host with 404 from now on.
-fn bring_back(port: u16) {
-    let listener = TcpListener::bind((DOWN, port)).unwrap();
-    answer_all(listener, |mut socket| {
-        let lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-        lines.take_while(|line| !line.is_empty()).for_each(drop);
-        let _ = write!(socket, "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    });
+/// Answers all requests to the host with 404 until it is dropped.
+fn bring_back(port: u16) -> site::Site {
+    site::Site::on((DOWN, port), |socket, _| drop(socket.write_all(&page(404))))
 }
 
 /// Searches for a name, and returns the report of the module `down`, and the search.
@@ -99,7 +94,7 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
         assert_eq!(server.cli(&["circuit", "reset", DOWN]).trim(), DOWN);
         assert!(!server.cli(&["circuit", "list"]).contains(DOWN));
         assert!(server.cli(&["audit"]).contains("circuit.reset"));
-        bring_back(port);
+        let _back = bring_back(port);
         eventually("the server has read the reset", || search(&server, "seventh").0["status"] == "miss");
     }
 }
@@ -109,7 +104,7 @@ fn a_host_that_is_back_is_found_again() {
     let (site, port) = (Site::start(), free_port());
     let server = server_for(&site, &modules(&site, port), &["--host-retry=1s", "--share-answers=0s"]);
     open_circuit(&server);
-    bring_back(port);
+    let _back = bring_back(port);
     eventually("the trial is answered", || search(&server, "fourth").0["status"] == "miss");
     let (report, ended) = search(&server, "fifth");
     assert_eq!((&report["status"], &ended["coverage"]["down"]), (&json!("miss"), &json!(0)));

@@ -1,7 +1,7 @@
 //! A site that holds each request until the test answers it.
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,13 +10,14 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
-use crate::support::connections::answer_all;
 use crate::support::folder::Folder;
+use crate::support::modules::entry;
 use crate::support::server::PATIENCE;
+use crate::support::site::{self, Received, page};
 
 /// Listens on all of 127.0.0.0/8, so that a test can have many hosts.
 pub(crate) struct Site {
-    port: u16,
+    site: site::Site,
     shared: Arc<Shared>,
     /// A listener that accepts no connections.
     silent: TcpListener,
@@ -46,20 +47,18 @@ struct State {
 
 impl Site {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
         let server = Arc::clone(&shared);
-        answer_all(listener, move |socket| server.answer(socket));
+        let site = site::Site::on_all_addresses(move |socket, request| server.answer(socket, request));
         let silent = TcpListener::bind("0.0.0.0:0").unwrap();
         let refusing = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         refusing.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)).into()).unwrap();
-        Self { port, shared, silent, refusing, folder: Folder::new() }
+        Self { site, shared, silent, refusing, folder: Folder::new() }
     }
 
     /// Returns a module with a host of its own for each number, on which a 404 is a miss.
     pub(crate) fn module(&self, id: &str, host: usize) -> Value {
-        module_at(id, host, self.port)
+        module_at(id, host, self.site.addr.port())
     }
 
     /// Returns a module whose host accepts connections, if at all, and never answers.
@@ -70,7 +69,8 @@ impl Site {
     /// Returns a module whose host is this name.
     pub(crate) fn named_module(&self, id: &str) -> Value {
         let mut module = self.module(id, 0);
-        module["probes"][0]["url"] = json!(format!("http://{id}.example.com:{}/{{query}}", self.port));
+        module["probes"][0]["url"] =
+            json!(format!("http://{id}.example.com:{}/{{query}}", self.site.addr.port()));
         module
     }
 
@@ -129,31 +129,16 @@ impl Site {
 }
 
 fn module_at(id: &str, host: usize, port: u16) -> Value {
-    json!({
-        "id": id, "platform": id, "type": "username", "category": "test", "control": false,
-        "probes": [{"url": format!("http://127.0.{}.{}:{port}/{id}/{{query}}", host / 200, host % 200 + 1)}],
-        "hit": [{"status": [200]}], "miss": [{"status": [404]}]
-    })
+    entry(id, &format!("http://127.0.{}.{}:{port}/{id}/{{query}}", host / 200, host % 200 + 1))
 }
 
 impl Shared {
-    fn answer(&self, mut socket: TcpStream) {
-        let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-        let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
-            return;
-        };
-        for _ in lines.take_while(|line| !line.is_empty()) {}
-        let mut words = target.split('/').skip(1).map(str::to_owned);
+    fn answer(&self, socket: &mut TcpStream, request: &Received) {
+        let mut words = request.path().split('/').skip(1).map(str::to_owned);
         let (module, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let status = self.status(&module, name);
-        let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
-        let length = page.len();
         // The client may have disconnected.
-        let _ = write!(
-            socket,
-            "HTTP/1.1 {status} Status\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\
-             Connection: close\r\n\r\n{page}"
-        );
+        let _ = socket.write_all(&page(status));
     }
 
     fn status(&self, module: &str, name: String) -> u16 {

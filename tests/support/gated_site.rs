@@ -2,8 +2,8 @@
 //! requests for each name.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +11,12 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
 use super::folder::Folder;
+use super::modules::{entry, own_flags};
+use super::site::{Received, Site, page};
 
 /// Sites on which every name exists.
 pub(crate) struct GatedSite {
-    port: u16,
+    site: Site,
     state: Arc<(Mutex<State>, Condvar)>,
     folder: Folder,
 }
@@ -35,18 +37,10 @@ const THEIR_TIME: Duration = Duration::from_millis(150);
 
 impl GatedSite {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let shared = Arc::clone(&state);
-        // Ends with the process of the tests.
-        std::thread::spawn(move || {
-            for socket in listener.incoming() {
-                let (socket, shared) = (socket.unwrap(), Arc::clone(&shared));
-                std::thread::spawn(move || answer(socket, &shared));
-            }
-        });
-        Self { port, state, folder: Folder::new() }
+        let site = Site::on_all_addresses(move |socket, request| answer(socket, request, &shared));
+        Self { site, state, folder: Folder::new() }
     }
 
     /// Returns the flags for a server that asks `free` sites that answer at once and `gated` sites that wait
@@ -62,7 +56,7 @@ impl GatedSite {
 
     fn flags_for(&self, sites: &[(&str, usize)]) -> Vec<String> {
         let hosts = sites.iter().flat_map(|(kind, count)| (1..=*count).map(move |n| format!("{kind}{n}")));
-        self.flags_of(hosts.map(|host| self.module(&host)).collect())
+        self.flags_of(&hosts.map(|host| self.module(&host)).collect::<Vec<_>>())
     }
 
     /// Returns the flags for a site for usernames, whose answer names an email address, and two sites for email addresses,
@@ -76,23 +70,19 @@ impl GatedSite {
             module["type"] = "email".into();
             module
         });
-        self.flags_of([profile].into_iter().chain(emails).collect())
+        self.flags_of(&[&[profile], &emails[..]].concat())
     }
 
-    fn flags_of(&self, modules: Vec<Value>) -> Vec<String> {
-        let catalog = self.folder.path("catalog.json");
-        std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
-        let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=5m", "--run-timeout=10m"];
-        flags.iter().map(|flag| (*flag).to_owned()).chain([format!("--catalog={catalog}")]).collect()
+    fn flags_of(&self, modules: &[Value]) -> Vec<String> {
+        let more = ["--check-timeout=5m", "--run-timeout=10m"].map(str::to_owned);
+        own_flags(&self.folder, modules).into_iter().chain(more).collect()
     }
 
     fn module(&self, host: &str) -> Value {
         let id = format!("site-{}", host.replace('.', "-"));
-        let url = format!("http://{}/{{query}}", SocketAddr::new(host.parse().unwrap(), self.port));
-        json!({
-            "id": id, "platform": id, "type": "username", "category": "test", "control": false,
-            "probes": [{"url": url}], "hit": [{"status": [200]}], "miss": [{"status": [404]}]
-        })
+        let url =
+            format!("http://{}/{{query}}", SocketAddr::new(host.parse().unwrap(), self.site.addr.port()));
+        entry(&id, &url)
     }
 
     pub(crate) fn open(&self) {
@@ -120,15 +110,10 @@ impl GatedSite {
     }
 }
 
-fn answer(mut socket: TcpStream, (state, opened): &(Mutex<State>, Condvar)) {
-    let host = socket.local_addr().unwrap().ip().to_string();
-    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
-        return;
-    };
-    for _ in lines.take_while(|line| !line.is_empty()) {}
+fn answer(socket: &mut TcpStream, request: &Received, (state, opened): &(Mutex<State>, Condvar)) {
+    let host = &request.host;
     let mut state = state.lock();
-    *state.asked.entry(format!("{host}{target}")).or_default() += 1;
+    *state.asked.entry(format!("{host}{}", request.path())).or_default() += 1;
     while host.starts_with(GATED) && !state.is_open {
         opened.wait(&mut state);
     }
@@ -136,11 +121,6 @@ fn answer(mut socket: TcpStream, (state, opened): &(Mutex<State>, Condvar)) {
     if host.starts_with(SLOW) {
         std::thread::sleep(THEIR_TIME);
     }
-    let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
-    let length = page.len();
     // The client may have disconnected.
-    let _ = write!(
-        socket,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
-    );
+    let _ = socket.write_all(&page(200));
 }

@@ -1,9 +1,9 @@
 //! The pages for watches over HTTP.
 
 use super::person::{Person, between, field_of, text};
-use crate::net::site::{Site, with_headers};
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::server::Setup;
+use crate::support::site::{Site, with_headers};
 use crate::support::{awaited, eventually};
 use crate::webhooks::lab;
 

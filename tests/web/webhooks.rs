@@ -1,10 +1,10 @@
 //! The pages for webhooks over HTTP.
 
 use super::person::{Person, between, text};
-use crate::net::site::{Site, with_headers};
 use crate::support::awaited;
 use crate::support::databases::databases;
 use crate::support::server::Setup;
+use crate::support::site::{Site, with_headers};
 
 const PAGE: &str = "/app/webhooks";
 

@@ -154,7 +154,7 @@ fn with_postgresql_webhooks_need_a_key_file() {
 fn with_sqlite_the_key_is_created_beside_the_database_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let database = sqlite();
-    let site = crate::net::site::Site::saying("HTTP/1.1 204 No Content\r\n\r\n");
+    let site = crate::support::site::Site::saying("HTTP/1.1 204 No Content\r\n\r\n");
     let mut server = Setup::new().database(&database.url).flag("--allow-private-targets").start();
     let webhook = create(&server, &site.url("/"));
     let file = database.path().with_extension("db.key");

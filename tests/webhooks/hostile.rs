@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::lab::{attempted, create, id, lab, send, test};
 use crate::net::guard::FORBIDDEN;
-use crate::net::site::{Site, closed_port, drip, hold, to, with_headers};
 use crate::support::databases::databases;
 use crate::support::server::{Server, Setup};
+use crate::support::site::{Site, closed_port, drip, hold, to, with_headers};
 
 /// Sends one message to the receiver, and returns its delivery after the first attempt.
 fn first_attempt(server: &Server, url: &str) -> Value {

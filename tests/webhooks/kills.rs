@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use super::lab::{create, id, key_flag, lab, send};
 use crate::http::chance::{Chance, setting};
-use crate::net::site::{Received, Site, drip, flood, hold, to};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::server::Server;
+use crate::support::site::{Received, Site, drip, flood, hold, to};
 use crate::support::{awaited, eventually};
 
 /// The searches that are started in each life of the process.

@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 use super::lab::{attempted, create, lab, test};
-use crate::net::site::Site;
 use crate::support::databases::sqlite;
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::Server;
+use crate::support::site::Site;
 
 /// A process that is killed when it is dropped.
 struct Process(Child);

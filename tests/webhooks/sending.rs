@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use super::lab::{attempted, create, deliveries, id, lab, send, test};
-use crate::net::site::{Site, hold, with_headers};
 use crate::support::databases::databases;
+use crate::support::site::{Site, hold, with_headers};
 use crate::support::{awaited, eventually};
 
 #[test]

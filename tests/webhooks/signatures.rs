@@ -6,10 +6,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::lab::{attempted, create, id, lab, send, test};
-use crate::net::site::{Received, Site};
 use crate::support::databases::sqlite;
 use crate::support::npm::packages;
 use crate::support::python::venv;
+use crate::support::site::{Received, Site};
 
 const PYTHON: &str = "\
 import json, sys

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::schemas::Schemas;
 use super::{ask, operation, resolve};
-use crate::net::site::{Site, with_headers};
 use crate::retention::suppress::suppressing;
 use crate::support::databases::postgres;
 use crate::support::eventually;
 use crate::support::server::{Answer, Event, Server, Setup};
+use crate::support::site::{Site, with_headers};
 
 /// Headers of HTTP itself, which the document does not describe.
 const OF_HTTP: [&str; 6] =

@@ -1,31 +1,21 @@
 //! Bundles from an address.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::io::Write as _;
 
 use super::*;
-use crate::support::connections::answer_all;
+use crate::support::site::{Site, answer, to, with_headers};
 
-/// Starts a site with these files, and returns its address.
-fn site(files: Vec<(&'static str, Vec<u8>)>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    answer_all(listener, move |mut socket| {
-        let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-        let Some(head) = lines.next() else { return };
-        for _ in lines.take_while(|line| !line.is_empty()) {}
-        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-        let answer = match files.iter().find(|(name, _)| *name == path) {
-            Some((_, body)) => {
-                [format!("200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat()
-            }
-            None if path == "/moved" => b"302 Found\r\nLocation: /good\r\nContent-Length: 0\r\n\r\n".to_vec(),
-            None => b"404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec(),
+/// Starts a site with these files.
+fn start_site(files: Vec<(&'static str, Vec<u8>)>) -> Site {
+    Site::start(move |socket, request| {
+        let answer = match files.iter().find(|(name, _)| *name == request.path()) {
+            Some((_, body)) => with_headers("", body),
+            None if request.path() == "/moved" => to(302, "/good"),
+            None => answer(404, "text/plain", ""),
         };
         // The client may have disconnected.
-        let _ = socket.write_all(b"HTTP/1.1 ").and_then(|()| socket.write_all(&answer));
-    });
-    format!("http://{address}")
+        let _ = socket.write_all(&answer);
+    })
 }
 
 #[test]
@@ -36,8 +26,12 @@ fn a_bundle_is_downloaded_through_the_guard_and_in_bounded_size() {
         .code_is(0);
     let good = std::fs::read(signer.bundle(1, &[super::super::entry()])).unwrap();
     let long = vec![b' '; 16 * 1024 * 1024 + 1];
-    let url =
-        site(vec![("/good", good.clone()), ("/half", good[..good.len() / 2].to_vec()), ("/long", long)]);
+    let site = start_site(vec![
+        ("/good", good.clone()),
+        ("/half", good[..good.len() / 2].to_vec()),
+        ("/long", long),
+    ]);
+    let url = site.url("");
     let update = |source: &str, lab: bool| {
         let mut words = vec!["catalog", "update", source, &signer.trust, "--database", &database];
         words.extend(lab.then_some("--allow-private-targets"));

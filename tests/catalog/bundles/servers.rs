@@ -1,14 +1,13 @@
 //! Running servers that use a bundle.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::io::Write as _;
 
 use super::*;
 use crate::speed::site::Site;
-use crate::support::connections::answer_all;
 use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::server::{Server, Setup};
+use crate::support::site::{self, page};
 use crate::web::person::{Person, text};
 
 const SERIAL: &str = "sightline_catalog_bundle_serial";
@@ -190,24 +189,17 @@ fn a_module_in_quarantine_is_tried_again_when_a_bundle_changes_it() {
 
 #[test]
 fn a_control_check_proves_nothing_about_a_changed_entry() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    answer_all(listener, |mut socket| {
-        let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-        let head = lines.next().unwrap_or_default();
-        for _ in lines.take_while(|line| !line.is_empty()) {}
-        let status = if head.contains("/careful/") && !head.contains("alice") { 404 } else { 200 };
+    let changing = site::Site::start(|socket, request| {
+        let is_miss = request.path().starts_with("/careful/") && !request.path().contains("alice");
         // The client may have disconnected.
-        let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
-        let head = "Content-Type: text/html\r\nConnection: close\r\nContent-Length";
-        let _ = write!(socket, "HTTP/1.1 {status} Status\r\n{head}: {}\r\n\r\n{page}", page.len());
+        let _ = socket.write_all(&page(if is_miss { 404 } else { 200 }));
     });
     let (site, signer, database) = (Site::start(), Signer::new(), sqlite());
     let server = server(&site, &database, Some(&signer.trust));
     site.answer_at_once("old", 404);
     let entry = |path: &str| {
         let mut entry = super::super::entry();
-        entry["probes"][0]["url"] = json!(format!("http://127.0.0.1:{port}/{path}/{{query}}"));
+        entry["probes"][0]["url"] = json!(changing.url(&format!("/{path}/{{query}}")));
         entry["control"] = json!(true);
         entry
     };

@@ -1,7 +1,7 @@
 //! Import of Maigret's list.
 
 use super::*;
-use crate::net::site::to;
+use crate::support::site::to;
 
 pub(super) fn site() -> Value {
     json!({
@@ -11,22 +11,9 @@ pub(super) fn site() -> Value {
     })
 }
 
-/// The site with these members changed (`null`: removed).
-fn with(changes: &Value) -> Value {
-    let mut site = site();
-    for (member, value) in changes.as_object().unwrap() {
-        if value.is_null() {
-            site.as_object_mut().unwrap().remove(member);
-        } else {
-            site[member] = value.clone();
-        }
-    }
-    site
-}
-
 fn list(entries: &[(&str, Value)]) -> Value {
     let sites: serde_json::Map<String, Value> =
-        entries.iter().map(|(name, changes)| ((*name).to_owned(), with(changes))).collect();
+        entries.iter().map(|(name, changes)| ((*name).to_owned(), with(site(), changes))).collect();
     json!({"sites": sites, "engines": {}, "tags": ["forum"]})
 }
 

@@ -1,7 +1,7 @@
 //! Import of Sherlock's list.
 
 use super::*;
-use crate::net::site::to;
+use crate::support::site::to;
 
 pub(super) fn site() -> Value {
     json!({

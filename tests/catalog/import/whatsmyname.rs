@@ -11,13 +11,7 @@ pub(super) fn site() -> Value {
 }
 
 fn list(changes: &[Value]) -> Value {
-    let sites = changes.iter().map(|changes| {
-        let mut site = site();
-        for (name, value) in changes.as_object().unwrap() {
-            site[name] = value.clone();
-        }
-        site
-    });
+    let sites = changes.iter().map(|changes| with(site(), changes));
     json!({"license": [], "sites": sites.collect::<Vec<_>>()})
 }
 
@@ -27,7 +21,7 @@ fn code_and_text_together_tell_a_hit_from_a_miss() {
         "/u/ann" => status(200, "member since 1999"),
         "/u/text" => status(200, "nothing to see"),
         "/u/code" => status(500, "member since 1999"),
-        "/u/moved" => crate::net::site::to(302, "/u/ann"),
+        "/u/moved" => crate::support::site::to(302, "/u/ann"),
         "/u/bare" => status(404, ""),
         _ => status(404, "nobody here"),
     });

@@ -1,7 +1,7 @@
 //! A peer on loopback whose bytes the test controls.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -13,6 +13,8 @@ pub(crate) struct Received {
     /// Request line and headers, without the empty line.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
+    /// The address to which it was sent, if [`Site::on`] has received it.
+    pub(crate) host: String,
 }
 
 impl Received {
@@ -49,10 +51,26 @@ pub(crate) struct Site {
 impl Site {
     /// Reads one request of each connection and calls `answer`, after which the connection is closed.
     pub(crate) fn start(answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static) -> Self {
+        Self::on(("127.0.0.1", 0), answer)
+    }
+
+    /// Does the same on all of 127.0.0.0/8, so that a test can have many hosts.
+    pub(crate) fn on_all_addresses(
+        answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static,
+    ) -> Self {
+        Self::on(("0.0.0.0", 0), answer)
+    }
+
+    /// Does the same on this address.
+    pub(crate) fn on(
+        address: (&str, u16),
+        answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static,
+    ) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&received);
-        Self::raw(received, move |stream| {
-            let Some(request) = read_request(stream) else { return };
+        Self::raw(address, received, move |stream| {
+            let Some(mut request) = read_request(stream) else { return };
+            request.host = stream.local_addr().unwrap().ip().to_string();
             log.lock().unwrap().push(request.clone());
             answer(stream, &request);
         })
@@ -60,7 +78,7 @@ impl Site {
 
     /// Calls `talk` with every connection, without reading from it.
     pub(crate) fn talking(talk: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
-        Self::raw(Arc::default(), talk)
+        Self::raw(("127.0.0.1", 0), Arc::default(), talk)
     }
 
     /// Answers each request with the same bytes.
@@ -72,11 +90,15 @@ impl Site {
     }
 
     fn raw(
+        address: (&str, u16),
         received: Arc<Mutex<Vec<Received>>>,
         talk: impl Fn(&mut TcpStream) + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let addr = listener.local_addr().unwrap();
+        let listener = TcpListener::bind(address).unwrap();
+        let mut addr = listener.local_addr().unwrap();
+        if addr.ip().is_unspecified() {
+            addr.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
         let (connections, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let (counter, stopped, talk) = (Arc::clone(&connections), Arc::clone(&stop), Arc::new(talk));
         std::thread::spawn(move || {
@@ -134,6 +156,21 @@ pub(crate) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
         format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body);
     bytes
+}
+
+/// Returns an answer, after which the connection is closed.
+pub(crate) fn answer(status: u16, content_type: &str, body: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 {status} Status\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// Returns an answer with a page that names nobody.
+pub(crate) fn page(status: u16) -> Vec<u8> {
+    answer(status, "text/html", "<html><head><title>A page</title></head><body>Somebody</body></html>")
 }
 
 /// Returns a redirect.
