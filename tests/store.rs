@@ -1,7 +1,6 @@
 //! The behaviour of the store: each test runs on both databases, on a fresh database each time.
 
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -25,8 +24,8 @@ use sightline::runs::run_options::RunOptions;
 use sightline::store::{self, DatabaseUrl, OpenError, Store};
 use uuid::Uuid;
 
-use crate::support::awaited;
 use crate::support::databases::TestDatabase;
+use crate::support::{awaited, race};
 
 /// Makes two tests of each function: `name::sqlite` and `name::postgres`.
 macro_rules! on_both {
@@ -263,20 +262,4 @@ fn has_got_none(error: &StorageError) -> bool {
     ["timed out waiting for connection", "the server has been unreachable for"]
         .iter()
         .any(|sign| text.contains(sign))
-}
-
-/// Runs `work` on that many threads, which start at the same moment. Returns their results.
-fn race<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let (work, barrier) = (&work, &Barrier::new(threads));
-    thread::scope(|scope| {
-        let runners: Vec<_> = (0..threads)
-            .map(|index| {
-                scope.spawn(move || {
-                    barrier.wait();
-                    work(index)
-                })
-            })
-            .collect();
-        runners.into_iter().map(|runner| runner.join().unwrap()).collect()
-    })
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::databases::databases;
 use crate::support::folder::Folder;
 use crate::support::modules::entry;
+use crate::support::race;
 use crate::support::server::{Answer, Server, Setup, run_ids};
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -351,16 +352,8 @@ fn an_idempotency_key_is_known_after_its_module_was_removed() {
 fn concurrent_requests_with_one_idempotency_key_make_one_run() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
-        let answers: Vec<Answer> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..12)
-                .map(|_| {
-                    scope.spawn(|| {
-                        post_with_key(&server, "race", &json!({"type": "username", "query": "alice"}))
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
+        let body = json!({"type": "username", "query": "alice"});
+        let answers = race(12, |_| post_with_key(&server, "race", &body));
         let mut ids = HashSet::new();
         for answer in &answers {
             match answer.status {

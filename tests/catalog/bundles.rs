@@ -22,7 +22,7 @@ struct Signer {
 impl Signer {
     fn new() -> Self {
         let folder = Folder::new();
-        let key = folder.path().join("key.pem").display().to_string();
+        let key = folder.path("key.pem");
         let made = ran(&["catalog", "bundle", "--new-key", &key], &[]).code_is(0);
         Self { folder, trust: format!("--catalog-key={}", made.out.trim()) }
     }
@@ -37,11 +37,11 @@ impl Signer {
         let name = format!("{serial}.bundle.json");
         let catalog = format!("--catalog={file}");
         self.made(serial, &name, &["--no-builtin", &catalog]).code_is(0);
-        self.folder.path().join(name).display().to_string()
+        self.folder.path(&name)
     }
 
     fn made(&self, serial: u64, name: &str, choice: &[&str]) -> Ran {
-        let path = |name: &str| self.folder.path().join(name).display().to_string();
+        let path = |name: &str| self.folder.path(name);
         let (key, output, serial) = (path("key.pem"), path(name), serial.to_string());
         let fixed = ["catalog", "bundle", "--key", &key, "--output", &output, "--serial", &serial];
         ran(&[&fixed, choice].concat(), &[])
@@ -86,7 +86,7 @@ fn a_bundle_has_the_chosen_modules_and_equal_input_gives_equal_signed_bytes() {
     let signer = Signer::new();
     let ids = |name: &str, choice: &[&str]| -> Vec<String> {
         signer.made(7, name, choice).code_is(0);
-        let path = signer.folder.path().join(name).display().to_string();
+        let path = signer.folder.path(name);
         let catalog = Catalog::of_bundle(&opened(&signer, &path)).unwrap();
         catalog.modules().iter().map(|module| module.id().to_string()).collect()
     };
@@ -99,8 +99,7 @@ fn a_bundle_has_the_chosen_modules_and_equal_input_gives_equal_signed_bytes() {
     assert!(!ids("again.json", &["--module", "github"]).is_empty());
     signer.made(7, "none.json", &["--module", "githob"]).code_is(2).err_has("did you mean \"github\"?");
 
-    let key =
-        SigningKey::from_pem(&read(&signer.folder.path().join("key.pem").display().to_string())).unwrap();
+    let key = SigningKey::from_pem(&read(&signer.folder.path("key.pem"))).unwrap();
     let catalog = Catalog::builtin().unwrap();
     let text = |ids: [&str; 2]| {
         let entries = ids.map(|id| catalog.get(id).unwrap().entry().clone()).to_vec();
@@ -114,13 +113,13 @@ fn a_new_key_is_private_and_never_replaces_a_file() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let signer = Signer::new();
-    let path = signer.folder.path().join("key.pem");
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let (before, shown) = (std::fs::read(&path).unwrap(), path.display().to_string());
-    ran(&["catalog", "bundle", "--new-key", &shown], &[]).code_is(3).err_has("cannot write");
+    let path = signer.folder.path("key.pem");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let before = std::fs::read(&path).unwrap();
+    ran(&["catalog", "bundle", "--new-key", &path], &[]).code_is(3).err_has("cannot write");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let public = signer.folder.file("public.pem", &signer.trust);
-    let output = signer.folder.path().join("out.json").display().to_string();
+    let output = signer.folder.path("out.json");
     let made = ran(&["catalog", "bundle", "--key", &public, "--output", &output], &[]);
     made.code_is(2).err_has("a private Ed25519 key in PEM is allowed").never_prints(&signer.trust[20..]);
     assert!(!Path::new(&output).exists());

@@ -93,14 +93,13 @@ fn an_entry_of_a_file_replaces_the_built_in_one_with_the_same_id() {
 #[test]
 fn files_that_are_not_text_are_reported() {
     let folder = Folder::new();
-    let path = folder.path().join("utf16.json");
+    let path = PathBuf::from(folder.path("utf16.json"));
     std::fs::write(&path, [b'[', 0xff, 0xfe]).unwrap();
     let error = Catalog::load(false, std::slice::from_ref(&path)).unwrap_err().to_string();
     assert_eq!(error, format!("{}: byte 1 is not UTF-8; save the file as UTF-8", path.display()));
     std::fs::write(&path, vec![b' '; (16 << 20) + 1]).unwrap();
-    for (path, why) in [(path.as_path(), "more than 16777216 bytes"), (folder.path(), "it cannot be read: ")]
-    {
-        let error = Catalog::load(false, &[path.to_owned()]).unwrap_err().to_string();
+    for (path, why) in [(path, "more than 16777216 bytes"), (folder.path("").into(), "it cannot be read: ")] {
+        let error = Catalog::load(false, &[path]).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
 }

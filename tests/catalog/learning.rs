@@ -109,7 +109,7 @@ fn rules(ran: &Ran) -> (Value, Value) {
 fn an_entry_for_a_page_is_learned_and_works() {
     let site = site();
     let folder = Folder::new();
-    let file = folder.path().join("own.json").display().to_string();
+    let file = folder.path("own.json");
     let (hit, miss) = rules(&learn(&site, "/page/{query}", &[]).code_is(0));
     assert_eq!(hit, json!([{"status": [200], "shows_query": true}]));
     assert_eq!(miss, json!([{"status": [200], "title_is": "Page not found"}]));
@@ -195,7 +195,7 @@ fn broken_modules_are_repaired_with_a_diff() {
     yes["probes"][0]["url"] = json!(site.url("/yes/{query}"));
     let file = folder.file("own.json", &json!([api, yes]).to_string());
     let before = std::fs::read_to_string(&file).unwrap();
-    let repaired = folder.path().join("repaired.json").display().to_string();
+    let repaired = folder.path("repaired.json");
     let check = ["catalog", "check", "--no-builtin", "--catalog", &file, "--allow-private-targets"];
 
     let shown = ran(&[&check[..], &["--repair", "--repaired", &repaired]].concat(), &[]).code_is(1);

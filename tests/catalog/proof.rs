@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::cli::{Folder, Ran, ran, sightline};
+use crate::support::process::signal;
 use crate::support::site::{Site, hold};
 
 fn report_of(ran: &Ran) -> Value {
@@ -245,8 +246,7 @@ fn ctrl_c_ends_with_a_partial_report() {
     let child = sightline(&args, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The test is in progress, so the signal reaches the handler.
     told.recv().unwrap();
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(child.id(), "INT");
     let ended = child.wait_with_output().unwrap();
     let out = String::from_utf8(ended.stdout).unwrap();
     assert_eq!(ended.status.code(), Some(3), "{out}");
@@ -261,17 +261,16 @@ fn a_report_file_is_written_completely_or_not_at_all() {
     let site = site(&Arc::default());
     let folder = Folder::new();
     let file = folder.file("own.json", &json!([part(&site, "good", &json!({}))]).to_string());
-    let path = folder.path().join("report.json").display().to_string();
+    let path = folder.path("report.json");
     let written = check(&file, &["--allow-private-targets", "--output", &path]).code_is(0);
     assert_eq!(written.out, "");
     written.err_has("1 modules: 1 ok");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(report["counts"]["ok"], 1);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside it");
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 2, "nothing is left beside it");
 
     let before = site.received().len();
-    for nowhere in [folder.path().join("no/report.json"), folder.path().to_owned()] {
-        let nowhere = nowhere.display().to_string();
+    for nowhere in [folder.path("no/report.json"), folder.path("")] {
         check(&file, &["--allow-private-targets", "--output", &nowhere]).code_is(3).err_has("cannot write ");
     }
     assert_eq!(site.received().len(), before, "a report that cannot be written costs no request");

@@ -149,6 +149,6 @@ fn a_command_that_fails_creates_no_database() {
     // An account would be created in a new database, but not on a plan that does not exist.
     let create = ["account", "create", "--email", "a@example.org", "--database", &database, "--plan"];
     ran(&[&create[..], &["baisc"]].concat(), &[]).code_is(2).err_has("did you mean \"basic\"?");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0);
     ran(&[&create[..], &["basic"]].concat(), &[]).code_is(0);
 }

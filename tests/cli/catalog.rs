@@ -85,7 +85,7 @@ fn formatting_sorts_once_and_then_changes_nothing() {
     assert!(formatted.find("\"a\"") < formatted.find("\"b\"") && formatted.ends_with("\n]\n"), "{formatted}");
     assert_eq!(ran(&["catalog", "format", "--check", &file], &[]).code_is(0).out, "");
     assert_eq!(ran(&["catalog", "format", &file], &[]).code_is(0).out, "");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 1);
 
     let mut wrong = entry("a");
     wrong["probes"][0]["metod"] = "GET".into();

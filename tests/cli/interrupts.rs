@@ -1,12 +1,11 @@
 //! Ctrl-C during a search.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use super::{Folder, sightline};
 use crate::support::eventually;
 use crate::support::gated_site::GatedSite;
+use crate::support::process::signal;
 
 /// Waits for the first results, and presses Ctrl-C.
 fn interrupted(site: &GatedSite, args: &[&str]) -> (Option<i32>, String, String) {
@@ -24,7 +23,7 @@ fn interrupted(site: &GatedSite, args: &[&str]) -> (Option<i32>, String, String)
     while shown.lines().count() < 3 {
         assert!(out.read_line(&mut shown).unwrap() > 0, "{shown}");
     }
-    press_ctrl_c(&child);
+    signal(child.id(), "INT");
     let ended = child.wait().unwrap();
     out.read_to_string(&mut shown).unwrap();
     let mut err = String::new();
@@ -32,14 +31,10 @@ fn interrupted(site: &GatedSite, args: &[&str]) -> (Option<i32>, String, String)
     (ended.code(), shown, err)
 }
 
-fn press_ctrl_c(child: &std::process::Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-}
-
 #[test]
 fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
     let (site, folder) = (GatedSite::start(), Folder::new());
-    let path = |suffix: &str| folder.path().join(format!("alice.{suffix}")).display().to_string();
+    let path = |suffix: &str| folder.path(&format!("alice.{suffix}"));
     let files =
         ["json", "csv", "ndjson", "html", "md", "txt"].map(|suffix| format!("--output={}", path(suffix)));
     let args: Vec<&str> = ["alice"].into_iter().chain(files.iter().map(String::as_str)).collect();
@@ -87,11 +82,11 @@ fn a_second_interrupt_ends_the_command_at_once() {
     // The command holds the other end of the pipe.
     drop(command);
     eventually("all sites are asked", || site.asked("alice") > SITES);
-    press_ctrl_c(&child);
+    signal(child.id(), "INT");
     // The report begins when the first Ctrl-C has ended the search.
     let mut report = vec![0];
     reader.read_exact(&mut report).unwrap();
-    press_ctrl_c(&child);
+    signal(child.id(), "INT");
     eventually("the command ends", || child.try_wait().unwrap().is_some());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     reader.read_to_end(&mut report).unwrap();

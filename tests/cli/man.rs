@@ -17,8 +17,8 @@ fn formatted(path: &str) -> String {
 #[test]
 fn every_command_has_a_page_that_formats() {
     let folder = Folder::new();
-    let pages = folder.path().join("man/man1");
-    let said = ran(&["man", "--output", &pages.display().to_string()], &[]).code_is(0);
+    let pages = folder.path("man/man1");
+    let said = ran(&["man", "--output", &pages], &[]).code_is(0);
     assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
     for (name, part) in [
         ("sightline", "sightline-search(1)"),
@@ -26,8 +26,7 @@ fn every_command_has_a_page_that_formats() {
         ("sightline-account-create", "--email"),
         ("sightline-man", "--output"),
     ] {
-        let path = pages.join(format!("{name}.1"));
-        let page = formatted(&path.display().to_string());
+        let page = formatted(&format!("{pages}/{name}.1"));
         assert!(page.contains(part), "{name} has no {part}:\n{page}");
     }
     let commands = sightline::cli::command();

@@ -13,43 +13,9 @@ mod search;
 mod serve;
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use uuid::Uuid;
-
-/// A folder that is removed after the test.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("sightline-cli-{}", Uuid::new_v4().simple()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Returns a `--database` in the folder.
-    pub(crate) fn database(&self) -> String {
-        format!("sqlite:{}", self.0.join("test.db").display())
-    }
-
-    /// Writes a file and returns its path.
-    pub(crate) fn file(&self, name: &str, content: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+pub(crate) use crate::support::folder::Folder;
 
 /// Returns a command of the binary with only these `SIGHTLINE_` variables, in the temporary folder.
 pub(crate) fn sightline<A: AsRef<OsStr>>(args: &[A], variables: &[(&str, &str)]) -> Command {

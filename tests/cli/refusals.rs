@@ -7,7 +7,7 @@ const SECRET: &str = "hunter2";
 #[test]
 fn each_bad_flag_is_refused_by_its_name() {
     let folder = Folder::new();
-    let missing = folder.path().join("missing.json").display().to_string();
+    let missing = folder.path("missing.json");
     for (args, want) in [
         (
             vec!["serve", "--listen", "8080"],

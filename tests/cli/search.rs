@@ -37,10 +37,10 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
         assert!(report.err.contains(child["query"].as_str().unwrap()), "{}", report.err);
     }
     let folder = Folder::new();
-    let path = folder.path().join("report.json");
+    let path = folder.path("report.json");
     let nodes = |report: &Value| {
         std::fs::write(&path, report.to_string()).unwrap();
-        let graph = ran(&["graph", path.to_str().unwrap(), "--format", "json"], &[]).code_is(0).out;
+        let graph = ran(&["graph", &path, "--format", "json"], &[]).code_is(0).out;
         serde_json::from_str::<Value>(&graph).unwrap()["nodes"].as_array().unwrap().len()
     };
     let whole = nodes(&json);
@@ -173,13 +173,13 @@ fn without_built_in_modules_only_those_of_files_are_used() {
 fn a_command_line_search_stores_nothing() {
     let folder = Folder::new();
     search("alice", &["--category=coding", "--database", &folder.database()]).code_is(0);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0);
 }
 
 #[test]
 fn several_queries_are_searched_with_the_type_of_each() {
     let folder = Folder::new();
-    let json = folder.path().join("all.json").display().to_string();
+    let json = folder.path("all.json");
     let args = ["search", "everybody", "nobody@example.com", "--sandbox=perfect", "-o", &json];
     let ran = ran(&args, &[])
         .code_is(0)
@@ -231,9 +231,9 @@ fn without_a_terminal_no_bar_is_drawn() {
 #[test]
 fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
     let folder = Folder::new();
-    let results = folder.path().join("results");
+    let results = folder.path("results");
     let binary = env!("CARGO_BIN_EXE_sightline");
-    let line = format!("'{binary}' search username everybody --sandbox=perfect > '{}'", results.display());
+    let line = format!("'{binary}' search username everybody --sandbox=perfect > '{results}'");
     let output = Command::new("script")
         .args(["-qec", &line, "/dev/null"])
         .env("SHELL", "/bin/sh")

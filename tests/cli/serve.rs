@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::Value;
 
 use super::{Folder, ran, sightline};
+use crate::support::process::signal;
 
 /// A running `serve`. It is killed when this is dropped.
 struct Serving {
@@ -55,8 +56,7 @@ impl Serving {
 
     /// Stops the server as an operator would. Returns its exit code and the rest of standard output.
     fn stop(mut self) -> (Option<i32>, String) {
-        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(killed.success());
+        signal(self.child.id(), "TERM");
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code(), rest)
@@ -161,8 +161,7 @@ fn an_address_that_others_can_reach_needs_a_proxy_or_without_proxy() {
     for (flags, warning) in [(&["--trusted-proxy", "10.0.0.0/8"][..], false), (&["--without-proxy"], true)] {
         let (mut child, out, first) = spawn_with(&database, &[&["--listen", "0.0.0.0:0"], flags].concat());
         assert!(first.starts_with("listening on http://0.0.0.0:"), "{first}");
-        let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-        assert!(killed.success());
+        signal(child.id(), "TERM");
         drop(out);
         let mut log = String::new();
         child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
@@ -197,7 +196,7 @@ fn few_threads_make_fewer_workers_and_too_few_are_an_error() {
         return;
     }
     let folder = Folder::new();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(folder.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();
     let (code, err) = ended(serve_with_threads(60, &folder));
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("more threads can be started, and at least") && err.contains("ulimit -u"), "{err}");
@@ -213,8 +212,7 @@ fn few_threads_make_fewer_workers_and_too_few_are_an_error() {
     let pasted = Command::new("sh").args(["-c", &curl]).output().unwrap();
     let shown = String::from_utf8(pasted.stdout).unwrap();
     assert!(shown.contains(r#""status":"completed""#), "{shown}");
-    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(child.id(), "TERM");
     let mut log = String::new();
     child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{log}");

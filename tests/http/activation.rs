@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::kit::{Client, get};
 use crate::support::databases::sqlite;
+use crate::support::process::signal;
 use crate::support::server::BINARY;
 
 /// Starts the server as a service manager does: the socket is descriptor 3, and `LISTEN_PID` names the process.
@@ -41,8 +42,7 @@ fn an_inherited_socket_is_served_and_stays_open_after_the_server() {
         let mut child = start_on(socket.try_clone().unwrap().into(), &database.url);
         assert_eq!(first_line(&mut child), format!("listening on http://{address}\n"), "{round}");
         assert_eq!(early.answer().status, 200);
-        let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-        assert!(stopped.success());
+        signal(child.id(), "TERM");
         assert_eq!(child.wait().unwrap().code(), Some(0), "{round}");
     }
 }

@@ -1,25 +1,12 @@
 //! Keys, plans, rate limits and idempotency keys hold over all instances.
 
-use std::sync::Barrier;
-
 use super::*;
+use crate::support::race;
 use crate::support::server::Answer;
 
 /// Asks with so many clients at the same time, alternating between the instances.
-fn race<T: Send>(cluster: &Cluster, requests: usize, ask: impl Fn(&Server) -> T + Sync) -> Vec<T> {
-    let (ask, barrier) = (&ask, &Barrier::new(requests));
-    std::thread::scope(|scope| {
-        let askers: Vec<_> = (0..requests)
-            .map(|number| {
-                let server = &cluster.servers[number % cluster.servers.len()];
-                scope.spawn(move || {
-                    barrier.wait();
-                    ask(server)
-                })
-            })
-            .collect();
-        askers.into_iter().map(|asker| asker.join().unwrap()).collect()
-    })
+fn race_on<T: Send>(cluster: &Cluster, requests: usize, ask: impl Fn(&Server) -> T + Sync) -> Vec<T> {
+    race(requests, |number| ask(&cluster.servers[number % cluster.servers.len()]))
 }
 
 /// Makes each instance open its connections to the database, a few at a time: on a busy machine, opening many at once
@@ -28,7 +15,7 @@ fn warm_up(cluster: &Cluster) {
     let key = cluster.servers[0].new_key("pro");
     eventually("all instances answer many at once", || {
         let list = |server: &Server| server.request("GET", "/v1/searches").key(&key).send();
-        race(cluster, 10 * cluster.servers.len(), list).iter().all(|answer| answer.status != 503)
+        race_on(cluster, 10 * cluster.servers.len(), list).iter().all(|answer| answer.status != 503)
     });
 }
 
@@ -41,7 +28,7 @@ fn searches_are_limited_exactly_over_all_instances() {
     let cluster = Cluster::start(3, 1, &["--rate-limit-search=10"]);
     warm_up(&cluster);
     // So few for each instance that none is refused because others wait for a busy database.
-    let answers = race(&cluster, 24, |server| server.post(&search("alice")));
+    let answers = race_on(&cluster, 24, |server| server.post(&search("alice")));
     let (taken, refused): (Vec<&Answer>, Vec<&Answer>) =
         answers.iter().partition(|answer| answer.status == 200);
     let mut left: Vec<u64> = taken.iter().map(|answer| remaining(answer)).collect();
@@ -86,7 +73,7 @@ fn reads_get_all_of_their_limit_and_never_exceed_it() {
     let taken = |answers: &[Answer]| answers.iter().filter(|answer| answer.status == 200).count();
     // So few clients at once that none is refused because others wait for a busy database.
     let many = |server: &Server| (0..LIMIT / 8).map(|_| read(server)).collect::<Vec<_>>();
-    let answers: Vec<Answer> = race(&cluster, 16, many).into_iter().flatten().collect();
+    let answers: Vec<Answer> = race_on(&cluster, 16, many).into_iter().flatten().collect();
     let mut granted = taken(&answers);
     println!("{granted} of {LIMIT} at once");
     // Another instance gets the unused requests that were granted to this one after a while.
@@ -96,7 +83,7 @@ fn reads_get_all_of_their_limit_and_never_exceed_it() {
         granted += taken(&[read(&cluster.servers[granted % 2])]);
     }
     assert_eq!(granted, LIMIT);
-    let refused = race(&cluster, 10, read);
+    let refused = race_on(&cluster, 10, read);
     assert_eq!(taken(&refused), 0, "{}", refused[0]);
     assert!(refused.iter().all(|answer| remaining(answer) == 0));
 }
@@ -145,7 +132,7 @@ fn simultaneous_requests_with_one_idempotency_key_make_one_run_and_one_charge() 
     warm_up(&cluster);
     for number in 0..10 {
         let key = format!("key-{number}");
-        let answers = race(&cluster, 9, |server| {
+        let answers = race_on(&cluster, 9, |server| {
             let request = server.request("POST", "/v1/searches").key(&server.key);
             request.header("Idempotency-Key", &key).json(&search(&format!("user{number}"))).send()
         });

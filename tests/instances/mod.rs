@@ -1,6 +1,5 @@
 //! Several instances on one PostgreSQL: real processes, and nginx in front of them.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -17,6 +16,7 @@ use site::Site;
 
 use crate::support::databases::{TestDatabase, postgres};
 use crate::support::folder::Folder;
+use crate::support::process::signal;
 use crate::support::server::{Event, EventStream, PATIENCE, Server, Setup};
 
 /// The names of the instances, which are the User-Agents by which the site distinguishes them.
@@ -151,11 +151,6 @@ fn results(events: &[Event]) -> Vec<(u64, String)> {
 
 fn identity(result: &Value) -> (u64, String) {
     (result["id"].as_u64().unwrap(), result["platform"].as_str().unwrap().to_owned())
-}
-
-fn signal(server: &Server, name: &str) {
-    let done = Command::new("kill").args([name, &server.child.id().to_string()]).status().unwrap();
-    assert!(done.success());
 }
 
 /// Waits until a condition holds. Returns how long that took.

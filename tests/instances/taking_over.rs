@@ -60,7 +60,7 @@ fn a_stalled_instance_notices_that_it_lost_its_run_and_writes_nothing() {
     eventually("that is in a checkpoint", || {
         two.get(&format!("/v1/searches/{run}")).json()["progress"]["modules_completed"] == 1
     });
-    signal(one, "-STOP");
+    signal(one.child.id(), "STOP");
     cluster.wait_until_taken_from(&first, std::slice::from_ref(&run));
     cluster.site.wait_for("two", "m1");
     // The second instance has queried the remaining modules, and waits. The answers for the first one are ready as soon
@@ -68,7 +68,7 @@ fn a_stalled_instance_notices_that_it_lost_its_run_and_writes_nothing() {
     cluster.site.open_to("one", "m1");
     cluster.site.open_to("one", "m2");
     let before = cluster.written();
-    signal(one, "-CONT");
+    signal(one.child.id(), "CONT");
     eventually("it notices", || {
         one.log().contains(&format!("run {run}: stopped, since another instance drives it"))
     });
@@ -101,7 +101,7 @@ fn an_instance_that_takes_its_run_over_again_resumes_from_the_store() {
     eventually("the first is in a checkpoint", || {
         cluster.servers[1].get(&format!("/v1/searches/{run}")).json()["progress"]["modules_completed"] == 1
     });
-    signal(&cluster.servers[0], "-STOP");
+    signal(cluster.servers[0].child.id(), "STOP");
     cluster.site.wait_for("two", "m1");
     cluster.site.open_to("two", "m1");
     eventually("the other one has found more", || {
@@ -110,7 +110,7 @@ fn an_instance_that_takes_its_run_over_again_resumes_from_the_store() {
     cluster.servers[1].kill();
     // The first instance would find the result that the second one has found already, under the same id.
     cluster.site.open_to("one", "m1");
-    signal(&cluster.servers[0], "-CONT");
+    signal(cluster.servers[0].child.id(), "CONT");
     eventually("it has it back", || cluster.driver_of(&run) == first);
     cluster.site.open_all();
     let ended = cluster.servers[0].finished(&run);

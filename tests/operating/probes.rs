@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use socket2::{Domain, Socket, Type};
@@ -11,6 +10,7 @@ use super::scrape;
 use crate::support::admin::{admin_of, get};
 use crate::support::eventually;
 use crate::support::private_postgres::{End, PrivatePostgres};
+use crate::support::process::signal;
 use crate::support::server::{Server, Setup};
 
 #[test]
@@ -70,8 +70,7 @@ fn a_draining_server_is_alive_and_not_ready() {
     eventually("an answer is not taken", || scrape(admin).get("sightline_http_long_threads") >= 1.0);
     assert_eq!(get(admin, "/readyz").status, 200);
 
-    let told = Command::new("kill").args(["-TERM", &server.child.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    signal(server.child.id(), "TERM");
     eventually("it is not ready", || get(admin, "/readyz").text == "shutting down\n");
     assert_eq!(get(admin, "/healthz").status, 200);
     assert!(server.child.try_wait().unwrap().is_none(), "it drains");

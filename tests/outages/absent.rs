@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::private_postgres::{End, PrivatePostgres};
+use crate::support::process::signal;
 use crate::support::server::BINARY;
 
 fn serve(database: &str, wait: &str, log: &str) -> Child {
@@ -49,8 +50,7 @@ fn a_signal_ends_the_wait() {
     let log = folder.path("log");
     let service = serve(&postgres.url("postgres"), "1h", &log);
     eventually("it waits", || std::fs::read_to_string(&log).unwrap().contains("retrying for"));
-    let killed = Command::new("kill").args(["-TERM", &service.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(service.id(), "TERM");
     assert_eq!(ended(service).status.code(), Some(0));
 }
 

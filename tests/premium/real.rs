@@ -105,8 +105,8 @@ fn a_report_is_printed_by_the_browser() {
         is_printed_report(&printed.body, &link);
     }
     let folder = Folder::new();
-    let (pdf, csv) = (folder.path().join("alice.pdf"), folder.path().join("alice.csv"));
-    let outputs = [&pdf, &csv].map(|path| format!("--output={}", path.display()));
+    let (pdf, csv) = (folder.path("alice.pdf"), folder.path("alice.csv"));
+    let outputs = [&pdf, &csv].map(|path| format!("--output={path}"));
     let query = ["search", "alice", "--sandbox=perfect", "--category=coding", "--webdriver=auto"];
     ran(&[&query[..], &outputs.each_ref().map(String::as_str)].concat(), &[]).code_is(0);
     is_printed_report(&std::fs::read(pdf).unwrap(), "https://");

@@ -142,7 +142,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     let (bench, journal) = bench_on_a_switch(&modules("gate", 5), RunsConfig { limits, ..config() });
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
-    let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
+    let run = bench.start_order(order);
     journal.down.store(true, Ordering::SeqCst);
     bench.web.open_gate();
     let summary = bench.finish(&run);

@@ -22,7 +22,7 @@ impl Bench {
         let before = handed_over();
         let modules = (0..count).map(|number| format!("{kind}-{number:03}")).collect();
         let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
-        let Ok(StartResult::Started(run)) = self.runs.starter.start(order) else { panic!("not started") };
+        let run = self.start_order(order);
         eventually("its checks are with the workers", || handed_over() >= before + count.min(most));
         run
     }

@@ -55,7 +55,7 @@ impl Bench {
     /// Starts a search that follows leads, and waits for the end of its family. Returns the root.
     fn follow(&self, query: &str, order: FollowOrder) -> RunId {
         let request = StartRequest { follow: Some(Arc::new(order)), ..self.order(query) };
-        let Ok(StartResult::Started(run)) = self.runs.starter.start(request) else { panic!("not started") };
+        let run = self.start_order(request);
         self.wait_for_family(run.id());
         run.id()
     }
@@ -223,7 +223,7 @@ fn without_credits_the_remaining_leads_are_not_followed() {
     let now = SystemClock.now();
     let charge = Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) };
     let request = StartRequest { follow: Some(Arc::new(ORDER)), charge, ..bench.order("alice") };
-    let Ok(StartResult::Started(run)) = bench.runs.starter.start(request) else { panic!("not started") };
+    let run = bench.start_order(request);
     bench.wait_for_family(run.id());
     assert_eq!((bench.used(), bench.state(run.id()).searches_started), (3, 2));
     let broke = (LeadStatus::NotFollowed, Some(LeadReason::InsufficientCredits));
@@ -309,7 +309,7 @@ fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
         (Choice { nsfw: true, ..NO_CHOICE }, true, true),
     ] {
         let request = StartRequest { choice: choice.clone(), ..bench.order("alice") };
-        let Ok(StartResult::Started(run)) = bench.runs.starter.start(request) else { panic!("not started") };
+        let run = bench.start_order(request);
         bench.finish(&run);
         for (kind, is_asked) in [(ResultType::Domain, asks_domain), (ResultType::Account, asks_adult_site)] {
             let family = bench.family(run.id());
@@ -359,7 +359,7 @@ fn a_family_is_continued_by_another_process() {
     bench.has_profile("b", "friend", json!({"website": "https://c.example.com/further"}));
     let request =
         StartRequest { follow: Some(Arc::new(FollowOrder { depth: 2, ..ORDER })), ..bench.order("alice") };
-    let Ok(StartResult::Started(run)) = bench.runs.starter.start(request) else { panic!("not started") };
+    let run = bench.start_order(request);
     // The first process stops at any point of the family.
     bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
     let other = bench.another_process(&bench.web);

@@ -23,7 +23,7 @@ impl Bench {
     fn asks(&self, modules: &[&str]) -> RunSummary {
         let modules = modules.iter().map(|id| (*id).to_owned()).collect();
         let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
-        let Ok(StartResult::Started(run)) = self.runs.starter.start(order) else { panic!("not started") };
+        let run = self.start_order(order);
         self.finish(&run)
     }
 }
@@ -85,7 +85,7 @@ fn an_interrupted_run_ends_like_an_uninterrupted_one() {
         assert_eq!(bench.asks(&["list-000"]).status, Status::Completed);
         let modules = [first_of_all, "panic-000", "gate-000"].map(str::to_owned).to_vec();
         let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..bench.order("alice") };
-        let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
+        let run = bench.start_order(order);
         eventually("all but one have ended", || run.summary().progress.modules_completed == 2);
         bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
         bench.web.open_gate();

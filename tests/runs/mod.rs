@@ -191,7 +191,11 @@ impl Bench {
     }
 
     fn start(&self, query: &str) -> Arc<LiveRun> {
-        match self.runs.starter.start(self.order(query)) {
+        self.start_order(self.order(query))
+    }
+
+    fn start_order(&self, order: StartRequest) -> Arc<LiveRun> {
+        match self.runs.starter.start(order) {
             Ok(StartResult::Started(run)) => run,
             _ => panic!("not started"),
         }
@@ -201,11 +205,7 @@ impl Bench {
     fn outcomes<const N: usize>(&self, query: &str, modules: &[&str; N]) -> [String; N] {
         let chosen = modules.iter().map(|module| (*module).to_owned()).collect();
         let choice = Choice { modules: chosen, ..Choice::default() };
-        let Ok(StartResult::Started(run)) =
-            self.runs.starter.start(StartRequest { choice, ..self.order(query) })
-        else {
-            panic!("not started")
-        };
+        let run = self.start_order(StartRequest { choice, ..self.order(query) });
         self.finish(&run);
         modules.map(|module| outcome_of(&run, module).0)
     }
@@ -299,7 +299,7 @@ fn a_run_without_a_conclusion_fails_and_is_refunded_once() {
     let bench = bench(&modules("panic", 3), config());
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
-    let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
+    let run = bench.start_order(order);
     let summary = bench.finish(&run);
     assert_eq!(summary.status, Status::Failed);
     assert_eq!(summary.error.as_ref().map(|error| error.code.as_str()), Some("no_conclusion"));

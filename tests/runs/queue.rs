@@ -12,9 +12,7 @@ fn order_of(bench: &Bench, account: AccountId, module: usize) -> StartRequest {
 /// Returns a bench with one driver, which is busy with module 0 of the first account until the gate opens.
 fn busy_bench(modules_count: usize) -> Bench {
     let bench = bench(&modules("gate", modules_count), RunsConfig { max_runs: 1, ..config() });
-    let Ok(StartResult::Started(_)) = bench.runs.starter.start(order_of(&bench, bench.account, 0)) else {
-        panic!("not started")
-    };
+    bench.start_order(order_of(&bench, bench.account, 0));
     eventually("the driver is busy", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
     bench
 }
@@ -219,7 +217,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
     let limits = Limits { run_timeout, lease: Duration::ZERO, ..config().limits };
     let first = bench(&[modules("gate", 3), modules("ok", 1)].concat(), RunsConfig { limits, ..config() });
     let order = StartRequest { options, ..first.order("alice") };
-    let Ok(StartResult::Started(run)) = first.runs.starter.start(order) else { panic!("not started") };
+    let run = first.start_order(order);
     eventually("one is found", || run.summary().total_results == 1);
     // Each process is stopped before the check ends.
     let mut process = Arc::clone(&first.runs);

@@ -14,6 +14,18 @@ impl Folder {
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
+
+    /// Returns a `--database` in the folder.
+    pub(crate) fn database(&self) -> String {
+        format!("sqlite:{}", self.path("test.db"))
+    }
+
+    /// Writes a file and returns its path.
+    pub(crate) fn file(&self, name: &str, content: &str) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
 }
 
 impl Drop for Folder {

@@ -22,4 +22,4 @@ pub(crate) mod small_disk;
 pub(crate) mod waiting;
 pub(crate) mod wire;
 
-pub(crate) use waiting::{awaited, eventually};
+pub(crate) use waiting::{awaited, eventually, race};

@@ -31,3 +31,19 @@ pub(crate) fn awaited<T, E: Display>(what: &str, mut look: impl FnMut() -> Resul
         pause = LONGEST_PAUSE.min(pause * 2);
     }
 }
+
+/// Runs `work` on that many threads, which start at the same moment. Returns their results.
+pub(crate) fn race<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (work, barrier) = (&work, &std::sync::Barrier::new(threads));
+    std::thread::scope(|scope| {
+        let runners: Vec<_> = (0..threads)
+            .map(|index| {
+                scope.spawn(move || {
+                    barrier.wait();
+                    work(index)
+                })
+            })
+            .collect();
+        runners.into_iter().map(|runner| runner.join().unwrap()).collect()
+    })
+}

@@ -53,8 +53,7 @@ fn a_changed_truncated_or_foreign_bundle_is_refused() {
 fn a_mistake_in_a_signed_entry_names_file_line_module_and_field() {
     let (signer, folder) = (Signer::new(), Folder::new());
     let database = database(&folder);
-    let key =
-        SigningKey::from_pem(&read(&signer.folder.path().join("key.pem").display().to_string())).unwrap();
+    let key = SigningKey::from_pem(&read(&signer.folder.path("key.pem"))).unwrap();
     let mut wrong: sightline::modules::definition::Entry =
         serde_json::from_value(super::super::entry()).unwrap();
     wrong.probes[0].url = "ftp://site.example/{query}".to_owned();
