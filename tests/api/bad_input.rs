@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::openapi::operations;
+use crate::support::eventually;
 use crate::support::server::{Answer, Server, Setup};
 
 fn post(server: &Server, body: &str) -> Answer {
@@ -194,26 +196,6 @@ fn wrong_framing_types_and_sizes_are_refused() {
 }
 
 #[test]
-fn a_405_lists_the_allowed_methods() {
-    let server = Setup::new().start();
-    let run = "01890000-0000-7000-8000-000000000000";
-    for (method, path, allow) in [
-        ("PUT", "/v1/searches".to_owned(), "POST, GET, HEAD, OPTIONS"),
-        ("DELETE", "/v1/searches".to_owned(), "POST, GET, HEAD, OPTIONS"),
-        ("POST", "/v1/me".to_owned(), "GET, HEAD, OPTIONS"),
-        ("PATCH", "/v1/health".to_owned(), "GET, HEAD, OPTIONS"),
-        ("POST", format!("/v1/searches/{run}"), "GET, HEAD, PATCH, DELETE, OPTIONS"),
-        ("POST", format!("/v1/searches/{run}/stream"), "GET, HEAD, OPTIONS"),
-        ("BREW", "/v1/credits".to_owned(), "GET, HEAD, OPTIONS"),
-    ] {
-        let answer = server.request(method, &path).key(&server.key).send();
-        answer.is_error(405, "method_not_allowed");
-        assert_eq!(answer.header("allow"), Some(allow), "{answer}");
-    }
-    charged(&server, 0, 0);
-}
-
-#[test]
 fn wrong_list_parameters_are_refused() {
     let server = Setup::new().start();
     for (query, field) in [
@@ -246,57 +228,75 @@ fn wrong_list_parameters_are_refused() {
     charged(&server, 0, 0);
 }
 
+/// Returns path and method of each operation on a run, and of requests with other mistakes.
+fn requests_for_a_run() -> Vec<(String, String)> {
+    let all = operations().map(|(path, method, _)| (path.to_owned(), method.to_uppercase()));
+    let mut all: Vec<_> = all.filter(|(path, _)| path.contains("{run_id}")).collect();
+    let formats = ["json", "ndjson", "csv", "html", "md", "xml", "csv&format=csv"];
+    let more = formats.map(|format| format!("export?format={format}"));
+    for end in more.iter().map(String::as_str).chain(["stream?after=x", "graph?format=xml"]) {
+        all.push((format!("/v1/searches/{{run_id}}/{end}"), "GET".to_owned()));
+    }
+    all
+}
+
 #[test]
 fn malformed_unknown_deleted_and_foreign_runs_are_the_same_404() {
     let server = Setup::new().start();
-    let foreign_key = server.new_key("pro");
-    let foreign = server
-        .request("POST", "/v1/searches")
-        .key(&foreign_key)
-        .json(&json!({"type": "username", "query": "alice"}))
-        .send()
-        .json()["run_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let owner = server.new_key("pro");
+    let read = |id: &str| server.request("GET", &format!("/v1/searches/{id}")).key(&owner).send().json();
+    let [ended, running] = ["everybody", "silent"].map(|query| {
+        let body = json!({"type": "username", "query": query, "modules": ["github", "gitlab"]});
+        let answer = server.request("POST", "/v1/searches").key(&owner).json(&body).send().json();
+        answer["run_id"].as_str().unwrap().to_owned()
+    });
+    eventually("one has ended", || read(&ended)["status"] == "completed");
+    let (before, other) = (read(&ended), server.search("username", "alice"));
     let deleted = server.search("username", "alice");
     server.finished(&deleted);
     let path = format!("/v1/searches/{deleted}");
     assert_eq!(server.request("DELETE", &path).key(&server.key).send().status, 204);
     let ids = [
-        foreign.clone(),
+        ended.clone(),
+        running.clone(),
         deleted,
         "00000000-0000-0000-0000-000000000000".into(),
         "not-a-uuid".into(),
-        foreign.replace('-', ""),
-        format!("{foreign}0"),
+        ended.replace('-', ""),
+        format!("{ended}0"),
         "%01%0a".into(),
         "%ff".into(),
+        "%00".into(),
         "..%2f..%2fetc".into(),
         "'%20or%201=1".into(),
         "%C3%A9".into(),
         "x".repeat(3000),
     ];
-    for (method, suffix) in [("GET", ""), ("GET", "/stream"), ("GET", "/modules"), ("DELETE", "")] {
-        let bodies: Vec<String> = ids
-            .iter()
-            .map(|id| {
-                let answer = server
-                    .request(method, &format!("/v1/searches/{id}{suffix}"))
-                    .key(&server.key)
-                    .header("X-Request-Id", "same")
-                    .send();
-                assert_eq!(answer.status, 404, "{answer}");
-                String::from_utf8(answer.body).unwrap()
-            })
-            .collect();
-        assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:#?}");
+    for (path, method) in requests_for_a_run() {
+        let path = path.replace("{other}", &other).replace("{lead_id}", "1").replace("{result_id}", "1");
+        let answer = |id: &String| {
+            let request = server.request(&method, &path.replace("{run_id}", id)).key(&server.key);
+            let request = request.header("X-Request-Id", "same");
+            let notes = json!({"tags": ["x"], "not_this_person": true});
+            let answer = if method == "PATCH" { request.json(&notes).send() } else { request.send() };
+            answer.is_error(404, "not_found");
+            String::from_utf8(answer.body).unwrap()
+        };
+        let bodies: Vec<String> = ids.iter().map(answer).collect();
+        // With a well-formed id of a run, an operation on a result says that the result is unknown.
+        let (formed, malformed) = bodies.split_at(if path.contains("/results/") { 4 } else { 0 });
+        for same in [formed, malformed] {
+            assert!(same.iter().all(|body| *body == same[0]), "{method} {path}: {same:#?}");
+        }
     }
-    let answer = server.request("GET", &format!("/v1/searches/{foreign}")).key(&foreign_key).send();
-    assert_eq!(answer.status, 200, "its owner still has it: {answer}");
+    // Their owner still has them, unchanged.
+    assert_eq!(read(&ended), before);
+    let running = read(&running);
+    assert_eq!((&running["status"], running.get("tags")), (&json!("running"), None), "{running}");
+    assert!(running["stopped_at"].is_null(), "{running}");
     server.get("/v1/nothing").is_error(404, "not_found");
     // The deleted run was charged.
-    charged(&server, 1, 0);
+    charged(&server, 2, 1);
 }
 
 #[test]

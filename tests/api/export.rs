@@ -142,32 +142,6 @@ fn an_unknown_format_is_refused_and_the_default_is_json() {
 }
 
 #[test]
-fn an_unknown_run_is_a_404_in_every_format() {
-    for database in databases() {
-        let server = Setup::new().database(&database.url).start();
-        let id = server.search("username", "alice");
-        server.finished(&id);
-        let path = |id: &str| format!("/v1/searches/{id}/export?format=csv");
-        for unknown in ["0190b5e2-0000-7000-8000-000000000000", "alice", "%00", &id.replace('-', "")] {
-            server.get(&path(unknown)).is_error(404, "not_found");
-            // Also if the request has other mistakes.
-            for query in ["", "?format=xml", "?format=csv&format=csv"] {
-                let address = format!("/v1/searches/{unknown}/export{query}");
-                server.get(&address).is_error(404, "not_found");
-            }
-            server.get(&format!("/v1/searches/{unknown}/stream?after=x")).is_error(404, "not_found");
-        }
-        let other = server.new_key("pro");
-        server.request("GET", &path(&id)).key(&other).send().is_error(404, "not_found");
-        server.request("GET", &path(&id)).send().is_error(401, "invalid_api_key");
-        server.request("POST", &path(&id)).key(&server.key).send().is_error(405, "method_not_allowed");
-        let deleted = server.request("DELETE", &format!("/v1/searches/{id}")).key(&server.key).send();
-        assert_eq!(deleted.status, 204);
-        server.get(&path(&id)).is_error(404, "not_found");
-    }
-}
-
-#[test]
 fn an_export_counts_as_a_read_and_costs_nothing() {
     let server = Setup::new().flag("--rate-limit-read=3").start();
     let id = server.search("username", "alice");

@@ -185,9 +185,11 @@ fn a_killed_server_loses_no_source() {
         for (id, was) in &before.results {
             assert_grew(was, &after.results[id]);
         }
+        assert!(after.results.keys().copied().eq(1..=after.results.len() as u64), "ids without gaps");
         let run = server.finished(&run_id);
         assert_eq!(after.all(), run["results"], "{}", database.name);
         assert_whole(&server, &run);
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
     }
 }
 

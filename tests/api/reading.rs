@@ -105,27 +105,6 @@ fn a_run_that_goes_on_is_never_unmodified() {
 }
 
 #[test]
-fn head_is_get_without_a_body() {
-    let server = Setup::new().start();
-    let run = server.search("username", "everybody");
-    server.finished(&run);
-    for path in [
-        "/v1/health",
-        "/v1/capabilities",
-        "/v1/me",
-        "/v1/searches",
-        &format!("/v1/searches/{run}"),
-        "/v1/modules",
-    ] {
-        let get = server.get(path);
-        let head = server.request("HEAD", path).key(&server.key).send();
-        assert_eq!((head.status, head.body.len()), (200, 0), "{head}");
-        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
-        assert!(head.header("content-length").is_some_and(|length| length != "0"), "{head}");
-    }
-}
-
-#[test]
 fn every_module_of_a_run_has_an_outcome() {
     let server = Setup::new().all_modules().realistic().flag("--check-timeout=3s").start();
     let run = server.search("username", "alice");

@@ -96,22 +96,6 @@ fn a_stopped_root_stops_the_search_that_its_lead_has_started() {
 }
 
 #[test]
-fn only_the_owner_stops_a_search() {
-    let server = Setup::new().start();
-    let id = server.search("username", "everybody");
-    server.finished(&id);
-    let other = server.new_key("pro");
-    for what in ["stop", "retry"] {
-        let path = format!("/v1/searches/{id}/{what}");
-        assert_eq!(server.request("POST", &path).key(&other).send().status, 404, "{what}");
-        assert_eq!(server.request("GET", &path).key(&server.key).send().status, 405, "{what}");
-        for unknown in ["018f4a7e-5c1d-7b3a-9e2f-0123456789ab", "x"] {
-            assert_eq!(post(&server, unknown, what).status, 404, "{what} {unknown}");
-        }
-    }
-}
-
-#[test]
 fn the_retry_of_a_search_without_answers_is_free() {
     let server = Setup::new().start();
     let id = server.search("username", "limited");

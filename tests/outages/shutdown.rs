@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::thread;
 use std::time::Instant;
 
@@ -13,13 +13,9 @@ use super::network::behind_a_relay;
 use super::servers::StuckStatements;
 use crate::support::databases::databases;
 use crate::support::private_postgres::PrivatePostgres;
+use crate::support::process::signal;
 use crate::support::server::{Server, Setup};
 use crate::support::{awaited, eventually};
-
-fn signal(server: &Server, name: &str) {
-    let id = server.child.id().to_string();
-    assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
-}
 
 fn refuses_connections(server: &Server) -> bool {
     let refused = |error: std::io::Error| error.kind() == ErrorKind::ConnectionRefused;
@@ -45,17 +41,24 @@ fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
             let waiter =
                 scope.spawn(|| server.request("POST", "/v1/searches").key(&scene.key).json(&body).send());
             eventually("the waiting one is under way", || scene.site.asked("waiting") == BEFORE + DURING);
-            signal(server, "TERM");
+            signal(server.child.id(), "TERM");
             waiter.join().unwrap()
         });
         assert_eq!((waited.status, &waited.json()["status"]), (200, &json!("running")), "{waited}");
         assert!(waited.header("retry-after").is_some(), "{waited}");
-        let last = reader.join().unwrap().pop().unwrap();
+        let mut events = reader.join().unwrap();
+        let last = events.pop().unwrap();
         assert_eq!(
-            (last.event.as_str(), &last.data["error"]),
-            ("error", &json!("server_shutdown")),
+            (last.event.as_str(), &last.data["error"], &last.data["run_id"]),
+            ("error", &json!("server_shutdown"), &json!(scene.run)),
             "{last:?}"
         );
+        for field in ["status", "message", "request_id"] {
+            assert!(!last.data[field].is_null(), "{field}: {last:?}");
+        }
+        let before: Vec<Value> =
+            events.into_iter().filter(|event| event.event == "result").map(|event| event.data).collect();
+        assert_eq!(before.len(), BEFORE);
         assert!(last.data["retry_after"].as_u64().is_some_and(|seconds| seconds > 0), "{last:?}");
         eventually("nothing new is taken", || refuses_connections(&scene.server));
         assert_eq!(exit_status(&mut scene.server).code(), Some(0));
@@ -71,6 +74,8 @@ fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
             let shown = (&run["status"], &run["total_results"]);
             assert_eq!(shown, (&json!("completed"), &json!(BEFORE + DURING)), "{}", database.name);
         }
+        let results = ended(&next, &scene.key, &scene.run)["results"].take();
+        assert_eq!(results.as_array().unwrap()[..BEFORE], before, "results keep their ids");
         // Sites that have answered are not asked again; those under way are.
         let again = scene.site.asked_again("alice");
         assert_eq!(again.len(), DURING, "{}: {again:?}", database.name);
@@ -90,7 +95,7 @@ fn a_stalled_database_does_not_delay_a_shutdown() {
     stuck.wait_for(2);
     let pause = postgres.pause();
     let began = Instant::now();
-    signal(&scene.server, "TERM");
+    signal(scene.server.child.id(), "TERM");
     let status = exit_status(&mut scene.server);
     println!("ended {:?} after the signal, with 2 s to drain and no database", began.elapsed());
     assert_eq!(status.code(), Some(0));
@@ -105,10 +110,10 @@ fn a_second_signal_ends_it_at_once() {
         let (_database, relay, url) = behind_a_relay();
         let mut scene = Scene::with(|setup| setup.database(&url).flag("--drain-timeout=1h"));
         relay.freeze(true);
-        signal(&scene.server, "TERM");
+        signal(scene.server.child.id(), "TERM");
         eventually("nothing new is taken", || refuses_connections(&scene.server));
         assert_eq!(scene.server.child.try_wait().unwrap(), None, "it waits for its database");
-        signal(&scene.server, second);
+        signal(scene.server.child.id(), second);
         assert_eq!(exit_status(&mut scene.server).code(), Some(130));
     }
 }

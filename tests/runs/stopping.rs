@@ -1,7 +1,5 @@
 //! Stopping runs before their end, and asking again what gave no answer.
 
-use sightline::runs::family::member::FollowOrder;
-use sightline::runs::leads::class::Class;
 use sightline::runs::retry::{NoRetry, Retry};
 
 use super::*;
@@ -28,28 +26,6 @@ impl Bench {
         };
         Ok(self.finish(&run))
     }
-}
-
-#[test]
-fn a_stopped_run_ends_with_what_it_has() {
-    let catalog = [modules("ok", 3), modules("gate", 40)].concat();
-    let bench = bench(&catalog, config());
-    let run = bench.start("alice");
-    eventually("the quick modules have ended and the others wait", || {
-        run.summary().total_results == 3 && bench.web.at_gate.load(Ordering::SeqCst) > 0
-    });
-    bench.stop(run.id());
-    let summary = bench.finish(&run);
-    assert_eq!((summary.status, summary.total_results, summary.credits_charged), (Status::Completed, 3, 1));
-    assert!(summary.stopped_at.is_some_and(|at| at <= summary.completed_at.unwrap()));
-    assert_eq!(outcome_of(&run, "gate-000"), ("skipped".to_owned(), Some("stopped")));
-    assert_eq!(summary.coverage.count_of(Outcome::Skipped), 40);
-    // The time does not change, and neither does a run that has ended.
-    bench.stop(run.id());
-    assert_eq!(bench.in_store(run.id()), RunSummary { ..summary.clone() });
-    assert!(!bench.runs.stopper.stop(run.id(), AccountId::new(), &Origin::CLI).unwrap());
-    assert!(!bench.runs.stopper.stop(RunId::new(), bench.account, &Origin::CLI).unwrap());
-    bench.web.open_gate();
 }
 
 #[test]
@@ -102,26 +78,12 @@ fn a_run_is_stopped_through_another_process() {
 }
 
 #[test]
-fn a_root_stops_its_family() {
-    let bench = bench(&[modules("ok", 1), modules("gate", 3)].concat(), config());
-    let order = FollowOrder { depth: 1, max_searches: 5, links: Class::Stated, choice: Choice::default() };
-    let request = StartRequest { follow: Some(Arc::new(order)), ..bench.order("alice") };
-    let Ok(StartResult::Started(root)) = bench.runs.starter.start(request) else { panic!("not started") };
-    eventually("it has a result", || root.summary().total_results == 1);
-    bench.stop(root.id());
-    assert_eq!(bench.finish(&root).status, Status::Completed);
-    let state = || bench.runs.families.state(root.id(), bench.account).unwrap().unwrap();
-    eventually("no lead is followed any more", || !state().is_running());
-    bench.web.open_gate();
-}
-
-#[test]
 fn a_retry_asks_only_what_gave_no_answer_and_is_free_once() {
     let catalog = [modules("ok", 1), modules("miss", 1), modules("gate", 3)].concat();
     let bench = bench(&catalog, config());
     let options = RunOptions { time_budget: TimeBudget::from_secs(1), ..RunOptions::default() };
     let order = StartRequest { options, ..bench.order("alice") };
-    let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
+    let run = bench.start_order(order);
     assert_eq!(bench.retry(run.id(), 0), Err(NoRetry::Running));
     let first = bench.finish(&run);
     assert_eq!((first.status, first.coverage.conclusive(), bench.used()), (Status::Completed, 2, 1));

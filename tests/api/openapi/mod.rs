@@ -33,7 +33,7 @@ fn resolve(value: &Value) -> &Value {
 }
 
 /// Returns each operation: path, method in lower case, description.
-fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
+pub(super) fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
     let paths = DOCUMENT["paths"].as_object().unwrap();
     paths.iter().flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().iter();

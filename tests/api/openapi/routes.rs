@@ -13,7 +13,7 @@ use super::schemas::Schemas;
 use super::{DOCUMENT, ask, operation, operations, resolve};
 use crate::support::server::Setup;
 
-const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS"];
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW", "OPTIONS"];
 const NO_RUN: &str = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab";
 
 #[test]
