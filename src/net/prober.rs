@@ -112,16 +112,17 @@ impl HttpProber {
         allowance.grant(HOP_BYTES);
         let mut idle = self.idle_client(hop, &target);
         loop {
-            let message = self.message(hop, request, jar)?;
             let is_reused = idle.is_some();
             let client = match idle.take() {
                 Some(client) => client,
                 None => self.connect(&target, allowance, deadline)?,
             };
             let result = match &request.body {
-                _ if !hop.has_body => client.run(message, allowance, deadline),
-                None => client.run(message.map(|()| &[][..]), allowance, deadline),
-                Some((_, body)) => client.run(message.map(|()| &body[..]), allowance, deadline),
+                _ if !hop.has_body => client.run(self.message(hop, request, jar, ())?, allowance, deadline),
+                None => client.run(self.message(hop, request, jar, &[][..])?, allowance, deadline),
+                Some((_, body)) => {
+                    client.run(self.message(hop, request, jar, &body[..])?, allowance, deadline)
+                }
             };
             if is_reused && client.went_unanswered(&result) {
                 continue;
@@ -207,12 +208,13 @@ impl HttpProber {
 
     /// Builds the request of a hop for ureq.
     #[inline(never)]
-    fn message(
+    fn message<B>(
         &self,
         hop: &Hop,
         request: &Request,
         jar: &CookieJar,
-    ) -> Result<ureq::http::Request<()>, ProbeError> {
+        body: B,
+    ) -> Result<ureq::http::Request<B>, ProbeError> {
         let mut url = hop.url.clone();
         let mut headers = hop.headers.clone();
         if let Some(cookies) =
@@ -228,7 +230,7 @@ impl HttpProber {
         let mut message = ureq::http::Request::builder()
             .method(hop.method.as_str())
             .uri(url.as_str())
-            .body(())
+            .body(body)
             .map_err(|e| probe_error(e.into(), Phase::Connect))?;
         *message.headers_mut() = headers;
         Ok(message)
