@@ -1,6 +1,5 @@
 //! The body of `POST /v1/batches`, as JSON or as CSV.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::context::Api;
 use super::decode::{self, SearchBody};
 use super::error::ApiError;
-use super::members::object;
+use super::members::{Members, object};
 use crate::http::Request;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
@@ -102,12 +101,9 @@ impl BatchOrder {
         }
         decode::require_json(request).map_err(|_| ApiError::unsupported_batch_type())?;
         let members = object(&request.body)?;
-        let own_name = match members.get("name") {
-            None | Some(Value::Null) => None,
-            Some(_) => Some(decode::text(&members, "name")?.to_owned()),
-        };
+        let own_name = members.optional("name", Members::text)?.map(str::to_owned);
         Ok(Self {
-            dry_run: decode::flag(&members, "dry_run")? || dry_run,
+            dry_run: members.flag("dry_run")? || dry_run,
             name: checked_name(own_name.or(name))?,
             draft: draft(api, &members)?,
         })
@@ -130,7 +126,7 @@ fn checked_name(name: Option<String>) -> Result<Option<String>, ApiError> {
         .map_err(|allowed| ApiError::invalid_request("name", format!("name is not {allowed}"), allowed))
 }
 
-fn draft(api: &Api, members: &HashMap<String, Value>) -> Result<Draft, ApiError> {
+fn draft(api: &Api, members: &Members) -> Result<Draft, ApiError> {
     let allowed = format!("an array of 1 to {MAX_SEARCHES} searches");
     let Some(Value::Array(searches)) = members.get("searches") else {
         let message = format!("searches is not {allowed}");
@@ -174,7 +170,7 @@ fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
     let Value::Object(members) = search else {
         return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
     };
-    let members = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let members = Members(members.iter().map(|(name, value)| (name.clone(), value.clone())).collect());
     let body = SearchBody::from_members(&members)?;
     let premium = body.is_premium();
     if body.choice != Choice::default() {
@@ -183,8 +179,7 @@ fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
     let SearchBody { query, options, choice, follow, purpose, .. } = body;
     let (search_type, text) = (query.search_type(), query.raw().to_owned());
     let search = BatchSearch { search_type, query: text, premium, options, choice, follow, purpose };
-    let variants =
-        if decode::flag(&members, "variants")? { variants(api, &query, &search)? } else { Vec::new() };
+    let variants = if members.flag("variants")? { variants(api, &query, &search)? } else { Vec::new() };
     Ok(CheckedSearch { query, search, variants })
 }
 

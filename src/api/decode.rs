@@ -1,6 +1,5 @@
 //! Strict parsing of request bodies and parameters. Errors name the field, the mistake and what is allowed.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::error::ApiError;
 use super::follow_body;
-use super::members::object;
+use super::members::{Members, object, whole};
 use crate::http::Request;
-use crate::modules::catalog::{Choice, MAX_NAMES};
+use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::family::member::FollowOrder;
 use crate::runs::run_options::{RunOptions, TimeBudget};
@@ -53,33 +52,33 @@ impl SearchBody {
     ///
     /// # Errors
     /// Returns 400 for a mistake.
-    pub(super) fn from_members(members: &HashMap<String, Value>) -> Result<Self, ApiError> {
+    pub(super) fn from_members(members: &Members) -> Result<Self, ApiError> {
         let search_type = search_type(members)?;
-        let query = Query::parse(search_type, text(members, "query")?)
+        let query = Query::parse(search_type, members.text("query")?)
             .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
         let choice = Choice {
-            modules: names(members, "modules", 1)?,
-            exclude_modules: names(members, "exclude_modules", 0)?,
-            categories: names(members, "categories", 1)?,
-            nsfw: flag(members, "nsfw")?,
-            passive: flag(members, "passive")?,
+            modules: members.names("modules", 1)?,
+            exclude_modules: members.names("exclude_modules", 0)?,
+            categories: members.names("categories", 1)?,
+            nsfw: members.flag("nsfw")?,
+            passive: members.flag("passive")?,
         };
         let follow = follow_body::follow(members)?;
         let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
         Ok(Self {
             query,
-            wait: flag(members, "wait")?,
-            premium: flag(members, "premium")?,
-            stream: flag(members, "stream")?,
+            wait: members.flag("wait")?,
+            premium: members.flag("premium")?,
+            stream: members.flag("stream")?,
             options: RunOptions {
-                patient: flag(members, "patient")?,
-                time_budget: time_budget(members)?,
-                avatars: flag(members, "avatars")?,
+                patient: members.flag("patient")?,
+                time_budget: members.optional("time_budget", time_budget)?,
+                avatars: members.flag("avatars")?,
                 ..RunOptions::default()
             },
             choice,
             follow,
-            purpose: follow_body::purpose(members)?,
+            purpose: members.optional("purpose", follow_body::purpose)?,
         })
     }
 
@@ -142,15 +141,7 @@ pub(super) fn require_json(request: &Request) -> Result<(), ApiError> {
     if is_json && is_utf8 { Ok(()) } else { Err(ApiError::unsupported_media_type()) }
 }
 
-pub(super) fn text<'a>(members: &'a HashMap<String, Value>, field: &str) -> Result<&'a str, ApiError> {
-    match members.get(field) {
-        Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(ApiError::invalid_request(field, format!("{field} is not a string"), "a string")),
-        None => Err(ApiError::invalid_request(field, format!("{field} is missing"), "a string")),
-    }
-}
-
-pub(super) fn search_type(members: &HashMap<String, Value>) -> Result<SearchType, ApiError> {
+pub(super) fn search_type(members: &Members) -> Result<SearchType, ApiError> {
     let message = match members.get("type") {
         Some(Value::String(name)) => match SearchType::from_name(name) {
             Some(known) => return Ok(known),
@@ -163,47 +154,12 @@ pub(super) fn search_type(members: &HashMap<String, Value>) -> Result<SearchType
     Err(ApiError::invalid_request("type", message, &names[..]))
 }
 
-/// Returns a boolean member, `false` if it is missing or null.
-pub(super) fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError> {
-    match members.get(field) {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::Bool(flag)) => Ok(*flag),
-        Some(_) => {
-            Err(ApiError::invalid_request(field, format!("{field} is not a boolean"), "true or false"))
-        }
-    }
-}
-
-/// Returns the time budget, `None` if it is missing or null.
-fn time_budget(members: &HashMap<String, Value>) -> Result<Option<TimeBudget>, ApiError> {
-    let field = "time_budget";
-    let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(None) };
-    // For JSON Schema, 6.0 is an integer, too.
-    let whole = value.as_f64().filter(|secs| secs.fract() == 0.0 && *secs >= 0.0);
-    let budget = whole.and_then(|secs| TimeBudget::from_secs(secs as u64));
-    budget.map(Some).ok_or_else(|| {
+fn time_budget(members: &Members, field: &str) -> Result<TimeBudget, ApiError> {
+    let secs = members.get(field).and_then(|value| whole(value, 0..=u16::MAX));
+    secs.and_then(|secs| TimeBudget::from_secs(secs.into())).ok_or_else(|| {
         let allowed = format!("a whole number of seconds from 1 to {}", TimeBudget::MAX_SECS);
         ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
     })
-}
-
-/// Returns a member with a list of names, empty if it is missing or null.
-pub(super) fn names(
-    members: &HashMap<String, Value>,
-    field: &str,
-    at_least: usize,
-) -> Result<Vec<String>, ApiError> {
-    let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
-    let wrong = |message: &str| {
-        let allowed = format!("an array of {at_least} to {MAX_NAMES} strings");
-        ApiError::invalid_request(field, format!("{field} {message}"), allowed)
-    };
-    let Value::Array(items) = value else { return Err(wrong("is not an array")) };
-    if !(at_least..=MAX_NAMES).contains(&items.len()) {
-        return Err(wrong(&format!("has {} members", items.len())));
-    }
-    let name = |item: &Value| item.as_str().map(str::to_owned);
-    items.iter().map(name).collect::<Option<_>>().ok_or_else(|| wrong("has a member that is not a string"))
 }
 
 /// Returns a query parameter that may be given once.

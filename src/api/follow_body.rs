@@ -1,11 +1,10 @@
 //! The members of a search that ask to follow its leads, and say why it is made.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 
 use super::error::ApiError;
+use super::members::{Members, whole};
 use crate::modules::catalog::Choice;
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::runs::leads::class::Class;
@@ -20,9 +19,9 @@ const PURPOSE: &str = concat!(
 const MAX_PURPOSE: usize = 200;
 
 /// Returns how leads are followed, `None` if the member is missing or null. The choice of modules is not in it.
-pub(super) fn follow(members: &HashMap<String, Value>) -> Result<Option<FollowOrder>, ApiError> {
-    let object = match members.get("follow") {
-        None | Some(Value::Null) => return Ok(None),
+pub(super) fn follow(members: &Members) -> Result<Option<FollowOrder>, ApiError> {
+    let object = match members.given("follow") {
+        None => return Ok(None),
         Some(Value::Object(object)) => object,
         Some(_) => {
             let allowed = "an object with the optional members depth, max_searches and links";
@@ -31,12 +30,8 @@ pub(super) fn follow(members: &HashMap<String, Value>) -> Result<Option<FollowOr
     };
     let number = |name: &str, from: u8, to: u8, default: u8| {
         let Some(value) = object.get(name).filter(|value| !value.is_null()) else { return Ok(default) };
-        // For JSON Schema, 2.0 is an integer, too.
-        let whole = value
-            .as_f64()
-            .filter(|number| number.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(number));
         let field = format!("follow.{name}");
-        whole.map(|number| number as u8).ok_or_else(|| {
+        whole(value, from.into()..=to.into()).map(|number| number as u8).ok_or_else(|| {
             let allowed = format!("a whole number from {from} to {to}");
             ApiError::invalid_request(&field, format!("{field} is not {allowed}"), allowed)
         })
@@ -56,14 +51,12 @@ pub(super) fn follow(members: &HashMap<String, Value>) -> Result<Option<FollowOr
     }))
 }
 
-/// Returns the purpose of a search, `None` if it is missing or null.
-pub(super) fn purpose(members: &HashMap<String, Value>) -> Result<Option<String>, ApiError> {
-    let field = "purpose";
-    let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(None) };
-    let text = value.as_str().map(str::trim).filter(|text| {
+/// Returns the purpose of a search.
+pub(super) fn purpose(members: &Members, field: &str) -> Result<String, ApiError> {
+    let text = members.get(field).and_then(Value::as_str).map(str::trim).filter(|text| {
         (1..=MAX_PURPOSE).contains(&text.chars().count()) && !text.chars().any(char::is_control)
     });
-    text.map(|text| Some(text.to_owned())).ok_or_else(|| {
+    text.map(str::to_owned).ok_or_else(|| {
         let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
         ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
     })

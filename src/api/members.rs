@@ -1,10 +1,12 @@
 //! The members of a JSON object in a request.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
 use super::error::ApiError;
+use crate::modules::catalog::MAX_NAMES;
 
 /// The most levels of nesting in a body. Valid bodies have three.
 const MAX_DEPTH: usize = 16;
@@ -13,7 +15,7 @@ const MAX_DEPTH: usize = 16;
 ///
 /// # Errors
 /// Returns 400 for anything else, for a repeated member, and for more than 16 levels of nesting.
-pub(super) fn object(body: &[u8]) -> Result<HashMap<String, Value>, ApiError> {
+pub(super) fn object(body: &[u8]) -> Result<Members, ApiError> {
     if body.is_empty() {
         return Err(ApiError::invalid_request("body", "the body is empty", "a JSON object"));
     }
@@ -21,20 +23,17 @@ pub(super) fn object(body: &[u8]) -> Result<HashMap<String, Value>, ApiError> {
         let message = "the body is nested too deeply";
         return Err(ApiError::invalid_request("body", message, format!("at most {MAX_DEPTH} levels")));
     }
-    match serde_json::from_slice::<Members>(body) {
-        Ok(Members(members)) => Ok(members),
-        Err(error) => {
-            // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
-            let message = match error.classify() {
-                serde_json::error::Category::Data if error.to_string().starts_with("duplicate member") => {
-                    error.to_string()
-                }
-                serde_json::error::Category::Data => "the body is not a JSON object".to_owned(),
-                _ => format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()),
-            };
-            Err(ApiError::invalid_request("body", message, "a JSON object, each member once"))
-        }
-    }
+    serde_json::from_slice(body).map_err(|error| {
+        // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
+        let message = match error.classify() {
+            serde_json::error::Category::Data if error.to_string().starts_with("duplicate member") => {
+                error.to_string()
+            }
+            serde_json::error::Category::Data => "the body is not a JSON object".to_owned(),
+            _ => format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()),
+        };
+        ApiError::invalid_request("body", message, "a JSON object, each member once")
+    })
 }
 
 /// Returns the deepest nesting of brackets outside of strings.
@@ -58,7 +57,73 @@ fn depth(body: &[u8]) -> usize {
 
 /// The members of an object. A repeated name is an error, because two parsers could read it as different
 /// requests.
-struct Members(HashMap<String, Value>);
+pub(super) struct Members(pub(super) HashMap<String, Value>);
+
+impl Members {
+    /// Returns a member that may be null.
+    pub(super) fn get(&self, field: &str) -> Option<&Value> {
+        self.0.get(field)
+    }
+
+    /// Returns a member, `None` if it is missing or null.
+    pub(super) fn given(&self, field: &str) -> Option<&Value> {
+        self.get(field).filter(|value| !value.is_null())
+    }
+
+    /// Returns a member as `read` reads it, `None` if it is missing or null.
+    pub(super) fn optional<'a, T>(
+        &'a self,
+        field: &str,
+        read: impl FnOnce(&'a Self, &str) -> Result<T, ApiError>,
+    ) -> Result<Option<T>, ApiError> {
+        self.given(field).map(|_| read(self, field)).transpose()
+    }
+
+    /// Returns a string.
+    pub(super) fn text(&self, field: &str) -> Result<&str, ApiError> {
+        match self.get(field) {
+            Some(Value::String(text)) => Ok(text),
+            Some(_) => Err(ApiError::invalid_request(field, format!("{field} is not a string"), "a string")),
+            None => Err(ApiError::invalid_request(field, format!("{field} is missing"), "a string")),
+        }
+    }
+
+    /// Returns a boolean, `false` if it is missing or null.
+    pub(super) fn flag(&self, field: &str) -> Result<bool, ApiError> {
+        match self.given(field) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => {
+                Err(ApiError::invalid_request(field, format!("{field} is not a boolean"), "true or false"))
+            }
+        }
+    }
+
+    /// Returns a list of names, empty if it is missing or null.
+    pub(super) fn names(&self, field: &str, at_least: usize) -> Result<Vec<String>, ApiError> {
+        let Some(value) = self.given(field) else { return Ok(Vec::new()) };
+        let wrong = |message: &str| {
+            let allowed = format!("an array of {at_least} to {MAX_NAMES} strings");
+            ApiError::invalid_request(field, format!("{field} {message}"), allowed)
+        };
+        let Value::Array(items) = value else { return Err(wrong("is not an array")) };
+        if !(at_least..=MAX_NAMES).contains(&items.len()) {
+            return Err(wrong(&format!("has {} members", items.len())));
+        }
+        let name = |item: &Value| item.as_str().map(str::to_owned);
+        items
+            .iter()
+            .map(name)
+            .collect::<Option<_>>()
+            .ok_or_else(|| wrong("has a member that is not a string"))
+    }
+}
+
+/// Returns a whole number in this range. For JSON Schema, 6.0 is an integer, too.
+pub(super) fn whole(value: &Value, range: RangeInclusive<u16>) -> Option<u16> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+    Some(number as u16).filter(|number| range.contains(number))
+}
 
 impl<'de> serde::Deserialize<'de> for Members {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

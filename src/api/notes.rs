@@ -1,6 +1,5 @@
 //! What the caller notes about runs and their results.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use utoipa::openapi::schema::{Array, ArrayBuilder, ObjectBuilder, SchemaType, Ty
 use super::context::{Api, Call, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::members;
+use super::members::{Members, object};
 use crate::http::{Reply, Request};
 use crate::report::body::RunHead;
 use crate::runs::notes::annotation::{
@@ -128,9 +127,8 @@ pub(super) fn tag_parameter(request: &Request) -> Result<Option<String>, ApiErro
 
 fn run_update(request: &Request) -> Result<RunNotesUpdate, ApiError> {
     decode::require_json(request)?;
-    let members = members::object(&request.body)?;
-    let is_given = members.get("tags").is_some_and(|tags| !tags.is_null());
-    let tags = is_given.then(|| decode::names(&members, "tags", 0)).transpose()?;
+    let members = object(&request.body)?;
+    let tags = members.optional("tags", |members, field| members.names(field, 0))?;
     let tags = tags.map(|tags| annotation::tags(tags.iter().map(String::as_str)));
     Ok(RunNotesUpdate {
         tags: tags.transpose().map_err(|error| invalid("tags", error))?,
@@ -140,19 +138,18 @@ fn run_update(request: &Request) -> Result<RunNotesUpdate, ApiError> {
 
 fn annotation_update(request: &Request) -> Result<AnnotationUpdate, ApiError> {
     decode::require_json(request)?;
-    let members = members::object(&request.body)?;
-    let is_marked = members.get("not_this_person").is_some_and(|mark| !mark.is_null());
-    let not_this_person = is_marked.then(|| decode::flag(&members, "not_this_person")).transpose()?;
+    let members = object(&request.body)?;
+    let not_this_person = members.optional("not_this_person", Members::flag)?;
     Ok(AnnotationUpdate { note: note(&members, MAX_RESULT_NOTE)?, not_this_person })
 }
 
 /// Returns the note that is given, or `Some(None)` if it is null.
-fn note(members: &HashMap<String, Value>, most: usize) -> Result<Option<Option<String>>, ApiError> {
+fn note(members: &Members, most: usize) -> Result<Option<Option<String>>, ApiError> {
     match members.get("note") {
         None => Ok(None),
         Some(Value::Null) => Ok(Some(None)),
         Some(_) => {
-            let text = decode::text(members, "note")?;
+            let text = members.text("note")?;
             annotation::note(text, most).map(Some).map_err(|error| invalid("note", error))
         }
     }

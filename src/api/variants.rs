@@ -1,11 +1,10 @@
 //! Variants: the usernames that a person may have chosen.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -13,7 +12,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::context::{Api, Call, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::members;
+use super::members::{Members, object, whole};
 use super::search_schema;
 use crate::http::Reply;
 use crate::modules::query::{Query, SearchType};
@@ -49,15 +48,14 @@ pub enum VariantsBody {
 
 impl VariantsBody {
     fn read(body: &[u8]) -> Result<Self, ApiError> {
-        let members = members::object(body)?;
-        let is_given = |name: &&str| members.get(*name).is_some_and(|value| !value.is_null());
-        let of_person = ["first", "last"].into_iter().find(is_given);
-        if is_given(&"username") {
+        let members = object(body)?;
+        let of_person = ["first", "last"].into_iter().find(|name| members.given(name).is_some());
+        if members.given("username").is_some() {
             if let Some(field) = of_person {
                 let message = format!("{field} is given besides username");
                 return Err(ApiError::invalid_request(field, message, "either first and last, or username"));
             }
-            let query = Query::parse(SearchType::Username, decode::text(&members, "username")?)
+            let query = Query::parse(SearchType::Username, members.text("username")?)
                 .map_err(|error| ApiError::invalid_request("username", error.message, error.allowed))?;
             let name = query.raw().trim();
             return Ok(Self::Username(name.strip_prefix('@').unwrap_or(name).to_owned()));
@@ -69,15 +67,15 @@ impl VariantsBody {
         Ok(Self::Person(Person {
             first: name(&members, "first")?,
             last: name(&members, "last")?,
-            middle: is_given(&"middle").then(|| name(&members, "middle")).transpose()?,
-            nick: is_given(&"nick").then(|| name(&members, "nick")).transpose()?,
-            year: is_given(&"year").then(|| year(&members)).transpose()?,
+            middle: members.optional("middle", name)?,
+            nick: members.optional("nick", name)?,
+            year: members.optional("year", year)?,
         }))
     }
 }
 
-fn name(members: &HashMap<String, Value>, field: &str) -> Result<String, ApiError> {
-    let name = decode::text(members, field)?;
+fn name(members: &Members, field: &str) -> Result<String, ApiError> {
+    let name = members.text(field)?;
     if (1..=MAX_NAME).contains(&name.chars().count()) {
         return Ok(name.to_owned());
     }
@@ -85,16 +83,11 @@ fn name(members: &HashMap<String, Value>, field: &str) -> Result<String, ApiErro
     Err(ApiError::invalid_request(field, format!("{field} does not have {allowed}"), allowed))
 }
 
-fn year(members: &HashMap<String, Value>) -> Result<u16, ApiError> {
+fn year(members: &Members, field: &str) -> Result<u16, ApiError> {
     let [first, last] = YEARS;
-    // For JSON Schema, 1990.0 is an integer, too.
-    let year = members
-        .get("year")
-        .and_then(Value::as_f64)
-        .filter(|year| year.fract() == 0.0 && (f64::from(first)..=f64::from(last)).contains(year));
-    year.map(|year| year as u16).ok_or_else(|| {
+    members.get(field).and_then(|year| whole(year, first..=last)).ok_or_else(|| {
         let allowed = format!("a whole number from {first} to {last}");
-        ApiError::invalid_request("year", format!("year is not {allowed}"), allowed)
+        ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
     })
 }
 

@@ -1,9 +1,8 @@
 //! The bodies of requests about watches, and their schemas.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::openapi::schema::{
     ArrayBuilder, Discriminator, KnownFormat, Object, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat,
     SchemaType, Type,
@@ -13,7 +12,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::decode::{self, SearchBody};
 use super::error::ApiError;
-use super::members;
+use super::members::{Members, object};
 use super::search_schema;
 use crate::base::ids::WebhookId;
 use crate::http::Request;
@@ -42,9 +41,9 @@ impl WatchBody {
     /// Returns 415 for another content type, 400 for any other mistake.
     pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
         decode::require_json(request)?;
-        let members = members::object(&request.body)?;
+        let members = object(&request.body)?;
         let search = SearchBody::from_members(&members)?;
-        let kinds = decode::names(&members, "notify_on", 1)?;
+        let kinds = members.names("notify_on", 1)?;
         let notify_on = if kinds.is_empty() {
             ChangeKind::ALL.to_vec()
         } else {
@@ -58,7 +57,7 @@ impl WatchBody {
                 choice: search.choice.clone(),
                 options: search.options,
             },
-            every: every(decode::text(&members, "every")?)?,
+            every: every(members.text("every")?)?,
             notify_on,
             webhook: webhook(&members)?,
         };
@@ -85,17 +84,14 @@ pub struct WatchChangeBody {
 impl WatchChangeBody {
     pub(super) fn read(request: &Request) -> Result<WatchUpdate, ApiError> {
         decode::require_json(request)?;
-        let members = members::object(&request.body)?;
-        let is_given = |name: &str| members.get(name).is_some_and(|value| *value != Value::Null);
-        let interval = is_given("every").then(|| every(decode::text(&members, "every")?));
-        let kinds = is_given("notify_on").then(|| decode::names(&members, "notify_on", 1)).transpose()?;
+        let members = object(&request.body)?;
+        let kinds = members.optional("notify_on", |members, field| members.names(field, 1))?;
         let kinds = kinds.map(|names| Watches::kinds(names.iter().map(String::as_str)));
-        let state = is_given("state").then(|| state(decode::text(&members, "state")?));
         Ok(WatchUpdate {
-            every: interval.transpose()?,
+            every: members.optional("every", Members::text)?.map(every).transpose()?,
             notify_on: kinds.transpose()?,
-            webhook: members.contains_key("webhook_id").then(|| webhook(&members)).transpose()?,
-            state: state.transpose()?,
+            webhook: members.get("webhook_id").map(|_| webhook(&members)).transpose()?,
+            state: members.optional("state", Members::text)?.map(state).transpose()?,
             is_due: false,
         })
     }
@@ -109,13 +105,9 @@ fn every(text: &str) -> Result<Interval, ApiError> {
     })
 }
 
-fn webhook(members: &HashMap<String, Value>) -> Result<Option<WebhookId>, ApiError> {
-    let field = "webhook_id";
-    if members.get(field).is_none_or(Value::is_null) {
-        return Ok(None);
-    }
-    let id = decode::text(members, field)?.parse();
-    id.map(Some).map_err(|_| ApiError::invalid_request(field, "invalid id", "the hyphenated form of a UUID"))
+fn webhook(members: &Members) -> Result<Option<WebhookId>, ApiError> {
+    let id = members.optional("webhook_id", Members::text)?.map(str::parse).transpose();
+    id.map_err(|_| ApiError::invalid_request("webhook_id", "invalid id", "the hyphenated form of a UUID"))
 }
 
 fn state(text: &str) -> Result<WatchState, ApiError> {

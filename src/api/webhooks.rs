@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::deliveries::Delivery;
 use super::error::ApiError;
-use super::members;
+use super::members::{Members, object};
 use crate::base::clock::millis;
 use crate::base::ids::WebhookId;
 use crate::http::{Reply, Request, Response};
@@ -114,9 +113,9 @@ pub struct WebhookBody {
 impl WebhookBody {
     fn read(webhooks: &Webhooks, request: &Request) -> Result<Self, ApiError> {
         decode::require_json(request)?;
-        let members = members::object(&request.body)?;
-        let url = webhooks.url(decode::text(&members, "url")?)?;
-        let events = decode::names(&members, "events", 1)?;
+        let members = object(&request.body)?;
+        let url = webhooks.url(members.text("url")?)?;
+        let events = members.names("events", 1)?;
         Ok(Self { url, events: Webhooks::events(events.iter().map(String::as_str))? })
     }
 }
@@ -138,15 +137,14 @@ pub struct WebhookChangeBody {
 impl WebhookChangeBody {
     fn read(webhooks: &Webhooks, request: &Request) -> Result<WebhookChange, ApiError> {
         decode::require_json(request)?;
-        let members = members::object(&request.body)?;
-        let is_given = |name: &str| members.get(name).is_some_and(|value| *value != Value::Null);
-        let url = is_given("url").then(|| decode::text(&members, "url")).transpose()?;
-        let events = is_given("events").then(|| decode::names(&members, "events", 1)).transpose()?;
+        let members = object(&request.body)?;
+        let url = members.optional("url", Members::text)?;
+        let events = members.optional("events", |members, field| members.names(field, 1))?;
         let events = events.map(|names| Webhooks::events(names.iter().map(String::as_str)));
         Ok(WebhookChange {
             url: url.map(|url| webhooks.url(url)).transpose()?,
             events: events.transpose()?,
-            enabled: is_given("enabled").then(|| decode::flag(&members, "enabled")).transpose()?,
+            enabled: members.optional("enabled", Members::flag)?,
         })
     }
 }

@@ -1,7 +1,5 @@
 //! Calls of tools: from their arguments to the use cases of the API, and back.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value, json};
 
 use super::answers::{self, Part};
@@ -14,6 +12,7 @@ use crate::api::accounts::Credits;
 use crate::api::decode::{self, SearchBody};
 use crate::api::error::ApiError;
 use crate::api::error_body::ErrorFormat;
+use crate::api::members::Members;
 use crate::api::searches::Search;
 use crate::api::{diff, follow, modules, people};
 use crate::base::ids::RunId;
@@ -23,9 +22,6 @@ use crate::runs::service::Found;
 
 /// The longest `idempotency_key`.
 const MAX_KEY: usize = 255;
-
-/// The members of `arguments`.
-type Arguments = HashMap<String, Value>;
 
 /// The answer to a call.
 struct Answer {
@@ -55,7 +51,7 @@ pub(super) fn call(
     };
     let call =
         Call { session, tool, waits: tool.waits(Some(&arguments)), token: meta(params, "progressToken") };
-    match call.answer(arguments.into_iter().collect(), client) {
+    match call.answer(Members(arguments.into_iter().collect()), client) {
         Ok(answer) => Ok(answer.map(|answer| success(&answer))),
         Err(error) => Ok(Some(failure(session, error))),
     }
@@ -90,14 +86,14 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn answer(&self, mut arguments: Arguments, client: &mut dyn Client) -> Result<Option<Answer>, ApiError> {
+    fn answer(&self, mut arguments: Members, client: &mut dyn Client) -> Result<Option<Answer>, ApiError> {
         self.check_names(&arguments)?;
         let (api, caller) = (self.session.api, self.session.caller);
         let found = match self.tool.name {
             "search" => self.search(&mut arguments)?,
             "follow_lead" => {
                 let found = self.find(&arguments, "run_id")?;
-                let lead = decode::text(&arguments, "lead_id")?;
+                let lead = arguments.text("lead_id")?;
                 follow::follow(api, caller, &found, lead, self.session.request_id)?
             }
             "get_run" => self.find(&arguments, "run_id")?,
@@ -131,41 +127,35 @@ impl Call<'_> {
     }
 
     /// Refuses arguments that the tool does not have: a model that invents one would believe that it has an effect.
-    fn check_names(&self, arguments: &Arguments) -> Result<(), ApiError> {
+    fn check_names(&self, arguments: &Members) -> Result<(), ApiError> {
         let known = self.tool.input["properties"].as_object();
         let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
-        let Some(unknown) = arguments.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
+        let Some(unknown) = arguments.0.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
         let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
         let shown: String = unknown.chars().take(64).collect();
         Err(ApiError::invalid_request(&shown, "unknown argument", &names[..]))
     }
 
-    fn search(&self, arguments: &mut Arguments) -> Result<Found, ApiError> {
-        let key = arguments.remove("idempotency_key").filter(|key| !key.is_null());
+    fn search(&self, arguments: &mut Members) -> Result<Found, ApiError> {
+        let key = arguments.0.remove("idempotency_key").filter(|key| !key.is_null());
         let body = SearchBody::from_members(arguments)?;
         let Session { api, caller, request_id, .. } = self.session;
         Search::prepare(api, caller, body, || idempotency_key(key), request_id)?.start_run()
     }
 
-    fn find(&self, arguments: &Arguments, name: &str) -> Result<Found, ApiError> {
-        let id: RunId = decode::text(arguments, name)?.parse().map_err(|_| ApiError::no_such("run"))?;
+    fn find(&self, arguments: &Members, name: &str) -> Result<Found, ApiError> {
+        let id: RunId = arguments.text(name)?.parse().map_err(|_| ApiError::no_such("run"))?;
         let found = self.session.api.runs.reader.find(id, self.session.caller.account.id)?;
         found.ok_or_else(|| ApiError::no_such("run"))
     }
 
-    fn record(&self, arguments: &Arguments, name: &str) -> Result<RunRecord, ApiError> {
+    fn record(&self, arguments: &Members, name: &str) -> Result<RunRecord, ApiError> {
         Ok(self.session.api.runs.reader.record(&self.find(arguments, name)?)?)
     }
 
-    fn modules(&self, arguments: &Arguments) -> Result<Value, ApiError> {
-        let wanted = match arguments.get("type").filter(|value| !value.is_null()) {
-            None => None,
-            Some(_) => Some(decode::search_type(arguments)?),
-        };
-        let category = match arguments.get("category").filter(|value| !value.is_null()) {
-            None => None,
-            Some(_) => Some(decode::text(arguments, "category")?),
-        };
+    fn modules(&self, arguments: &Members) -> Result<Value, ApiError> {
+        let wanted = arguments.optional("type", |arguments, _| decode::search_type(arguments))?;
+        let category = arguments.optional("category", Members::text)?;
         let offset = number(arguments, "offset", (0, MAX_OFFSET, 0))?;
         let limit = number(arguments, "limit", MODULES)?;
         let api = self.session.api;
@@ -206,11 +196,11 @@ fn idempotency_key(key: Option<Value>) -> Result<Option<String>, ApiError> {
 }
 
 fn number(
-    arguments: &Arguments,
+    arguments: &Members,
     name: &str,
     (least, most, default): (usize, usize, usize),
 ) -> Result<usize, ApiError> {
-    let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(default) };
+    let Some(value) = arguments.given(name) else { return Ok(default) };
     let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
     number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
         let allowed = format!("a whole number from {least} to {most}");

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::api::error::ApiError;
-use crate::api::members;
+use crate::api::members::{self, Members};
 
 /// The longest id of a request, as JSON text.
 const MAX_ID: usize = 256;
@@ -123,7 +123,7 @@ impl Refused {
 /// # Errors
 /// Returns the answer to anything else.
 pub(super) fn parse(text: &[u8]) -> Result<Message, Refused> {
-    let mut members = members::object(text).map_err(|error| {
+    let Members(mut members) = members::object(text).map_err(|error| {
         let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
         let code = if is_json { INVALID_REQUEST } else { PARSE_ERROR };
         Refused::new(None, code, error.message())
