@@ -119,8 +119,8 @@ impl ApiError {
         Self::new(Failure::Suppressed, "this identifier is never searched here; nothing was charged")
     }
 
-    /// Returns 404: the thing that a path names is unknown, foreign, deleted or its id is malformed. The message is always
-    /// the same.
+    /// Returns 404: the thing that a path names is unknown, foreign or deleted, or its id is malformed. The message is
+    /// the same in each case.
     pub fn no_such(thing: &str) -> Self {
         Self::not_found(&format!("unknown {thing}"))
     }
