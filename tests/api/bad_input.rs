@@ -242,7 +242,8 @@ fn requests_for_a_run() -> Vec<(String, String)> {
 
 #[test]
 fn malformed_unknown_deleted_and_foreign_runs_are_the_same_404() {
-    let server = Setup::new().start();
+    // One run goes on until the end of the test.
+    let server = Setup::new().flag("--check-timeout=10m").flag("--run-timeout=1h").start();
     let owner = server.new_key("pro");
     let read = |id: &str| server.request("GET", &format!("/v1/searches/{id}")).key(&owner).send().json();
     let [ended, running] = ["everybody", "silent"].map(|query| {
