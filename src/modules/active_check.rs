@@ -14,7 +14,7 @@ use super::extract::Answers;
 use super::feed::{Feed, Key};
 use super::judge::{Verdict, barrier_of, judge_answers, save_one};
 use super::module::Module;
-use super::outcome::{Evidence, Outcome, Pause, Report};
+use super::outcome::{Outcome, Pause};
 use super::pattern::Searches;
 use super::probe::{LocalFault, ProbeError, Request, Response, Trace};
 use super::probe_answer::{AnswerWithBarrier, ProbeAnswer};
@@ -408,48 +408,12 @@ impl<'c> ActiveCheck<'c> {
         self.answers.iter().all(Option::is_none)
     }
 
-    /// Returns the evidence of the verdict, without the rule.
-    pub(super) fn evidence(&self, answers: &Answers<'_>) -> Evidence {
-        match &self.earlier_barrier {
-            Some(earlier_barrier) if self.failure(answers).is_some() => {
-                self.evidence_of(&self.answers[..earlier_barrier.last.map_or(0, |last| last + 1)])
-            }
-            _ => self.evidence_of(&self.answers),
-        }
-    }
-
-    /// Returns the report of a check whose answers could not be read.
-    pub(super) fn unread(&self, error: &ProbeError) -> Report {
-        Report {
-            outcome: Outcome::Skipped,
-            reason: Some(error.reason()),
-            evidence: self.evidence_of(&self.answers),
-            findings: Vec::new(),
-            pauses: self.pauses.clone(),
-        }
-    }
-
-    fn evidence_of(&self, answers: &[Option<AnswerWithBarrier>]) -> Evidence {
-        let last = answers.iter().flatten().next_back().map(|it| it.answer.response());
-        let received = || self.answers.iter().flatten().filter_map(|it| it.answer.received());
-        Evidence {
-            http_status: last.map(|response| response.status),
-            final_host: last.and_then(|response| response.final_url.host_str()).map(str::to_owned),
-            bytes_read: received().map(|response| response.body.len()).sum(),
-            requests: self.sender.requests(),
-            answered_in: self.answered_in,
-            contacts: self.contacts.all().to_vec(),
-            circuit: self.stop_reason.as_ref().and_then(StopReason::circuit),
-            ..Evidence::default()
-        }
-    }
-
     /// Returns a sender for later requests of this check, with the cookies so far and the time up to the deadline.
     pub(super) fn sender(&self) -> Sender<'c> {
         self.sender.continued(self.terms.deadline)
     }
 }
 
-mod extent;
+mod evidence;
 #[cfg(test)]
 mod tests;
