@@ -72,21 +72,24 @@ impl Host {
         match self.waiting.iter_mut().find(|waiter| Arc::ptr_eq(&waiter.waker, waker)) {
             Some(waiter) => waiter.is_woken = false,
             None => {
+                self.remove_ended();
                 let waiter = Waiter { waker: Arc::clone(waker), account, is_of_batch, is_woken: false };
-                self.waiting.insert(self.next_place(account), waiter);
+                self.waiting.insert(self.next_place(&waiter), waiter);
             }
         }
     }
 
-    /// Returns the place in the queue for another check of the account: its second check comes after the first ones of
-    /// all other accounts, and so on.
-    fn next_place(&self, account: Option<AccountId>) -> usize {
-        let own = self.waiting.iter().filter(|waiter| waiter.account == account).count();
+    /// Returns the place in the queue for another check: the second check of an account comes after the first ones of all
+    /// other accounts, and so on. Checks of batches and other checks have turns of their own.
+    fn next_place(&self, next: &Waiter) -> usize {
+        let competes = |waiter: &Waiter| waiter.is_of_batch == next.is_of_batch;
+        let is_own = |waiter: &&Waiter| competes(waiter) && waiter.account == next.account;
+        let own = self.waiting.iter().filter(is_own).count();
         let mut seen: HashMap<Option<AccountId>, usize> = HashMap::new();
         let is_after = |waiter: &Waiter| {
             let earlier = seen.entry(waiter.account).or_default();
-            *earlier += 1;
-            *earlier > own + 1
+            *earlier += usize::from(competes(waiter));
+            competes(waiter) && *earlier > own + 1
         };
         self.waiting.iter().position(is_after).unwrap_or(self.waiting.len())
     }

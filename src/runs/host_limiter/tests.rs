@@ -78,30 +78,35 @@ fn checks_that_wait_for_a_host_are_admitted_in_the_order_in_which_they_came() {
 
 #[test]
 fn accounts_take_turns_at_a_host() {
-    let host_limiter = HostLimiter::new(1, Arc::default(), Arc::default());
+    let host_limiter = HostLimiter::new(2, Arc::default(), Arc::default());
     let accounts = [(); 3].map(|()| AccountId::new());
-    let ask_for = |account: usize, waker: &Waker| {
+    let ask_for = |account: usize, is_of_batch, waker: &Waker| {
         let (pace, hosts) = (Pace::default(), vec![vec!["a".to_owned()]]);
-        let requester = Requester { account: Some(accounts[account]), ..single(waker) };
+        let requester = Requester { waker, account: Some(accounts[account]), is_of_batch };
         match host_limiter.admit("m", pace, hosts, OnOpenCircuit::Skip, requester, Instant::now()) {
             Admission::Granted(permit) => Some(permit),
             _ => None,
         }
     };
-    let mut busy = ask_for(0, &counting().0).unwrap();
-    let waiting: Vec<_> = [0, 0, 0, 1, 0, 2, 1].map(|account| (account, counting())).into();
+    let mut busy: VecDeque<Permit> = (0..2).map(|_| ask_for(0, false, &counting().0).unwrap()).collect();
+    // Checks of the first account that wait no longer, and those of its batch, do not count as its turns.
+    (0..5).for_each(|_| assert!(ask_for(0, false, &counting().0).is_none()));
+    let batch: Vec<_> = (0..5).map(|_| counting()).collect();
+    batch.iter().for_each(|(waker, _)| assert!(ask_for(0, true, waker).is_none()));
+    let waiting: Vec<_> = [1, 1, 1, 0, 1, 2, 0].map(|account| (account, counting())).into();
     for (account, (waker, _)) in &waiting {
-        assert!(ask_for(*account, waker).is_none());
+        assert!(ask_for(*account, false, waker).is_none());
     }
     let mut admitted = Vec::new();
     while admitted.len() < waiting.len() {
-        drop(busy);
+        drop(busy.pop_front());
         let is_next = |at: &usize| waiting[*at].1.1.load(Ordering::SeqCst) > 0 && !admitted.contains(at);
         let turn = (0..waiting.len()).find(is_next).unwrap();
-        busy = ask_for(waiting[turn].0, &waiting[turn].1.0).unwrap();
+        busy.push_back(ask_for(waiting[turn].0, false, &waiting[turn].1.0).unwrap());
         admitted.push(turn);
     }
     assert_eq!(admitted, [0, 3, 5, 1, 6, 2, 4]);
+    assert!(batch.iter().all(|(_, woken)| woken.load(Ordering::SeqCst) == 0));
 }
 
 #[test]
