@@ -158,6 +158,13 @@ fn a_list_has_every_format_and_shows_the_evidence_of_hits() {
     let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
     assert_eq!((&rows[0][17], &rows[1][18]), ("list 2026-07", "2026-08-06 the site is closed, they say"));
     assert_eq!((&rows[1][1], &rows[0][4], &rows[0][15]), ("'=Bare", "open source;code", "bio name"));
+    let nothing = folder.file("nothing.json", "[]");
+    let args = ["catalog", "list", "--no-builtin", "--catalog", &nothing, "--format", "csv"];
+    assert_eq!(
+        ran(&args, &[]).code_is(0).out.trim_end(),
+        head.join(","),
+        "a list without modules has a head"
+    );
 }
 
 #[test]

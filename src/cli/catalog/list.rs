@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::choice::Choice;
 use super::load::{CatalogOptions, load};
@@ -93,6 +93,10 @@ struct Line<'a> {
     off: Option<&'a Off>,
 }
 
+/// The columns in CSV: all members of the JSON form, in their order.
+const CSV_COLUMNS: &str = "id platform type category tags rank premium enabled nsfw discovery contact needs takes \
+                           evidence both_rules metadata known verified off";
+
 pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let catalog = load(&args.shared.catalog)?;
     let modules = args.choice.modules(&catalog)?;
@@ -106,12 +110,10 @@ pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure
         }
         Format::Ids => lines.iter().try_for_each(|line| writeln!(out, "{}", line.id))?,
         Format::Csv => {
-            // A selection without modules has a head too.
-            if let Some(module) = catalog.modules().first() {
-                write_csv(out, &csv(&line(module))?.0)?;
-            }
+            let columns: Vec<&str> = CSV_COLUMNS.split(' ').collect();
+            write_csv(out, &columns)?;
             for line in &lines {
-                write_csv(out, &csv(line)?.1)?;
+                write_csv(out, &csv_row(&columns, line)?)?;
             }
         }
         Format::Table => {
@@ -178,12 +180,12 @@ fn row(line: &Line<'_>) -> Vec<String> {
     ]
 }
 
-/// Returns the names of the columns in CSV and a module's cells: the members of its JSON form.
-fn csv(line: &Line<'_>) -> serde_json::Result<(Vec<String>, Vec<String>)> {
-    let members: Map<String, Value> = serde_json::from_value(serde_json::to_value(line)?)?;
+/// Returns a module's cells in CSV, from its JSON form.
+fn csv_row(columns: &[&str], line: &Line<'_>) -> serde_json::Result<Vec<String>> {
+    let members = serde_json::to_value(line)?;
     // Tags may contain spaces.
     let separator = |name: &str| if name == "tags" { ";" } else { " " };
-    Ok(members.iter().map(|(name, value)| (name.clone(), cell(&csv_text(value, separator(name))))).unzip())
+    Ok(columns.iter().map(|name| cell(&csv_text(&members[*name], separator(name)))).collect())
 }
 
 fn csv_text(value: &Value, separator: &str) -> String {
