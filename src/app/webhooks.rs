@@ -75,6 +75,12 @@ fn load_key(config: &ServeConfig) -> Result<Option<SealingKey>, AppError> {
     let mut name = database.as_os_str().to_owned();
     name.push(KEY_SUFFIX);
     let path = PathBuf::from(name);
+    // An empty file is left of a start that was interrupted on a file system without hard links.
+    if fs::metadata(&path).is_ok_and(|key| key.len() == 0) {
+        fs::remove_file(&path).map_err(|error| {
+            AppError::failed(error).at(format!("cannot remove the empty key {}", path.display()))
+        })?;
+    }
     if !path.exists() {
         create_key(&path).map_err(|error| {
             AppError::failed(error).at(format!("cannot create the key {}", path.display()))
@@ -93,7 +99,7 @@ fn read_key(path: &Path) -> Result<SealingKey, AppError> {
     SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))
 }
 
-/// Creates a key that only its owner can read. The file appears with its whole content.
+/// Creates a key that only its owner can read.
 fn create_key(path: &Path) -> io::Result<()> {
     let key = SealingKey::generate().map_err(io::Error::other)?;
     let mut draft = path.as_os_str().to_owned();

@@ -1,26 +1,34 @@
-//! Files that appear under their names with their whole content.
+//! Files that never replace another one.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Gives a file another name in its folder, unless a file has that name.
+/// Gives a file another name in its folder, unless a file has that name. The file appears there with its whole content.
+///
+/// Without hard links, as on FAT and some network file systems, it is an empty file for a moment, and stays one if the
+/// machine fails in that moment.
 ///
 /// # Errors
 /// Returns [`ErrorKind::AlreadyExists`] if a file has the name, or the system's error.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        Ok(()) => fs::remove_file(from),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-        // FAT and some network file systems have no hard links.
-        Err(_) => replace_placeholder(from, to),
+        // Both names are complete, and the caller has what it wanted.
+        Ok(()) => Ok(drop(fs::remove_file(from))),
+        Err(error) if has_no_links(&error) => replace_placeholder(from, to),
+        Err(error) => Err(error),
     }
+}
+
+/// Returns whether the file system refused a hard link because it has none. Linux says that it is not permitted.
+fn has_no_links(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
 }
 
 /// Takes the name with an empty file, so that nobody else does, and then replaces that file.
 fn replace_placeholder(from: &Path, to: &Path) -> io::Result<()> {
     File::create_new(to)?;
-    fs::rename(from, to)
+    fs::rename(from, to).inspect_err(|_| drop(fs::remove_file(to)))
 }
 
 #[cfg(test)]
@@ -40,6 +48,10 @@ mod tests {
             fs::write(&from, "second").unwrap();
             assert_eq!(rename(&from, &to).unwrap_err().kind(), ErrorKind::AlreadyExists);
             assert_eq!([&from, &to].map(|path| fs::read_to_string(path).unwrap()), ["second", "first"]);
+            fs::remove_file(&to).unwrap();
+            fs::remove_file(&from).unwrap();
+            assert_eq!(rename(&from, &to).unwrap_err().kind(), ErrorKind::NotFound);
+            assert!(!to.exists(), "nothing is left behind");
             fs::remove_dir_all(folder).unwrap();
         }
     }
