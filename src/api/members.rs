@@ -121,8 +121,9 @@ impl Members {
 
 /// Returns a whole number in this range. For JSON Schema, 6.0 is an integer, too.
 pub(super) fn whole(value: &Value, range: RangeInclusive<u16>) -> Option<u16> {
-    let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
-    Some(number as u16).filter(|number| range.contains(number))
+    let range = f64::from(*range.start())..=f64::from(*range.end());
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && range.contains(number));
+    number.map(|number| number as u16)
 }
 
 impl<'de> serde::Deserialize<'de> for Members {

@@ -71,7 +71,7 @@ pub enum StartError {
     Choice(ChoiceError),
     /// The search is a premium search, and no browser is available.
     NoBrowser,
-    /// The store has refused it. Nothing was charged.
+    /// The store has refused it, or would refuse it because its queue is full. Nothing was charged.
     Refused(Refused),
     /// The store failed. Nothing was charged as far as is known.
     Storage(StorageError),

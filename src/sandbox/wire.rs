@@ -120,7 +120,7 @@ pub(super) fn read(stream: &TcpStream) -> Result<Asked, Refusal> {
     let head = head::read(&mut stream)?.ok_or(Refusal::Gone)?;
     let method = match head.request_line() {
         Some((method, target)) if is_token(method) && target.starts_with('/') => method.to_owned(),
-        _ => return Err(Refusal::Malformed("the request line is not `METHOD /path HTTP/1.1`")),
+        _ => return Err(Refusal::Malformed("the request line is not that of HTTP/1 with a path")),
     };
     if head.fields.len() > MAX_HEADERS {
         return Err(Refusal::Malformed("too many headers"));

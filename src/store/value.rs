@@ -39,8 +39,8 @@ impl Value<'_> {
             Self::Bool(value) => Value::Bool(*value),
             Self::Int(value) => Value::Int(*value),
             Self::Float(value) => Value::Float(*value),
-            Self::Text(text) => Value::Text(Cow::Owned(text.clone().into_owned())),
-            Self::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.clone().into_owned())),
+            Self::Text(text) => Value::Text(Cow::Owned(text.to_string())),
+            Self::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.to_vec())),
             Self::Id(id) => Value::Id(*id),
             Self::Moment(moment) => Value::Moment(*moment),
         }

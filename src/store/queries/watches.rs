@@ -61,6 +61,7 @@ const CHANGES: &str = "SELECT id, kind, run_before, run_after, at, difference FR
 impl WatchStore for Sql {
     fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
         self.write(Operation::on_accounts("add_watch"), |statements| {
+            // So that two are not added at once.
             if !lock(statements, new.account)? {
                 return Ok(WatchAdded::UnknownAccount);
             }

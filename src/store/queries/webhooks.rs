@@ -80,6 +80,7 @@ impl WebhookStore for Sql {
     ) -> Result<Added, StorageError> {
         let operation = Operation::on_accounts("add_webhook");
         self.write(operation, |statements| {
+            // So that two are not added at once.
             if !lock(statements, webhook.account)? {
                 return Ok(Added::UnknownAccount);
             }

@@ -15,8 +15,7 @@ use crate::account::service::Caller;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response};
 use crate::modules::query::Query;
-use crate::runs::journal::Refused;
-use crate::runs::journal::{Idempotency, ListFilter};
+use crate::runs::journal::{Idempotency, ListFilter, Refused};
 use crate::runs::service::{StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
@@ -241,13 +240,12 @@ pub(super) fn started(
             Refused::UnknownAccount => return Err(WebError::not_signed_in()),
             Refused::InsufficientCredits { used } => Refusal::insufficient_credits(charge, used),
             Refused::WatchNotDue => return Err(WebError::no_such_page()),
+            Refused::Overloaded => Refusal::overloaded(),
             // Only a lead starts a run of a family, and a batch those of its rows.
             // A retry that is not free any more is started again with a charge.
-            Refused::Overloaded
-            | Refused::FamilyGone
-            | Refused::FamilyFull
-            | Refused::RowGone
-            | Refused::NoFreeRetry => Refusal::overloaded(),
+            Refused::FamilyGone | Refused::FamilyFull | Refused::RowGone | Refused::NoFreeRetry => {
+                Refusal::overloaded()
+            }
         }),
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
