@@ -29,6 +29,13 @@ pub fn hex(bytes: &[u8]) -> String {
     digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }
 
+/// Returns the bytes that hexadecimal digits stand for, or `None` if there are other characters or a digit is missing.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let byte = |pair: &[u8]| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8);
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +58,15 @@ mod tests {
             ("%ff", "\u{fffd}"),
         ] {
             assert_eq!((percent_decode(bad), percent_decode_lossy(bad)), (None, lossy.to_owned()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_read_strictly() {
+        assert_eq!(unhex(&hex(&[0, 0x9f, 0xff])), Some(vec![0, 0x9f, 0xff]));
+        assert_eq!((unhex(""), unhex("Aa")), (Some(vec![]), Some(vec![0xaa])));
+        for bad in ["a", "abc", "+f", "0x", "é", " 1"] {
+            assert_eq!(unhex(bad), None, "{bad}");
         }
     }
 }

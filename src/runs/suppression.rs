@@ -23,7 +23,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, unhex};
 use crate::base::secret::Secret;
 use crate::modules::query::{Query, SearchType};
 
@@ -131,23 +131,11 @@ fn read_line(line: &str, key_id: &str) -> Result<[u8; 32], String> {
     if SearchType::from_name(kind).is_none() {
         return Err("the type is unknown: domain, email or username is allowed".to_owned());
     }
-    let hash = read_hash(hash).ok_or(FORM)?;
+    let hash = unhex(hash).and_then(|hash| hash.try_into().ok()).ok_or(FORM)?;
     if !id.eq_ignore_ascii_case(key_id) {
         return Err("made with another key than that of --suppress-key".to_owned());
     }
     Ok(hash)
-}
-
-fn read_hash(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    let mut hash = [0; 32];
-    for (byte, at) in hash.iter_mut().zip((0..).step_by(2)) {
-        let digits = text.get(at..at + 2).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        *byte = u8::from_str_radix(digits, 16).ok()?;
-    }
-    Some(hash)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{Connection, Error, Result as SqlResult, ToSql, params_from_iter};
 
 use super::error::storage_error;
+use crate::base::encoding::unhex;
 use crate::base::storage::StorageError;
 use crate::runs::notification::Notification;
 use crate::store::backend::Statements;
@@ -95,9 +96,7 @@ pub(super) fn add_functions(connection: &Connection) -> SqlResult<()> {
         if call.get_raw(1).as_str()? != "hex" {
             return Err(failed("only hexadecimal digits can be decoded"));
         }
-        let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(digit).collect();
-        bytes.ok_or_else(|| failed("a text does not consist of hexadecimal digits"))
+        unhex(text).ok_or_else(|| failed("a text does not consist of hexadecimal digits"))
     })?;
     connection.create_scalar_function("date_trunc", 2, pure, |call| match call.get_raw(0).as_str()? {
         "milliseconds" => call.get::<i64>(1),
