@@ -157,6 +157,7 @@ fn with_sqlite_the_key_is_created_beside_the_database_for_its_owner_only() {
     let site = crate::support::site::Site::saying("HTTP/1.1 204 No Content\r\n\r\n");
     let file = database.path().with_extension("db.key");
     // What an interrupted start may leave without hard links. A start without any file is the usual case.
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "").unwrap();
     let mut server = Setup::new().database(&database.url).flag("--allow-private-targets").start();
     let webhook = create(&server, &site.url("/"));
