@@ -15,7 +15,7 @@ use crate::http::{Refusal, Response, RouteError};
 use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
-use crate::runs::diff::compared::NotComparable;
+use crate::runs::diff::not_comparable::NotComparable;
 use crate::watches::change::ChangeKind;
 use crate::watches::registry::WatchError;
 use crate::webhooks::registry::{WebhookError, event_names};

@@ -73,6 +73,19 @@ pub struct Trace {
     pub control: bool,
 }
 
+/// The headers of the connection. Only the program sets them.
+pub(crate) const OF_THE_CONNECTION: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+];
+
 /// A response, after redirects were followed as the request allows.
 #[derive(Debug, Clone)]
 pub struct Response {

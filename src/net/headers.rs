@@ -9,8 +9,7 @@ use url::Url;
 use super::body;
 use crate::base::encoding::percent_encode;
 use crate::modules::definition::Via;
-use crate::modules::plan::OF_THE_CONNECTION;
-use crate::modules::probe::{ProbeError, Request};
+use crate::modules::probe::{OF_THE_CONNECTION, ProbeError, Request};
 
 const DEFAULT_ACCEPT: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8");

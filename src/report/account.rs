@@ -25,13 +25,14 @@ use crate::account::records::Records;
 use crate::account::sign_in::SignInStore;
 use crate::account::sign_in::session::Session;
 use crate::base::clock::{millis, rfc3339_millis};
-use crate::base::ids::{AccountId, DeliveryId, KeyId, RequestId, RunId, SessionId, WebhookId};
+use crate::base::ids::{AccountId, DeliveryId, KeyId, RequestId, SessionId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::base::text::json;
 use crate::runs::batches::batch::MAX_SEARCHES;
 use crate::runs::batches::storage::BatchStore;
 use crate::runs::journal::{Journal, ListFilter};
-use crate::runs::run::{ResultRecord, RunSummary};
+use crate::runs::run::RunSummary;
+use crate::runs::stored_run::all_results;
 use crate::watches::storage::WatchStore;
 use crate::webhooks::delivery::{Delivery, DeliveryStatus};
 use crate::webhooks::event::EventType;
@@ -311,18 +312,6 @@ impl<'a> Export<'a> {
 /// A JSON list that is being written.
 struct List {
     is_empty: bool,
-}
-
-fn all_results(journal: &dyn Journal, run: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-    let mut results: Vec<ResultRecord> = Vec::new();
-    loop {
-        let page = journal.results(run, results.last().map_or(0, |last| last.id), PAGE)?;
-        let is_last = page.len() < PAGE;
-        results.extend(page);
-        if is_last {
-            return Ok(results);
-        }
-    }
 }
 
 fn all_deliveries(store: &dyn WebhookStore, webhook: &Webhook) -> Result<Vec<Delivery>, StorageError> {

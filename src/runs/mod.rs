@@ -11,6 +11,7 @@
 //! | [`notification`] | notifications between the processes on one database |
 //! | [`entity`] | equality and merging of results |
 //! | [`facts`] | what results say about who they belong to |
+//! | [`stored_run`] | reading a run with its results from the store |
 //! | `unstored_results` | results that are not stored yet |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
@@ -123,6 +124,7 @@ mod shared_read;
 pub mod start_request;
 mod starter;
 mod stopper;
+pub mod stored_run;
 pub mod stream;
 pub mod suppression;
 mod time_limit;

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
-use super::family::stored::{all_results, read_run};
 use super::follow::Follower;
 use super::journal::ListFilter;
 use super::live::LiveRun;
@@ -16,6 +15,7 @@ use super::page::{Cursor, Page};
 use super::record::RunRecord;
 use super::registry::Registry;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use super::stored_run::{all_results, read_run};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::query::Query;

@@ -2,21 +2,21 @@
 
 use jiff::Timestamp;
 
+use super::journal::Journal;
+use super::record::{RunRecord, Thumbnails};
+use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::modules::outcome::Outcome;
-use crate::runs::journal::Journal;
-use crate::runs::record::{RunRecord, Thumbnails};
-use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 
 /// The maximum number of results that are read from the store at once.
 const PAGE: usize = 1000;
 
 /// Returns all results of a stored run.
-pub(in crate::runs) fn all_results(
-    journal: &dyn Journal,
-    run: RunId,
-) -> Result<Vec<ResultRecord>, StorageError> {
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub fn all_results(journal: &dyn Journal, run: RunId) -> Result<Vec<ResultRecord>, StorageError> {
     let mut results: Vec<ResultRecord> = Vec::new();
     loop {
         let page = journal.results(run, results.last().map_or(0, |last| last.id), PAGE)?;
@@ -29,7 +29,7 @@ pub(in crate::runs) fn all_results(
 }
 
 /// Reads a run. A run that another instance drives may change between the reads, so its counts are computed again.
-pub(in crate::runs) fn read_run(
+pub(super) fn read_run(
     journal: &dyn Journal,
     mut summary: RunSummary,
     as_of: Timestamp,

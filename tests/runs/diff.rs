@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use sightline::modules::catalog::Catalog;
 use sightline::modules::query::{Query, SearchType};
-use sightline::runs::diff::compared::NotComparable;
 use sightline::runs::diff::difference::{Diff, Difference};
+use sightline::runs::diff::not_comparable::NotComparable;
 use sightline::runs::entity::merge::SOURCES;
 use sightline::runs::record::Findings;
 use sightline::runs::run::{ResultRecord, Status};

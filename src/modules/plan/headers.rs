@@ -2,21 +2,9 @@
 
 use crate::modules::definition::ProbeEntry;
 use crate::modules::mistake::Mistakes;
+use crate::modules::probe::OF_THE_CONNECTION;
 use crate::modules::scope::Scope;
 use crate::modules::template::{FillError, Kind, Template, Values};
-
-/// The headers of the connection. Only the program sets them.
-pub(crate) const OF_THE_CONNECTION: [&str; 9] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "transfer-encoding",
-];
 
 /// Returns whether an entry cannot set a header, because the program does. `name` is in lower case.
 pub(crate) fn is_reserved(name: &str) -> bool {

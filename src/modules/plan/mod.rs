@@ -21,7 +21,7 @@ mod pages;
 
 use address::{check_url, check_whois};
 use body::Body;
-pub(crate) use headers::{OF_THE_CONNECTION, is_reserved};
+pub(super) use headers::is_reserved;
 pub(crate) use pages::Pages;
 
 /// The maximum number of redirects that are followed if `follow` is set.

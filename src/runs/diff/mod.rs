@@ -5,7 +5,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`compared`] | why two runs may not be comparable |
+//! | [`not_comparable`] | why two runs may not be comparable |
 //! | [`difference`] | the diff as it is shown |
 //! | `side` | one of the two runs, and what its modules prove |
 //! | `fields` | the data of a result that differs |
@@ -23,9 +23,9 @@
 //!   the same source, and read all of their answers. With other modules, or in another order, a value may be that of
 //!   another module.
 
-pub mod compared;
 pub mod difference;
 mod fields;
+pub mod not_comparable;
 mod side;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +35,8 @@ use uuid::Uuid;
 use super::record::Findings;
 use super::run::ModuleReport;
 use crate::modules::profile_index::ProfileIndex;
-use compared::NotComparable;
 use difference::{Cause, Diff, DiffCounts, Difference, FieldChange, RunSide, Undecided};
+use not_comparable::NotComparable;
 use side::{Entry, Side};
 
 impl Diff {

@@ -11,7 +11,6 @@ use super::journal::StoredFamily;
 use super::member::{FollowEnd, FollowOrder, LeadCounts, StopReason};
 use super::plan::next_searches;
 use super::start::Start;
-use super::stored::read_run;
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
@@ -21,6 +20,7 @@ use crate::runs::journal::{Refused, Started};
 use crate::runs::leads::lead::LeadStatus;
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::run::{RunSummary, count};
+use crate::runs::stored_run::read_run;
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
 /// run that has all its results and is about to end. Failures are logged: maintenance tries again.

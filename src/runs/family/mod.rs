@@ -8,7 +8,6 @@
 //! | [`plan`] | which leads are followed next |
 //! | `advance` | starting the runs whose turn has come |
 //! | `start` | starting one run |
-//! | `stored` | reading runs with their results |
 //! | `view` | what became of each lead |
 //! | [`frames`] | the frames of a stream about followed leads |
 //! | [`state`] | how far leads are followed |
@@ -25,6 +24,5 @@ pub mod reader;
 pub mod service;
 mod start;
 pub mod state;
-pub(super) mod stored;
 pub mod tree;
 mod view;

@@ -11,7 +11,6 @@ use super::plan::{Levels, NextSearch, Verdict, next_searches};
 use super::reader::FamilyReader;
 use super::start::Start;
 use super::state::FollowState;
-use super::stored::read_run;
 use super::tree::FamilyTree;
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
@@ -28,6 +27,7 @@ use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::run::{RunSummary, count};
 use crate::runs::run_options::RunOptions;
+use crate::runs::stored_run::read_run;
 
 /// A run with the other runs of its family.
 pub struct Family {
