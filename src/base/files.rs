@@ -13,8 +13,11 @@ use std::path::Path;
 /// Returns [`ErrorKind::AlreadyExists`] if a file has the name, or the system's error.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        // Both names are complete, and the caller has what it wanted.
-        Ok(()) => Ok(drop(fs::remove_file(from))),
+        Ok(()) => {
+            // Both names are complete, so that the caller has what it wanted even if the old one stays.
+            drop(fs::remove_file(from));
+            Ok(())
+        }
         Err(error) if has_no_links(&error) => replace_placeholder(from, to),
         Err(error) => Err(error),
     }
