@@ -84,3 +84,17 @@ impl Handler for AdminHandler {
         Response::new(refusal.status(), PLAIN, *b"refused\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_not_ready_while_it_starts_and_when_it_shuts_down() {
+        let admin = Admin::new(Timestamp::now());
+        let shown = || (admin.ready().status, admin.ready().body.to_vec());
+        assert_eq!(shown(), (503, b"starting\n".to_vec()));
+        admin.drain();
+        assert_eq!(shown(), (503, b"shutting down\n".to_vec()));
+    }
+}

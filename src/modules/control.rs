@@ -280,12 +280,34 @@ impl Form {
 mod tests {
     use super::*;
 
+    fn controls() -> Controls {
+        Controls::new(Duration::from_secs(3600))
+    }
+
+    fn key() -> Key {
+        (Direction::MadeUp, "a".into(), None)
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn waiting_ends_at_the_deadline() {
+        let controls = controls();
+        let verdict = controls.verdict(&key(), soon(), || {
+            // Another check asks while this one is running, and has no time left.
+            let second = controls.verdict(&key(), Instant::now(), || unreachable!());
+            assert_eq!(second.verdict, ControlVerdict::Unclear);
+            ControlVerdict::Passed.into()
+        });
+        assert_eq!(verdict.verdict, ControlVerdict::Passed);
+    }
+
     #[test]
     fn a_verdict_without_enough_time_is_not_shared() {
-        let controls = Controls::new(Duration::from_secs(3600));
-        let key = (Direction::MadeUp, "a".into(), None);
-        let soon = Instant::now() + Duration::from_secs(60);
-        let verdict = |found: ControlVerdict| controls.verdict(&key, soon, || found.into()).verdict;
+        let controls = controls();
+        let verdict = |found: ControlVerdict| controls.verdict(&key(), soon(), || found.into()).verdict;
         assert_eq!(verdict(ControlVerdict::OutOfTime), ControlVerdict::OutOfTime);
         assert_eq!(verdict(ControlVerdict::Unclear), ControlVerdict::Unclear);
         assert_eq!(verdict(ControlVerdict::Failed), ControlVerdict::Unclear, "for a minute");

@@ -290,6 +290,10 @@ fn malformed_unknown_deleted_and_foreign_runs_are_the_same_404() {
             assert!(same.iter().all(|body| *body == same[0]), "{method} {path}: {same:#?}");
         }
     }
+    // They are unknown as the second run of a comparison, too.
+    for second in &ids[..4] {
+        server.get(&format!("/v1/searches/{other}/diff/{second}")).is_error(404, "not_found");
+    }
     // Their owner still has them, unchanged.
     assert_eq!(read(&ended), before);
     let running = read(&running);

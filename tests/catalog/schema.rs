@@ -99,6 +99,13 @@ fn the_schema_refuses_invalid_files() {
         assert!(schema.refuses(&changed(&changes)).is_some(), "the schema takes {changes}");
         assert!(!faults(&changes).is_empty(), "the loader takes {changes}");
     }
+    for field in ["id", "type", "category", "probes", "hit"] {
+        let mut entry = entry();
+        entry.as_object_mut().unwrap().remove(field).unwrap();
+        assert!(schema.refuses(&json!([entry])).is_some(), "the schema takes an entry without {field}");
+    }
+    let is_null = changed(&rule(json!({"json": [{"at": "/a", "type": "null"}]})));
+    assert_eq!(schema.refuses(&is_null), None);
     // A field that is not set is left out.
     for field in ["rank", "home", "miss", "result", "off"] {
         let mut entry = entry();

@@ -10,6 +10,7 @@ fn a_barrier_takes_precedence_over_hit_and_miss() {
     for (status, headers, body, outcome, reason, wait) in [
         (429, vec![("retry-after", "30")], "", Outcome::RateLimited, "rate_limit", Some(30)),
         (503, vec![("retry-after", "9")], "", Outcome::RateLimited, "rate_limit", Some(9)),
+        (999, vec![("retry-after", "600")], "", Outcome::Blocked, "login_wall", Some(600)),
         (403, vec![], "<div class=g-recaptcha>", Outcome::Blocked, "captcha", None),
         (200, vec![("cf-mitigated", "challenge")], "", Outcome::Blocked, "cloudflare_challenge", None),
         (
@@ -49,8 +50,6 @@ fn a_refusal_or_server_error_causes_a_pause_without_a_barrier() {
         (403, "600", Outcome::Blocked, Some(600)),
         (500, "600", Outcome::Error, Some(600)),
         (502, "600", Outcome::Error, Some(600)),
-        (503, "600", Outcome::RateLimited, Some(600)),
-        (999, "600", Outcome::Blocked, Some(600)),
         (504, "999999999", Outcome::Error, Some(86_400)),
         (500, "0", Outcome::Error, None),
         (500, "soon", Outcome::Error, None),

@@ -40,12 +40,16 @@ fn a_hit_is_confirmed_by_a_control_check() {
 #[test]
 fn a_site_that_hits_every_name_is_unreliable() {
     let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
-    let report = bench.check(&module(&json!({})), &username("bob"));
-    assert_eq!(
-        (report.outcome, report.reason.map(Reason::as_str)),
-        (Outcome::Unreliable, Some("control_hit"))
-    );
-    assert!(report.findings.is_empty());
+    let site = module(&json!({}));
+    // The verdict about the site is kept for the second name.
+    for (name, requests) in [("bob", 2), ("alice", 1)] {
+        let report = bench.check(&site, &username(name));
+        assert_eq!(
+            (report.outcome, report.reason.map(Reason::as_str)),
+            (Outcome::Unreliable, Some("control_hit"))
+        );
+        assert_eq!((report.findings.len(), report.evidence.requests), (0, requests), "{name}");
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) struct Case {
 }
 
 /// Bytes after a refused request. A parser that reads the request in another way would take them for a request.
-const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(crate) const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
 
 fn case(name: &str, sent: impl Into<Vec<u8>>, answers: &'static [u16], end: End) -> Case {
     Case { name: name.to_owned(), sent: sent.into(), half_close: false, answers, end }
@@ -66,6 +66,7 @@ fn headers() -> Vec<Case> {
         "Transfer-Encoding: x-chunked",
         "Transfer-Encoding: gzip, chunked",
         "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
         "Transfer-Encoding: chunked\r\nConnection: upgrade\r\nUpgrade: x",
         // A space before the colon, a folded line, a line without a colon: tiny_http itself answers 400.
@@ -124,6 +125,7 @@ fn request_lines() -> Vec<Case> {
         "GET / http/1.1",
         "GET / ",
         "GET",
+        "GET  HTTP/1.1",
         "GET  / HTTP/1.1",
         "GET / a HTTP/1.1",
         "GET\t/\tHTTP/1.1",

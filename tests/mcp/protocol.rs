@@ -79,7 +79,11 @@ fn stateless_requests_of_2026_07_28_work() {
 #[test]
 fn what_is_not_a_request_is_refused() {
     let server = Setup::new().start();
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"params":{}{}}}"#, "[".repeat(99), "]".repeat(99));
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#,
+        "[".repeat(99),
+        "]".repeat(99)
+    );
     // The id is repeated if it is valid.
     for (body, status, code, id) in [
         ("", 400, -32700, None),

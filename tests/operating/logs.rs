@@ -102,3 +102,18 @@ fn text_lines_begin_with_a_time_of_fixed_length() {
         "{log}"
     );
 }
+
+#[test]
+fn lines_below_the_level_are_left_out() {
+    for (format, debug) in [("text", "[DEBUG]"), ("json", r#""level":"debug""#)] {
+        let log_at = |level: &str| {
+            let setup = Setup::new().flag(&format!("--log-format={format}"));
+            let server = setup.flag(&format!("--log-level={level}")).start();
+            assert_eq!(server.get("/v1/me").status, 200);
+            server.log()
+        };
+        let (all, some) = (log_at("debug"), log_at("info"));
+        assert!(all.contains("/v1/me") && all.contains(debug), "{all}");
+        assert!(!some.is_empty() && !some.contains("/v1/me") && !some.contains(debug), "{some}");
+    }
+}

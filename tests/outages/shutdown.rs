@@ -76,6 +76,11 @@ fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
         }
         let results = ended(&next, &scene.key, &scene.run)["results"].take();
         assert_eq!(results.as_array().unwrap()[..BEFORE], before, "results keep their ids");
+        let stream = next.request("GET", &format!("/v1/searches/{}/stream", scene.run)).key(&scene.key);
+        let streamed = stream.stream().all();
+        assert_eq!(streamed.last().unwrap().event, "done");
+        let again = streamed.into_iter().filter(|event| event.event == "result").map(|event| event.data);
+        assert_eq!(Value::from_iter(again), results, "streams of an ended search have the same results");
         // Sites that have answered are not asked again; those under way are.
         let again = scene.site.asked_again("alice");
         assert_eq!(again.len(), DURING, "{}: {again:?}", database.name);

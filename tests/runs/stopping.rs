@@ -1,5 +1,7 @@
 //! Stopping runs before their end, and asking again what gave no answer.
 
+use sightline::runs::family::member::FollowOrder;
+use sightline::runs::leads::class::Class;
 use sightline::runs::retry::{NoRetry, Retry};
 
 use super::*;
@@ -74,6 +76,20 @@ fn a_run_is_stopped_through_another_process() {
     let summary = bench.finish(&run);
     assert_eq!(summary.status, Status::Completed);
     assert_eq!(summary.stopped_at, bench.in_store(run.id()).stopped_at);
+    bench.web.open_gate();
+}
+
+#[test]
+fn a_root_stops_its_family() {
+    let bench = bench(&[modules("ok", 1), modules("gate", 3)].concat(), config());
+    let follow = FollowOrder { depth: 1, max_searches: 5, links: Class::Stated, choice: Choice::default() };
+    let root = bench.start_order(StartRequest { follow: Some(Arc::new(follow)), ..bench.order("alice") });
+    eventually("it has a result", || root.summary().total_results == 1);
+    let is_running = || bench.runs.families.state(root.id(), bench.account).unwrap().unwrap().is_running();
+    assert!(is_running());
+    bench.stop(root.id());
+    assert_eq!(bench.finish(&root).status, Status::Completed);
+    eventually("no lead is followed any more", || !is_running());
     bench.web.open_gate();
 }
 

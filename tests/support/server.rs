@@ -132,7 +132,7 @@ impl Setup {
         let mut words = self.launcher.iter().map(String::as_str).chain([BINARY]);
         let mut child = Command::new(words.next().unwrap_or(BINARY))
             .args(words)
-            .args(["serve", "--database", &database, "--log-level", "debug"])
+            .args(["serve", "--database", &database])
             .args(self.defaults())
             .args(&self.flags)
             .stdin(Stdio::null())
@@ -184,7 +184,8 @@ impl Setup {
         let has_choice =
             self.has_all_modules || own.iter().chain(&self.flags).any(|flag| modules::is_choice(flag));
         let modules = if has_choice { Vec::new() } else { modules::few() };
-        let all = own.into_iter().chain(admin).chain(limits).chain(checks).chain([waits]).chain(modules);
+        let log = "--log-level=debug".to_owned();
+        let all = own.into_iter().chain(admin).chain(limits).chain(checks).chain([waits, log]).chain(modules);
         let names = |flag: &str| flag.split('=').next().map(str::to_owned);
         all.filter(move |flag| !self.flags.iter().any(|given| names(given) == names(flag)))
     }

@@ -89,7 +89,9 @@ impl Outline {
         for kind in ["headers", "links"] {
             let all = members(&message[kind]).map(|(name, part)| {
                 let text = words(part, &[]);
-                let short = text.strip_prefix(" headers/").filter(|target| target.starts_with(name));
+                let is_own =
+                    |target: &&str| *target == name || target.strip_prefix(name) == Some(".optional");
+                let short = text.strip_prefix(" headers/").filter(is_own);
                 short.map_or_else(|| format!(" {name}:{text}"), |target| format!(" {target}"))
             });
             let all: String = all.collect();

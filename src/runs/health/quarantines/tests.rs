@@ -232,3 +232,8 @@ fn processes_share_quarantines_and_their_ends() {
     other.share(&mut store);
     assert_eq!([one.access(), other.access()], [ModuleAccess::Granted; 2]);
 }
+
+#[test]
+fn the_longest_wait_follows_from_the_first() {
+    assert_eq!(Retry::of_modules(FIRST).longest, LONGEST);
+}
