@@ -161,9 +161,12 @@ pub(crate) const LINGER_BYTES: usize = 1024 * 1024;
 /// The interval of the closing thread while it has work.
 pub(crate) const CLOSING_TICK: Duration = Duration::from_millis(10);
 
-/// The interval of the scans of all sockets. A connection that tiny_http has left without a thread is noticed in the
-/// second scan.
+/// The interval of the scans of all sockets while a request is arriving. A connection that tiny_http has left without a
+/// thread is noticed in the second scan.
 pub(crate) const SCAN_INTERVAL: Duration = Duration::from_millis(40);
+/// The interval of the scans while no request is arriving. A scan asks for each descriptor of the process, of which a
+/// search has hundreds.
+pub(crate) const SCAN_INTERVAL_QUIET: Duration = Duration::from_millis(200);
 /// The interval of the scans while there are new connections, because only those can be left without a thread.
 /// tiny_http accepts a connection in microseconds, on a busy machine in a few of these intervals.
 pub(crate) const SCAN_INTERVAL_NEW: Duration = Duration::from_millis(5);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::sockets::{Accepted, Unread};
 use super::table::ConnectionStatus;
-use crate::http::config::NEW_CONNECTION_AGE;
+use crate::http::config::{NEW_CONNECTION_AGE, SCAN_INTERVAL, SCAN_INTERVAL_NEW, SCAN_INTERVAL_QUIET};
 
 /// The connections in the state of the last scan.
 pub(crate) struct Monitor {
@@ -38,6 +38,8 @@ struct Observation {
     received_before: u64,
     /// The number of bytes that have come since then.
     unparsed: u64,
+    /// Whether a request is arriving, or is expected because none has come yet.
+    is_arriving: bool,
 }
 
 impl Monitor {
@@ -102,12 +104,19 @@ impl Monitor {
         idle.into_iter().take(count).map(|(_, _, peer)| peer).collect()
     }
 
-    /// Returns whether there are new connections without a request.
-    pub(crate) fn has_new(&self, now: Instant) -> bool {
-        let is_new = |seen: &Observation| {
-            seen.is_unserved && now.saturating_duration_since(seen.first) < NEW_CONNECTION_AGE
+    /// Returns the time until the next scan. It is short as long as a request is arriving, and shortest if that is the
+    /// first one of a new connection.
+    pub(crate) fn interval(&self, now: Instant) -> Duration {
+        let of = |seen: &Observation| match seen {
+            Observation { is_unserved: true, first, .. }
+                if now.saturating_duration_since(*first) < NEW_CONNECTION_AGE =>
+            {
+                SCAN_INTERVAL_NEW
+            }
+            Observation { is_arriving: true, .. } => SCAN_INTERVAL,
+            _ => SCAN_INTERVAL_QUIET,
         };
-        self.connections.values().any(is_new)
+        self.connections.values().map(of).min().unwrap_or(SCAN_INTERVAL_QUIET)
     }
 
     fn idle(&self) -> impl Iterator<Item = (SocketAddr, Instant)> {
@@ -133,6 +142,7 @@ impl Observation {
             requests,
             received_before: 0,
             unparsed: 0,
+            is_arriving: false,
         };
         if status.is_some_and(|status| status.is_busy) {
             return busy;
@@ -155,7 +165,10 @@ impl Observation {
             None if self.requests == 0 => 0,
             _ => received,
         };
-        Self { received_before, unparsed: received.saturating_sub(received_before), ..self }
+        let unparsed = received.saturating_sub(received_before);
+        let has_grown = unparsed > before.map_or(0, |before| before.unparsed);
+        let is_arriving = self.is_unserved || self.unread_at.is_some() || has_grown;
+        Self { received_before, unparsed, is_arriving, ..self }
     }
 }
 
@@ -186,16 +199,30 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_new_until_its_first_request_or_an_age() {
+    fn scans_are_frequent_while_a_request_is_arriving() {
         let start = Instant::now();
         let mut monitor = Monitor::new(SECOND, 1000);
-        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
-        monitor.connections.insert(peer, Observation::new(None, None, || Unread::Nothing, start));
-        assert!(monitor.has_new(start) && !monitor.has_new(start + NEW_CONNECTION_AGE));
+        let mut last = None;
+        let mut after = |status, unread, received, age| {
+            let seen = Observation::new(last, status, || unread, start + age).with_received(last, received);
+            last = Some(seen);
+            monitor.connections.insert(SocketAddr::from(([127, 0, 0, 1], 1)), seen);
+            monitor.interval(start + age)
+        };
+        assert_eq!(after(None, Unread::Nothing, 0, Duration::ZERO), SCAN_INTERVAL_NEW);
+        assert_eq!(after(None, Unread::Nothing, 0, NEW_CONNECTION_AGE), SCAN_INTERVAL);
         let busy = ConnectionStatus { is_busy: true, requests: 1, last_active: start };
-        for status in [busy, ConnectionStatus { is_busy: false, ..busy }] {
-            monitor.connections.insert(peer, Observation::new(None, Some(status), || Unread::Nothing, start));
-            assert!(!monitor.has_new(start));
+        let idle = ConnectionStatus { is_busy: false, ..busy };
+        for (status, unread, received, interval) in [
+            (busy, Unread::Bytes, 100, SCAN_INTERVAL_QUIET),
+            (idle, Unread::Nothing, 100, SCAN_INTERVAL_QUIET),
+            (idle, Unread::Nothing, 140, SCAN_INTERVAL),
+            (idle, Unread::Nothing, 140, SCAN_INTERVAL_QUIET),
+            (idle, Unread::Bytes, 140, SCAN_INTERVAL),
+            (busy, Unread::Nothing, 180, SCAN_INTERVAL),
+            (busy, Unread::Nothing, 180, SCAN_INTERVAL_QUIET),
+        ] {
+            assert_eq!(after(Some(status), unread, received, SECOND), interval, "{unread:?} {received}");
         }
     }
 
@@ -212,6 +239,7 @@ mod tests {
             requests: 0,
             received_before: 0,
             unparsed: 0,
+            is_arriving: false,
         };
         let mut monitor = Monitor::new(SECOND * 10, 1000);
         monitor.connections.insert(peer(1), seen(Some(start)));

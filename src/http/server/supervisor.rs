@@ -126,7 +126,7 @@ impl Supervisor {
             }
             Err(error) => log::warn!("cannot scan the connections: {error}"),
         }
-        let usual = if self.monitor.has_new(begun) { SCAN_INTERVAL_NEW } else { SCAN_INTERVAL };
+        let usual = if is_draining { SCAN_INTERVAL } else { self.monitor.interval(begun) };
         let fair = (begun.elapsed() * SCAN_SHARE).min(MAX_SCAN_PAUSE);
         self.has_arrival = false;
         self.earliest_scan = begun + fair;
