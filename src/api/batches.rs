@@ -10,6 +10,7 @@ use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile, read_or
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
+use super::pages::{PageParameters, cut};
 use crate::account::service::AccountError;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
@@ -22,8 +23,6 @@ use crate::runs::journal::Idempotency;
 use crate::runs::run::count;
 use crate::runs::service::idempotency_valid_since;
 
-/// Lowest, highest and default number of batches on a page of the list.
-const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
 /// Lowest, highest and default number of searches in the answer for a batch.
 const ROW_LIMITS: (u32, u32, u32) = (1, 1000, 100);
 /// The maximum number of invalid searches and of duplicates that an answer tells.
@@ -238,29 +237,6 @@ pub struct BatchList<'a> {
     pub next_cursor: Option<BatchId>,
 }
 
-/// The query parameters of the list.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct BatchListParameters {
-    /// The most batches on one page.
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
-    limit: u32,
-    /// Start of the page: the `next_cursor` of an earlier answer.
-    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ad")]
-    cursor: Option<BatchId>,
-}
-
-impl BatchListParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let cursor = decode::parameter(request, "cursor")?.map(|text| {
-            let allowed = "the next_cursor of an earlier answer";
-            text.parse().map_err(|_| ApiError::invalid_request("cursor", "invalid cursor", allowed))
-        });
-        let limit = decode::number_parameter(request, "limit", LIST_LIMITS)?;
-        Ok(Self { limit, cursor: cursor.transpose()? })
-    }
-}
-
 /// Lists the batches of the account, newest first.
 ///
 /// Costs no credits.
@@ -269,12 +245,12 @@ impl BatchListParameters {
     path = "/v1/batches",
     operation_id = "listBatches",
     tag = "Batches",
-    params(BatchListParameters),
+    params(PageParameters),
     responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let BatchListParameters { limit, cursor } = BatchListParameters::read(call.request)?;
-    let limit = limit as usize;
+    let page = PageParameters::read(call.request)?;
+    let (limit, cursor) = (page.limit, page.cursor()?);
     let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor, limit)?;
     let now = api.clock.now();
     let next_cursor = batches.last().filter(|_| has_more).map(|batch| batch.id);
@@ -371,11 +347,10 @@ impl RowParameters {
 )]
 pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let RowParameters { limit, after } = RowParameters::read(call.request)?;
+    let limit = limit as usize;
     let batch = api.find_batch(call)?;
-    let mut rows = api.batches.rows(batch.id, after, limit as usize + 1)?;
-    let has_more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let next_after = rows.last().filter(|_| has_more).map(|row| row.position);
+    let mut rows = api.batches.rows(batch.id, after, limit + 1)?;
+    let next_after = cut(&mut rows, limit).map(|row| row.position);
     let page = BatchWithSearches {
         batch: BatchHead::new(&batch, api.clock.now()),
         next_after,

@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response};
-use super::decode;
 use super::error::ApiError;
+use super::pages::{PageParameters, cut};
 use crate::base::clock::millis;
 use crate::base::ids::DeliveryId;
-use crate::http::{Reply, Request};
+use crate::http::Reply;
 use crate::webhooks::delivery::{self, DeliveryStatus};
-
-/// Lowest, highest and default number of deliveries on a page of the list (`src/manual/webhooks.md`).
-const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
 
 /// A delivery to a webhook.
 #[derive(Debug, Serialize, ToSchema)]
@@ -108,28 +105,6 @@ pub struct DeliveryList {
     pub next_cursor: Option<DeliveryId>,
 }
 
-/// The query parameters of the list.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct DeliveryParameters {
-    /// The most deliveries on one page.
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
-    limit: u32,
-    /// Start of the page: the `next_cursor` of an earlier answer.
-    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ad")]
-    cursor: Option<DeliveryId>,
-}
-
-impl DeliveryParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let cursor = decode::parameter(request, "cursor")?.map(|text| text.parse());
-        let cursor = cursor.transpose().map_err(|_| {
-            ApiError::invalid_request("cursor", "invalid cursor", "the next_cursor of an earlier answer")
-        })?;
-        Ok(Self { limit: decode::number_parameter(request, "limit", LIST_LIMITS)?, cursor })
-    }
-}
-
 /// Lists the deliveries to a webhook.
 ///
 /// Newest first. Deliveries are kept for 30 days. Costs no credits.
@@ -138,18 +113,17 @@ impl DeliveryParameters {
     path = "/v1/webhooks/{webhook_id}/deliveries",
     operation_id = "listWebhookDeliveries",
     tag = "Webhooks",
-    params(DeliveryParameters),
+    params(PageParameters),
     responses((status = 200, description = "A page of deliveries.", body = DeliveryList, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    let DeliveryParameters { limit, cursor } = DeliveryParameters::read(call.request)?;
-    let limit = limit as usize;
+    let page = PageParameters::read(call.request)?;
+    let (limit, cursor) = (page.limit, page.cursor()?);
     let mut found = api.webhooks.deliveries(account, id, cursor, limit + 1)?;
-    let has_more = found.len() > limit;
-    found.truncate(limit);
-    let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
+    let next_cursor = cut(&mut found, limit).map(|last| last.id);
     let deliveries: Vec<Delivery> = found.iter().map(Delivery::from).collect();
+    let has_more = next_cursor.is_some();
     let page = DeliveryList { count: deliveries.len(), deliveries, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
 }

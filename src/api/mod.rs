@@ -13,7 +13,7 @@
 //! | [`batch_body`] | the body of a batch, as JSON or as CSV |
 //! | [`failure`] | the table of failures with status and code |
 //! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
-//! | `links` | pages of lists with their `Link` header |
+//! | [`pages`] | pages of lists: parameters, cursors, the `Link` header |
 //! | [`mcp`], `call_table` | the Model Context Protocol; its calls in progress |
 //! | [`cache`], [`ping`] | caches of runs and of the database's state |
 //! | [`openapi`] | `/openapi.json`, as a whole |
@@ -45,12 +45,12 @@ pub mod follow;
 mod follow_body;
 pub mod health;
 pub mod leads;
-mod links;
 pub mod mcp;
 mod members;
 pub mod modules;
 pub mod notes;
 pub mod openapi;
+pub mod pages;
 pub mod people;
 pub mod ping;
 pub mod reading;

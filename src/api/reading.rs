@@ -12,6 +12,7 @@ use super::decode;
 use super::error::ApiError;
 use super::notes::tag_parameter;
 use super::openapi::parameters::IfNoneMatch;
+use super::pages;
 use crate::base::ids::{AccountId, RunId};
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
@@ -21,9 +22,6 @@ use crate::runs::live::LiveRun;
 use crate::runs::page::{Cursor, Page};
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status, count};
 use crate::runs::service::Found;
-
-/// Lowest, highest and default number of runs on a page of the list (`src/manual/api.md`).
-const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
 
 /// Reads a run and its results.
 ///
@@ -204,20 +202,19 @@ impl<'a> SearchList<'a> {
 /// The query parameters of a list of runs without filters.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct PageParameters {
+pub struct RunPageParameters {
     /// The most runs on one page.
     #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
-    pub(super) limit: u32,
+    pub(super) limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
     #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
         example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
     pub(super) cursor: Option<Cursor>,
 }
 
-impl PageParameters {
+impl RunPageParameters {
     pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
-        let limit = decode::number_parameter(request, "limit", LIST_LIMITS)?;
-        Ok(Self { limit, cursor: cursor_parameter(request)? })
+        Ok(Self { limit: pages::limit(request)?, cursor: pages::cursor(request)? })
     }
 }
 
@@ -227,7 +224,7 @@ impl PageParameters {
 pub struct ListParameters {
     /// The most runs on one page.
     #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
-    limit: u32,
+    limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
     #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
         example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
@@ -254,10 +251,10 @@ impl ListParameters {
         let types = SearchType::ALL.map(SearchType::as_str);
         let statuses = ["running", "completed", "failed"];
         Ok(Self {
-            limit: decode::number_parameter(request, "limit", LIST_LIMITS)?,
+            limit: pages::limit(request)?,
             search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
             status: decode::choice_parameter(request, "status", Status::from_name, &statuses)?,
-            cursor: cursor_parameter(request)?,
+            cursor: pages::cursor(request)?,
             root_run_id: root_parameter(request)?,
             tag: tag_parameter(request)?,
         })
@@ -279,7 +276,6 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let ListParameters { limit, cursor, search_type, status, root_run_id, tag } =
         ListParameters::read(call.request)?;
-    let limit = limit as usize;
     let before = cursor.map(Cursor::place);
     let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, tag, before };
     let page = api.runs.reader.page(account, &filter, limit)?;
@@ -292,12 +288,4 @@ fn root_parameter(request: &Request) -> Result<Option<RunId>, ApiError> {
         ApiError::invalid_request("root_run_id", "invalid id", "the hyphenated form of a UUID")
     })?;
     Ok(Some(id))
-}
-
-fn cursor_parameter(request: &Request) -> Result<Option<Cursor>, ApiError> {
-    let Some(text) = decode::parameter(request, "cursor")? else { return Ok(None) };
-    let cursor = text.parse().map_err(|_| {
-        ApiError::invalid_request("cursor", "invalid cursor", "the next_cursor of an earlier answer")
-    })?;
-    Ok(Some(cursor))
 }

@@ -4,26 +4,23 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, ok_json};
-use super::decode;
 use super::error::ApiError;
-use super::reading::{PageParameters, SearchList};
+use super::pages::{PageParameters, cut};
+use super::reading::{RunPageParameters, SearchList};
 use super::searches::{Answer, Search, accepted_run, require_premium};
 use super::watch_body::{WatchBody, WatchChangeBody};
 use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::modules::query::SearchType;
 use crate::runs::journal::ListFilter;
 use crate::runs::service::Found;
 use crate::watches::change::{ChangeKind, StoredChange};
 use crate::watches::registry::Watches;
 use crate::watches::watch::{self, PauseReason, WatchState};
-
-/// Lowest, highest and default number of items on a page.
-const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
 
 /// A watch: a search that is repeated.
 #[derive(Debug, Serialize, ToSchema)]
@@ -126,28 +123,6 @@ pub struct WatchChangeList {
     pub next_cursor: Option<WatchChangeId>,
 }
 
-/// The query parameters of lists whose cursor is an id.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct WatchListParameters {
-    /// The most items on one page.
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
-    limit: u32,
-    /// Start of the page: the `next_cursor` of an earlier answer.
-    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ae")]
-    cursor: Option<WatchId>,
-}
-
-impl WatchListParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let cursor = decode::parameter(request, "cursor")?.map(|text| text.parse());
-        let cursor = cursor.transpose().map_err(|_| {
-            ApiError::invalid_request("cursor", "invalid cursor", "the next_cursor of an earlier answer")
-        })?;
-        Ok(Self { limit: decode::number_parameter(request, "limit", LIST_LIMITS)?, cursor })
-    }
-}
-
 /// Creates a watch.
 ///
 /// Its first run starts at once, and further ones at fixed moments, one interval apart. Each run is charged as a search.
@@ -185,18 +160,17 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     path = "/v1/watches",
     operation_id = "listWatches",
     tag = "Watches",
-    params(WatchListParameters),
+    params(PageParameters),
     responses((status = 200, description = "A page of watches.", body = WatchList, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let WatchListParameters { limit, cursor } = WatchListParameters::read(call.request)?;
-    let limit = limit as usize;
+    let page = PageParameters::read(call.request)?;
+    let (limit, cursor) = (page.limit, page.cursor()?);
     let mut found = api.watches.list(account, cursor, limit + 1)?;
-    let has_more = found.len() > limit;
-    found.truncate(limit);
-    let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
+    let next_cursor = cut(&mut found, limit).map(|last| last.id);
     let watches: Vec<Watch> = found.iter().map(Watch::from).collect();
+    let has_more = next_cursor.is_some();
     let page = WatchList { count: watches.len(), watches, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
 }
@@ -260,16 +234,15 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     path = "/v1/watches/{watch_id}/runs",
     operation_id = "listWatchRuns",
     tag = "Watches",
-    params(PageParameters),
+    params(RunPageParameters),
     responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String))))
 )]
 pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let watch = api.watches.find(account, call.id("watch")?)?;
-    let PageParameters { limit, cursor } = PageParameters::read(call.request)?;
+    let RunPageParameters { limit, cursor } = RunPageParameters::read(call.request)?;
     let before = cursor.map(crate::runs::page::Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
-    let limit = limit as usize;
     let page = api.runs.reader.page(account, &filter, limit)?;
     Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
 }
@@ -283,17 +256,16 @@ pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     path = "/v1/watches/{watch_id}/changes",
     operation_id = "listWatchChanges",
     tag = "Watches",
-    params(WatchListParameters),
+    params(PageParameters),
     responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String))))
 )]
 pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
-    let WatchListParameters { limit, cursor } = WatchListParameters::read(call.request)?;
-    let limit = limit as usize;
-    let mut found = api.watches.changes(account, id, cursor.map(|id| WatchChangeId(id.0)), limit + 1)?;
-    let has_more = found.len() > limit;
-    found.truncate(limit);
-    let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
+    let page = PageParameters::read(call.request)?;
+    let (limit, cursor) = (page.limit, page.cursor()?);
+    let mut found = api.watches.changes(account, id, cursor, limit + 1)?;
+    let next_cursor = cut(&mut found, limit).map(|last| last.id);
+    let has_more = next_cursor.is_some();
     let page = WatchChangeList { count: found.len(), changes: found, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
 }

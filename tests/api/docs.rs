@@ -206,6 +206,31 @@ fn lists_link_to_their_pages() {
 }
 
 #[test]
+fn links_repeat_the_filters_of_a_list() {
+    let server = Setup::new().start();
+    let run = server.search("username", "everybody");
+    for (path, operations) in server.get("/openapi.json").json()["paths"].as_object().unwrap() {
+        let parameters = operations["get"]["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+        let names: Vec<&str> = parameters.iter().filter_map(|it| it["name"].as_str()).collect();
+        if path.contains('{') || !names.contains(&"cursor") {
+            continue;
+        }
+        for name in names.into_iter().filter(|name| *name != "cursor") {
+            let value = match name {
+                "limit" => "7",
+                "type" => "username",
+                "status" => "completed",
+                "root_run_id" => &run,
+                "tag" => "case-7",
+                _ => panic!("no value for {name} of {path}"),
+            };
+            let filtered = format!("{path}?{name}={value}");
+            assert_eq!(linked(&server.get(&filtered))["first"], filtered);
+        }
+    }
+}
+
+#[test]
 fn a_batch_links_to_its_further_searches() {
     let server = Setup::new().start();
     let searches: Vec<_> = (0..3).map(|n| json!({"type": "username", "query": format!("name{n}")})).collect();
