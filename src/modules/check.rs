@@ -10,7 +10,6 @@ use super::confidence::{Control, Strength, confidence};
 use super::control::{ControlResult, Key, is_about_module};
 use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
 use super::extract::Answers;
-use super::judge::Verdict;
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Pause, Report};
 use super::pages::FurtherPages;
@@ -24,7 +23,7 @@ impl Checker {
     pub fn check<'t>(&self, module: &Module, query: &Query, terms: impl Into<Terms<'t>>) -> Report {
         let terms = terms.into();
         if let Some(reason) = module.why_skipped(query, &self.keys) {
-            return ended(Outcome::Skipped, reason, Evidence::default());
+            return Report::bare(Outcome::Skipped, reason);
         }
         match terms.trial {
             None => self.check_query(module, query, terms),
@@ -35,8 +34,8 @@ impl Checker {
     /// Makes the control check that a module in quarantine failed, and checks the query if it passes.
     fn check_in_trial(&self, trial: ModuleTrial, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
         let ModuleTrial { direction, times } = trial;
-        let evidence = Evidence { circuit: Some(times), ..Evidence::default() };
-        let mut trial = ended(Outcome::Unreliable, Reason::Quarantined, evidence);
+        let mut trial = Report::bare(Outcome::Unreliable, Reason::Quarantined);
+        trial.evidence.circuit = Some(times);
         let (key, began) = (direction.key(module, query), Instant::now());
         let verdict = if direction.is_needed(module) && is_about_module(&key) {
             let terms = control_terms(module, terms, began);
@@ -69,92 +68,26 @@ impl Checker {
     fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
         let mut check = ActiveCheck::new(self, module, query, false, terms);
         check.ask();
-        self.conclude(&check, terms)
-    }
-
-    /// Judges the answers to a check. What a hit or a bare miss means depends on a control check.
-    #[inline(never)]
-    fn conclude(&self, check: &ActiveCheck<'_>, terms: Terms<'_>) -> Report {
-        let (module, query) = (check.module(), check.query());
-        let (mut report, verdict) = match check.read(&[], |answers| concluded(check, answers)) {
-            Ok(concluded) => concluded,
-            Err(error) => return check.unread(&error),
+        let mut judged = judge(&check);
+        // What a hit or a bare miss means depends on a control check.
+        let direction = match judged.report.outcome {
+            Outcome::Hit => Some(Direction::MadeUp),
+            Outcome::Miss if judged.is_bare_miss => Some(Direction::Known),
+            _ => None,
         };
-        let direction = match verdict.outcome {
-            Outcome::Hit => Direction::MadeUp,
-            Outcome::Miss if verdict.is_bare_miss => Direction::Known,
-            Outcome::Miss => return with_rules(report, check),
-            _ => return report,
-        };
-        let control_result = self.control(direction, module, query, terms, &mut report);
-        match (control_result.as_ref().map(|control_result| control_result.verdict), direction) {
-            (Some(ControlVerdict::Failed), _) => {
-                report.outcome = Outcome::Unreliable;
-                report.reason = Some(direction.failure());
-                report
-            }
-            (_, Direction::MadeUp) => {
-                let strength = verdict.strength.unwrap_or(Strength::Status);
-                self.read_findings(check, strength, control_result.as_ref(), report)
-            }
-            (None | Some(ControlVerdict::Passed), Direction::Known) => with_rules(report, check),
-            (Some(_), Direction::Known) => Report { reason: Some(Reason::KnownUnclear), ..report },
-        }
-    }
-
-    /// Adds the findings of a hit to its report.
-    #[inline(never)]
-    fn read_findings(
-        &self,
-        check: &ActiveCheck<'_>,
-        strength: Strength,
-        control_result: Option<&ControlResult>,
-        mut report: Report,
-    ) -> Report {
-        let module = check.module();
-        let page_profile = control_result.and_then(|control_result| control_result.page_profile.as_deref());
-        let control = match control_result.map(|control_result| control_result.verdict) {
-            None => Control::NotMade,
-            Some(ControlVerdict::Passed) => Control::Passed,
-            Some(_) => Control::Shaky,
-        };
-        let confidence = confidence(strength, control);
-        let further = FurtherPages::fetch(check, &report.pauses);
-        further.add_to(&mut report.evidence);
-        if further.is_incomplete() {
-            report.reason = Some(Reason::PagesIncomplete);
-        }
-        report.pauses.extend_from_slice(further.pauses());
-        let values = check.values();
-        let findings = check.read(further.pages(), |answers| {
-            module.result_fields.read(module.platform(), answers, values, confidence, page_profile)
-        });
-        let is_list_cut = match findings {
-            Ok((findings, is_list_cut)) => {
-                report.findings = findings;
-                is_list_cut
-            }
-            Err(error) => return Report { pauses: report.pauses, ..check.unread(&error) },
-        };
-        // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
-        let lacks_control = matches!(control, Control::Shaky) && module.result_fields.reads_page_profile();
-        report.evidence.partial = is_list_cut || lacks_control || further.has_more() || check.is_cut();
-        let mut report = with_rules(report, check);
-        if values.searches.is_out_of_time() {
-            report.reason = Some(Reason::TimeoutRules);
-        }
-        report
+        let control =
+            direction.and_then(|direction| self.control(direction, module, query, terms, &mut judged.report));
+        conclude(&check, judged, control.as_ref())
     }
 
     /// Checks a made-up name as a control check does, without findings and without a control check of its own.
     pub fn check_made_up<'t>(&self, module: &Module, name: &Query, terms: impl Into<Terms<'t>>) -> Report {
         if let Some(reason) = module.why_skipped(name, &self.keys) {
-            return ended(Outcome::Skipped, reason, Evidence::default());
+            return Report::bare(Outcome::Skipped, reason);
         }
         let mut check = ActiveCheck::new(self, module, name, true, terms.into());
         check.ask();
-        let concluded = check.read(&[], |answers| concluded(&check, answers).0);
-        concluded.unwrap_or_else(|error| check.unread(&error))
+        judge(&check).report
     }
 
     /// Returns whether a hit of `module` would wait for a control check: its verdict is neither cached nor being
@@ -169,7 +102,7 @@ impl Checker {
     pub fn control_early(&self, module: &Module, query: &Query, terms: Terms<'_>) -> (Evidence, Vec<Pause>) {
         let key = Direction::MadeUp.key(module, query);
         // Only its evidence and pauses are used: the control check has a verdict instead of an outcome.
-        let mut report = ended(Outcome::Skipped, Reason::ControlHit, Evidence::default());
+        let mut report = Report::bare(Outcome::Skipped, Reason::ControlHit);
         let ask = || {
             let control_result = self.ask_control(&key, module, query, terms, &mut report);
             match control_result.verdict {
@@ -281,27 +214,98 @@ fn control_result(
     (ControlResult { verdict, page_profile }, answer)
 }
 
-/// Judges the answers without reading findings.
-fn concluded(check: &ActiveCheck<'_>, answers: &Answers<'_>) -> (Report, Verdict) {
-    let verdict = check.verdict(answers);
-    let report = Report {
-        outcome: verdict.outcome,
-        reason: verdict.reason,
-        evidence: Evidence { matcher: verdict.matcher.clone(), ..check.evidence(answers) },
-        findings: Vec::new(),
-        pauses: check.pauses().to_vec(),
+/// An answered check before its control check.
+struct Judged {
+    report: Report,
+    strength: Strength,
+    is_bare_miss: bool,
+}
+
+/// Judges the answers to a check without reading findings.
+#[inline(never)]
+fn judge(check: &ActiveCheck<'_>) -> Judged {
+    let judged = check.read(&[], |answers| {
+        let verdict = check.verdict(answers);
+        let evidence = Evidence { matcher: verdict.matcher, ..check.evidence(answers) };
+        let (outcome, reason, pauses) = (verdict.outcome, verdict.reason, check.pauses().to_vec());
+        Judged {
+            report: Report { outcome, reason, evidence, findings: Vec::new(), pauses },
+            strength: verdict.strength.unwrap_or(Strength::Status),
+            is_bare_miss: verdict.is_bare_miss,
+        }
+    });
+    judged.unwrap_or_else(|error| Judged {
+        report: check.unread(&error),
+        strength: Strength::Status,
+        is_bare_miss: false,
+    })
+}
+
+/// Returns the report of a judged check, with the findings of a hit.
+#[inline(never)]
+fn conclude(check: &ActiveCheck<'_>, judged: Judged, control: Option<&ControlResult>) -> Report {
+    let Judged { report, strength, .. } = judged;
+    let unreliable = |direction: Direction, report| Report {
+        outcome: Outcome::Unreliable,
+        reason: Some(direction.failure()),
+        ..report
     };
-    (report, verdict)
+    match (report.outcome, control.map(|control| control.verdict)) {
+        (Outcome::Hit, Some(ControlVerdict::Failed)) => unreliable(Direction::MadeUp, report),
+        (Outcome::Hit, _) => read_findings(check, strength, control, report),
+        (Outcome::Miss, Some(ControlVerdict::Failed)) => unreliable(Direction::Known, report),
+        (Outcome::Miss, None | Some(ControlVerdict::Passed)) => with_rules(report, check),
+        (Outcome::Miss, Some(_)) => Report { reason: Some(Reason::KnownUnclear), ..report },
+        _ => report,
+    }
+}
+
+/// Adds the findings of a hit to its report.
+fn read_findings(
+    check: &ActiveCheck<'_>,
+    strength: Strength,
+    control_result: Option<&ControlResult>,
+    mut report: Report,
+) -> Report {
+    let module = check.module();
+    let page_profile = control_result.and_then(|control_result| control_result.page_profile.as_deref());
+    let control = match control_result.map(|control_result| control_result.verdict) {
+        None => Control::NotMade,
+        Some(ControlVerdict::Passed) => Control::Passed,
+        Some(_) => Control::Shaky,
+    };
+    let confidence = confidence(strength, control);
+    let further = FurtherPages::fetch(check, &report.pauses);
+    further.add_to(&mut report.evidence);
+    if further.is_incomplete() {
+        report.reason = Some(Reason::PagesIncomplete);
+    }
+    report.pauses.extend_from_slice(further.pauses());
+    let values = check.values();
+    let findings = check.read(further.pages(), |answers| {
+        module.result_fields.read(module.platform(), answers, values, confidence, page_profile)
+    });
+    let is_list_cut = match findings {
+        Ok((findings, is_list_cut)) => {
+            report.findings = findings;
+            is_list_cut
+        }
+        Err(error) => return Report { pauses: report.pauses, ..check.unread(&error) },
+    };
+    // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
+    let lacks_control = matches!(control, Control::Shaky) && module.result_fields.reads_page_profile();
+    report.evidence.partial = is_list_cut || lacks_control || further.has_more() || check.is_cut();
+    let mut report = with_rules(report, check);
+    if values.searches.is_out_of_time() {
+        report.reason = Some(Reason::TimeoutRules);
+    }
+    report
 }
 
 /// Adds the version of the rules to the report of a check that has come to a conclusion.
 fn with_rules(mut report: Report, check: &ActiveCheck<'_>) -> Report {
     report.evidence.rules = Some(check.module().rules_version().with_fallback(check.fallback()));
     report
-}
-
-fn ended(outcome: Outcome, reason: Reason, evidence: Evidence) -> Report {
-    Report { outcome, reason: Some(reason), evidence, findings: Vec::new(), pauses: Vec::new() }
 }
 
 #[cfg(test)]

@@ -240,6 +240,17 @@ pub struct Report {
 }
 
 impl Report {
+    /// Creates the report of a check that was not made or came to no conclusion.
+    pub fn bare(outcome: Outcome, reason: Reason) -> Self {
+        Self {
+            outcome,
+            reason: Some(reason),
+            evidence: Evidence::default(),
+            findings: Vec::new(),
+            pauses: Vec::new(),
+        }
+    }
+
     /// Returns whether a host was not contacted because it had asked earlier checks for a pause, or had given them no
     /// answer, or whether the module stays in quarantine. A pause that this check itself was asked for is in [`Self::pauses`].
     pub fn was_refused(&self) -> bool {

@@ -12,7 +12,7 @@ use super::live::LiveRun;
 use super::shared_answers::Checked;
 use super::time_limit::TimeLimit;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Outcome, Report};
+use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
@@ -29,7 +29,7 @@ pub(super) fn check_guarded(
 ) -> Checked {
     let (now, ceiling) = (Instant::now(), limit.at);
     if now >= ceiling {
-        return Checked { report: bare_report(Outcome::Timeout, limit.reason).into(), is_shared: false };
+        return Checked { report: bare(Outcome::Timeout, limit.reason), is_shared: false };
     }
     let own_deadline = now + context.limits.check_timeout;
     let deadline = ceiling.min(own_deadline);
@@ -47,19 +47,33 @@ pub(super) fn check_guarded(
     let mut checked = context.shared_answers.get_or_check(run, module, query, deadline, || {
         let report = catch_unwind(check).unwrap_or_else(|_| {
             error!("module {} panicked", module.id());
-            bare_report(Outcome::Error, Reason::Panic).into()
+            bare(Outcome::Error, Reason::Panic)
         });
         (report, had_full_time)
     });
     if !had_full_time {
-        let report = Arc::make_mut(&mut checked.report);
-        // The site might have answered within the check's full time.
-        report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate);
-        if report.outcome == Outcome::Timeout && report.reason != Some(Reason::LearntDeadline) {
-            report.reason = Some(limit.reason);
-        }
+        note_limit(&mut checked.report, limit.reason);
     }
     checked
+}
+
+// Hundreds of threads wait below `check_guarded`. What is done before and after the wait is not inlined, so that its
+// variables do not lie on their stacks.
+
+#[inline(never)]
+fn bare(outcome: Outcome, reason: Reason) -> Arc<Report> {
+    Report::bare(outcome, reason).into()
+}
+
+/// Changes the report of a check that did not have its full time because of a limit with this reason.
+#[inline(never)]
+fn note_limit(report: &mut Arc<Report>, reason: Reason) {
+    let report = Arc::make_mut(report);
+    // The site might have answered within the check's full time.
+    report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate);
+    if report.outcome == Outcome::Timeout && report.reason != Some(Reason::LearntDeadline) {
+        report.reason = Some(reason);
+    }
 }
 
 /// Makes the control check of a module before it is needed.
@@ -84,18 +98,7 @@ pub(super) fn control_guarded(
 
 /// Creates the report of a check that was not made because of a host or a quarantine.
 pub(super) fn denied_report(denial: Denial) -> Report {
-    let mut report = bare_report(denial.outcome(), denial.reason());
+    let mut report = Report::bare(denial.outcome(), denial.reason());
     report.evidence.circuit = denial.circuit();
     report
-}
-
-/// Creates the report of a check that was not made or had no conclusion.
-pub(super) fn bare_report(outcome: Outcome, reason: Reason) -> Report {
-    Report {
-        outcome,
-        reason: Some(reason),
-        evidence: Evidence::default(),
-        findings: Vec::new(),
-        pauses: Vec::new(),
-    }
 }

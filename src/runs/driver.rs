@@ -16,7 +16,6 @@ use jiff::Timestamp;
 use log::{error, log, warn};
 
 use super::browsing::Share;
-use super::checking::bare_report;
 use super::context::RunContext;
 use super::coverage::Cut;
 use super::ending::{self, Retry};
@@ -217,7 +216,7 @@ impl<'a> Driver<'a> {
         for (place, module) in self.lanes.all() {
             if let Some(reason) = self.why_skipped(&module) {
                 self.lanes.take(place);
-                self.note(place, &module, bare_report(Outcome::Skipped, reason), Duration::ZERO);
+                self.note(place, &module, Report::bare(Outcome::Skipped, reason), Duration::ZERO);
             }
         }
         self.record();
@@ -290,7 +289,7 @@ impl<'a> Driver<'a> {
         for place in places {
             if let Some(check) = self.end_of(place) {
                 if is_stopped {
-                    let report = bare_report(Outcome::Skipped, Reason::Stopped);
+                    let report = Report::bare(Outcome::Skipped, Reason::Stopped);
                     self.note(place, &check.module, report, check.since.elapsed());
                     continue;
                 }
@@ -298,7 +297,7 @@ impl<'a> Driver<'a> {
                     let (run, module) = (self.run.id(), check.module.id());
                     warn!("run {run}: module {module} exceeded its deadline and is abandoned");
                 }
-                let report = bare_report(Outcome::Timeout, self.limit.reason);
+                let report = Report::bare(Outcome::Timeout, self.limit.reason);
                 self.note(place, &check.module, report, check.since.elapsed());
             }
         }

@@ -66,14 +66,12 @@ impl ModuleHistories {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::checking::bare_report;
-
     #[test]
     fn the_last_failures_are_kept_and_all_checks_counted() {
         let (histories, module): (_, Arc<str>) = (ModuleHistories::default(), "m".into());
         let note = |outcome, reason, secs| {
             let at = Timestamp::from_second(secs).unwrap();
-            histories.note(&module, &bare_report(outcome, reason), at);
+            histories.note(&module, &Report::bare(outcome, reason), at);
         };
         for secs in 0..15 {
             note(Outcome::Blocked, Reason::Captcha, secs);

@@ -83,13 +83,7 @@ impl SharedAnswers {
             let weight = weight(&report);
             Computed { value: Answer { run: run.id(), report }, ttl, weight }
         });
-        match (own, answer) {
-            (Some(report), _) => Checked { report, is_shared: false },
-            (None, Some(answer)) => {
-                Checked { report: without_requests(&answer.report).into(), is_shared: true }
-            }
-            (None, None) => Checked { report: not_answered().into(), is_shared: true },
-        }
+        own.map_or_else(|| of_another_run(answer), |report| Checked { report, is_shared: false })
     }
 
     /// Removes the answers that a deleted run asked for.
@@ -131,15 +125,16 @@ fn without_requests(report: &Report) -> Report {
     Report { outcome, reason, evidence, findings, pauses: Vec::new() }
 }
 
-/// Returns the report of a run that waited for the check of another run until its own deadline.
-fn not_answered() -> Report {
-    Report {
-        outcome: Outcome::Timeout,
-        reason: Some(Reason::Deadline),
-        evidence: Evidence::default(),
-        findings: Vec::new(),
-        pauses: Vec::new(),
-    }
+/// Returns the report of a run that waited for the check of another run; `None` is that it waited until its own deadline.
+///
+/// It is not inlined, so that its variables do not lie on the stack of each check that waits for its own answer.
+#[inline(never)]
+fn of_another_run(answer: Option<Answer>) -> Checked {
+    let report = match answer {
+        Some(answer) => without_requests(&answer.report),
+        None => Report::bare(Outcome::Timeout, Reason::Deadline),
+    };
+    Checked { report: report.into(), is_shared: true }
 }
 
 /// Estimates the bytes of an answer.

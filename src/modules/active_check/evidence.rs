@@ -6,16 +6,11 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Evidence, Outcome, Report};
 use crate::modules::probe::{MAX_BODY_BYTES, ProbeError};
 use crate::modules::probe_answer::AnswerWithBarrier;
-use crate::modules::query::Query;
 use crate::modules::stop_reason::StopReason;
 
 impl<'c> ActiveCheck<'c> {
     pub(in crate::modules) fn module(&self) -> &'c Module {
         self.module
-    }
-
-    pub(in crate::modules) fn query(&self) -> &'c Query {
-        self.query
     }
 
     /// Returns the number of the fallback that answered last, or 0 if it was the first source.

@@ -9,7 +9,7 @@ use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::runs::adaptive_limit::Feedback;
-use crate::runs::checking::{bare_report, check_guarded, control_guarded, denied_report};
+use crate::runs::checking::{check_guarded, control_guarded, denied_report};
 use crate::runs::host_limiter::{Admission, Permit, Requester, Waker};
 use crate::runs::lanes::Lane;
 use crate::runs::shared_answers::Checked;
@@ -40,7 +40,7 @@ impl Driver<'_> {
     /// Ends all modules that have not been started.
     fn end_all(&mut self, outcome: Outcome, reason: Reason) {
         for (place, module) in self.lanes.drain() {
-            self.note(place, &module, bare_report(outcome, reason), Duration::ZERO);
+            self.note(place, &module, Report::bare(outcome, reason), Duration::ZERO);
         }
     }
 
@@ -99,7 +99,7 @@ impl Driver<'_> {
                 self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
             }
             Admission::DailyLimit => {
-                self.pass_over(place, &module, bare_report(Outcome::Skipped, Reason::DailyLimit));
+                self.pass_over(place, &module, Report::bare(Outcome::Skipped, Reason::DailyLimit));
             }
             Admission::Denied(denial) => self.pass_over(place, &module, denied_report(denial)),
         }

@@ -274,8 +274,6 @@ mod tests {
     use super::verdict::Verdict;
     use super::*;
     use crate::modules::outcome::{Evidence, Pause};
-    use crate::runs::checking::bare_report;
-
     const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
     fn now() -> Timestamp {
@@ -388,7 +386,7 @@ mod tests {
         let deadline = || of(&table).deadline_ms;
         let mut health_updates = HealthUpdates::new(RunId::new(), false);
         let mut take = |outcome, reason, secs| {
-            let mut report = bare_report(outcome, reason);
+            let mut report = Report::bare(outcome, reason);
             (report.evidence.requests, report.evidence.answered_in) = (1, Duration::from_secs(secs));
             // A control check and a wait for the check of another run took the rest.
             health_updates.take(&table, &module, &report, Duration::from_secs(secs + 20), now());
@@ -419,7 +417,7 @@ mod tests {
         }
         table.written(table.to_write());
         assert_eq!(of(&table).deadline_ms, Some(2000));
-        let mut report = bare_report(Outcome::Timeout, Reason::LearntDeadline);
+        let mut report = Report::bare(Outcome::Timeout, Reason::LearntDeadline);
         report.evidence.answered_in = Duration::from_secs(2);
         HealthUpdates::new(RunId::new(), false).take(&table, &module, &report, Duration::from_secs(2), now());
         assert!(of(&table).deadline_ms > Some(4000));
@@ -435,7 +433,7 @@ mod tests {
         let (table, module) = (new_table(), module());
         let mut health_updates = HealthUpdates::new(RunId::new(), true);
         let mut take = |pauses| {
-            let report = Report { pauses, ..bare_report(Outcome::RateLimited, Reason::RetryAfter) };
+            let report = Report { pauses, ..Report::bare(Outcome::RateLimited, Reason::RetryAfter) };
             health_updates.take(&table, &module, &report, Duration::ZERO, now());
             of(&table).checks
         };

@@ -17,7 +17,6 @@ use crate::modules::outcome::{Outcome, Report};
 use crate::modules::reason::Reason;
 use crate::modules::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
 use crate::runs::adaptive_limit::Feedback;
-use crate::runs::checking::bare_report;
 use crate::runs::health::circuits::OnOpenCircuit;
 use crate::runs::host_limiter::{Admission, HostLimiter, Permit, Requester, Waker};
 use crate::runs::pool::CheckPool;
@@ -215,7 +214,7 @@ impl<'a> Prover<'a> {
             }));
             let report = checked.unwrap_or_else(|_| {
                 error!("module {} panicked", module.id());
-                bare_report(Outcome::Error, Reason::Panic)
+                Report::bare(Outcome::Error, Reason::Panic)
             });
             if !is_simulated {
                 host_limiter.pause(&report.pauses, Instant::now());
@@ -229,7 +228,7 @@ impl<'a> Prover<'a> {
     }
 
     fn pass_over(&mut self, place: usize, question: &Question, outcome: Outcome, reason: Reason) {
-        self.note(place, question, bare_report(outcome, reason), Duration::ZERO);
+        self.note(place, question, Report::bare(outcome, reason), Duration::ZERO);
     }
 
     /// Waits for a message, then handles all that have arrived.
@@ -282,7 +281,7 @@ impl<'a> Prover<'a> {
         for place in places {
             if let Some(check) = self.running.remove(&place) {
                 let took = check.began.elapsed();
-                self.note(place, &check.question, bare_report(Outcome::Timeout, Reason::Deadline), took);
+                self.note(place, &check.question, Report::bare(Outcome::Timeout, Reason::Deadline), took);
             }
         }
     }
