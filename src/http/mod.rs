@@ -65,7 +65,7 @@ pub use message::forwarded::Network;
 pub use message::render::reason;
 pub use message::request::Request;
 pub use message::response::Response;
-pub use message::static_file::{Asset, StaticFile, etag_of};
+pub use message::static_file::{Asset, Assets, StaticFile, etag_of};
 pub use router::{ResponseContext, Route, RouteError, Router, Segments, Service, allow};
 pub use server::lifecycle::{Drained, RunningServer, Server};
 pub use server::listener::activated_listener;

@@ -3,7 +3,7 @@
 use askama::Template;
 use log::error;
 
-use super::assets;
+use super::assets::ASSETS;
 use super::notice::Notice;
 use crate::http::Response;
 
@@ -38,7 +38,7 @@ pub struct CurrentUser {
 impl Frame {
     /// Returns the address of the asset with this name.
     pub fn asset(&self, name: &str) -> String {
-        format!("{}/app/assets/{}", self.root, assets::address(name))
+        format!("{}/app/assets/{}", self.root, ASSETS.address(name))
     }
 
     /// Returns whether the entry is the current page.

@@ -90,7 +90,9 @@ pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Returns no error.
 pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(Response::of_file(&assets::ICON, call.request).with_header("Cache-Control", "no-cache")))
+    Ok(Reply::Now(
+        Response::of_file(&assets::ICON.file, call.request).with_header("Cache-Control", "no-cache"),
+    ))
 }
 
 /// `GET /docs/assets/{file}`. The file may be cached without limit, since its name contains a hash of its
@@ -99,7 +101,7 @@ pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Returns 404 for an unknown file, also for a file of another version.
 pub fn asset(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let asset = call.segments.get("file").and_then(assets::find);
+    let asset = call.segments.get("file").and_then(|file| assets::ASSETS.find(file));
     let asset = asset.ok_or_else(|| ApiError::no_such("address"))?;
     Ok(Reply::Now(Response::of_asset(asset, call.request)))
 }

@@ -72,7 +72,7 @@ impl StaticFile {
 }
 
 /// A static file whose address contains its fingerprint, so that it may be cached without limit.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Asset {
     /// The name by which pages refer to the file.
     pub name: &'static str,
@@ -83,12 +83,47 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Creates an asset.
-    pub fn new(name: &'static str, file: impl Into<Arc<StaticFile>>) -> Self {
-        let file = file.into();
+    /// Creates an asset from its uncompressed content. Its media type follows from the ending of its name.
+    pub fn plain(name: &'static str, body: &[u8]) -> Self {
+        Self::new(name, StaticFile::plain(media_type(name), body))
+    }
+
+    /// Creates an asset from its content compressed with gzip. Its media type follows from the ending of its name.
+    pub fn gzipped(name: &'static str, gzip: &[u8]) -> Self {
+        Self::new(name, StaticFile::gzipped(media_type(name), gzip))
+    }
+
+    fn new(name: &'static str, file: StaticFile) -> Self {
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         let address = format!("{stem}-{}.{extension}", file.fingerprint());
-        Self { name, address, file }
+        Self { name, address, file: Arc::new(file) }
+    }
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        _ => "application/octet-stream",
+    }
+}
+
+/// The scripts, styles and images that a group of pages loads.
+#[derive(Debug)]
+pub struct Assets(pub Vec<Asset>);
+
+impl Assets {
+    /// Returns the last segment of the address of the asset with this name, or nothing for an unknown name.
+    pub fn address(&self, name: &str) -> &str {
+        self.0.iter().find(|asset| asset.name == name).map_or("", |asset| &asset.address)
+    }
+
+    /// Returns the asset whose address ends with this segment, or `None` for any other, which includes an asset of
+    /// another version.
+    pub fn find(&self, segment: &str) -> Option<&Asset> {
+        self.0.iter().find(|asset| asset.address == segment)
     }
 }
 
@@ -119,5 +154,17 @@ mod tests {
         let gzipped = StaticFile::gzipped("text/plain", gzip);
         assert_eq!(&*gzipped.uncompressed(), text);
         assert_eq!(&*plain.uncompressed(), text);
+    }
+
+    #[test]
+    fn the_address_of_an_asset_contains_a_fingerprint() {
+        let assets = Assets(vec![Asset::plain("app.css", b"a {}")]);
+        let address = assets.address("app.css");
+        assert!(address.starts_with("app-") && address.ends_with(".css"), "{address}");
+        let file = &assets.find(address).unwrap().file;
+        assert_eq!(file.content_type(), "text/css; charset=utf-8");
+        assert!(address.contains(file.fingerprint()));
+        assert_eq!(assets.address("other.css"), "");
+        assert!(assets.find("app.css").is_none() && assets.find("").is_none());
     }
 }
