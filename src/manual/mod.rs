@@ -14,6 +14,6 @@ pub mod render;
 pub mod search;
 pub mod topic;
 
-pub use render::{escape, render};
+pub use render::render;
 pub use search::{Found, search};
 pub use topic::{TOPICS, Topic, index_for_programs, topic};

@@ -54,11 +54,6 @@ impl Frame {
             _ => None,
         }
     }
-
-    /// Returns the version of this program.
-    pub fn version(&self) -> &'static str {
-        env!("CARGO_PKG_VERSION")
-    }
 }
 
 /// Renders a page with status 200.

@@ -40,7 +40,7 @@ fn pages_need_no_key_and_no_script_and_load_nothing_from_elsewhere() {
                  img-src 'self'"
             )
         );
-        for part in ["<script", "<style", " style=", " onload=", "{{root}}", "{{content}}", ".css}}"] {
+        for part in ["<script", "<style", " style=", " onload="] {
             assert!(!text(&page).contains(part), "{part} in {path}");
         }
         for name in [" src=\"", "<link rel=\"stylesheet\" href=\""] {
@@ -113,7 +113,7 @@ fn a_search_shows_the_sections_with_its_words() {
     assert!(text(&none).contains("0 sections"), "{}", text(&none));
     let hostile = fetch(&server, "/manual?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E%7B%7Bcontent%7D%7D");
     assert!(!text(&hostile).contains("<script"), "{}", text(&hostile));
-    assert!(text(&hostile).contains("&lt;script&gt;"), "{}", text(&hostile));
+    assert!(text(&hostile).contains("&#60;/script&#62;{{content}}"), "{}", text(&hostile));
     assert!(text(&fetch(&server, "/manual?q=+")).contains("href=\"manual/api\""));
     server.request("GET", "/manual?q=a&q=b").send().is_error(400, "invalid_request");
 }

@@ -33,19 +33,3 @@ pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
         ),
     ])
 });
-
-/// Returns a page with `{{head}}` replaced by the beginning that all pages share, and each `{{name}}` by the address of
-/// the asset with this name, relative to `/`.
-pub(super) fn with_addresses(template: &str) -> String {
-    ASSETS.0.iter().fold(template.replace("{{head}}", include_str!("pages/head.html")), |page, asset| {
-        page.replace(&format!("{{{{{}}}}}", asset.name), &format!("docs/assets/{}", asset.address))
-    })
-}
-
-/// Returns a page of the manual with the address of each picture, relative to `root`.
-pub(super) fn with_pictures(page: &str, root: &str) -> String {
-    ASSETS.0.iter().fold(page.to_owned(), |page, asset| {
-        let address = format!("src=\"{root}docs/assets/{}\"", asset.address);
-        page.replace(&format!("src=\"{}\"", asset.name), &address)
-    })
-}

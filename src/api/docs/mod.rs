@@ -3,15 +3,20 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `pages` | the pages and their content security policies |
+//! | `frame` | the parts around every page; rendering; answers |
+//! | `pages` | the landing page, Swagger UI and ReDoc |
 //! | `manual` | the pages of the manual |
 //! | `assets` | scripts, styles and images, at addresses with a hash of their content |
+//! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` is the frame of each page |
 //!
-//! Addresses in the pages are relative, so they work under any prefix of a proxy. To update Swagger UI or
-//! ReDoc: run `scripts/docs-assets`. To add a page: write a template in `pages/`, and add a row in `pages`
-//! and one in the route table.
+//! Addresses in the pages are relative, so they work under any prefix of a proxy. Templates of pages below `/manual`
+//! begin them with `{{ frame.root }}`. To update Swagger UI or ReDoc: run `scripts/docs-assets`.
+//!
+//! To add a page: write a template that extends `layout.html` and whose struct has a field `frame`, render it in
+//! `pages`, and add a handler here and a row in the route table.
 
 mod assets;
+mod frame;
 mod manual;
 mod pages;
 
@@ -21,7 +26,7 @@ use super::context::{Api, Call};
 use super::decode;
 use super::error::ApiError;
 use crate::http::{Reply, Response};
-use pages::show;
+use frame::{answer, show};
 
 /// `GET /`: an overview with links to the documentation and to the addresses for programs.
 ///
@@ -80,9 +85,7 @@ pub fn llms(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Returns no error.
 pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(
-        Response::of_file(&assets::LICENSES, call.request).with_header("Cache-Control", "no-cache"),
-    ))
+    Ok(Reply::Now(answer(&assets::LICENSES, call.request)))
 }
 
 /// `GET /favicon.ico`, which browsers request for text and JSON answers, since these cannot name an icon.
@@ -90,9 +93,7 @@ pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Returns no error.
 pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(
-        Response::of_file(&assets::ICON.file, call.request).with_header("Cache-Control", "no-cache"),
-    ))
+    Ok(Reply::Now(answer(&assets::ICON.file, call.request)))
 }
 
 /// `GET /docs/assets/{file}`. The file may be cached without limit, since its name contains a hash of its
