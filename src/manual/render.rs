@@ -11,9 +11,10 @@ pub(super) fn events(markdown: &str) -> Parser<'_> {
     Parser::new_ext(markdown, Options::ENABLE_TABLES)
 }
 
-/// Returns a page as HTML. Links are relative to the address of the page. `picture_address` returns the address of the
-/// picture with this name.
-pub fn render(markdown: &str, picture_address: impl Fn(&str) -> String) -> String {
+/// Returns a page, or a part of it, as HTML. `pages` is the path from where it is shown to the folder of the manual's
+/// pages, such as `manual/`, and empty on a page of the manual. `picture_address` returns the address of the picture
+/// with this name.
+pub fn render(markdown: &str, pages: &str, picture_address: impl Fn(&str) -> String) -> String {
     let mut ids = Ids::default();
     let mut rendered: Vec<Event<'_>> = Vec::new();
     // Where the open heading stands in `rendered`, and its text so far.
@@ -34,7 +35,8 @@ pub fn render(markdown: &str, picture_address: impl Fn(&str) -> String) -> Strin
                 rendered.push(event);
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                let dest_url = page_address(&dest_url).map_or(dest_url, CowStr::from);
+                let page = page_address(&dest_url).map(|page| format!("{pages}{page}"));
+                let dest_url = page.map_or(dest_url, CowStr::from);
                 rendered.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
             }
             Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
@@ -95,7 +97,7 @@ mod tests {
 
     #[test]
     fn headings_get_the_ids_of_github() {
-        let page = render("# One `two`, three\n\n## Again\n\n## Again\n", str::to_owned);
+        let page = render("# One `two`, three\n\n## Again\n\n## Again\n", "", str::to_owned);
         for id in ["id=\"one-two-three\"", "id=\"again\"", "id=\"again-1\""] {
             assert!(page.contains(id), "{page}");
         }
@@ -103,21 +105,23 @@ mod tests {
 
     #[test]
     fn links_between_pages_lose_their_ending() {
-        let page = render("[a](api.md) [b](api.md#x) [c](https://example.org/x.md) [d](#y)", str::to_owned);
+        let page =
+            render("[a](api.md) [b](api.md#x) [c](https://example.org/x.md) [d](#y)", "", str::to_owned);
         for link in ["href=\"api\"", "href=\"api#x\"", "href=\"https://example.org/x.md\"", "href=\"#y\""] {
             assert!(page.contains(link), "{page}");
         }
+        assert!(render("[a](api.md#x)", "manual/", str::to_owned).contains("href=\"manual/api#x\""));
     }
 
     #[test]
     fn pictures_get_their_address() {
-        let page = render("![text](one.png)", |name| format!("../pictures/{name}"));
+        let page = render("![text](one.png)", "", |name| format!("../pictures/{name}"));
         assert!(page.contains("src=\"../pictures/one.png\""), "{page}");
     }
 
     #[test]
     fn html_in_a_page_is_left_out_and_text_is_escaped() {
-        let page = render("a <script>alert(1)</script>\n\n<div onclick=x>\n\n`<b>` & c\n", str::to_owned);
+        let page = render("a <script>alert(1)</script>\n\n<div onclick=x>\n\n`<b>` & c\n", "", str::to_owned);
         assert!(!page.contains("<script") && !page.contains("<div"), "{page}");
         assert!(page.contains("&lt;b&gt;") && page.contains("&amp;"), "{page}");
     }

@@ -47,7 +47,7 @@ fn links(markdown: &str) -> Vec<String> {
 
 /// Returns the ids of the headings of a document.
 fn ids(markdown: &str) -> BTreeSet<String> {
-    let page = render(markdown, str::to_owned);
+    let page = render(markdown, "", str::to_owned);
     page.split(" id=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
 }
 

@@ -69,7 +69,7 @@ struct IndexPage {
 impl IndexPage {
     /// Returns the first paragraph of a page as HTML, without its element.
     fn summary(&self, topic: &Topic) -> String {
-        let paragraph = manual::render(topic.summary(), |name| self.frame.asset(name));
+        let paragraph = manual::render(topic.summary(), "manual/", |name| self.frame.asset(name));
         paragraph.replace("<p>", "").replace("</p>", "")
     }
 }
@@ -85,7 +85,7 @@ struct TopicPage {
 impl TopicPage {
     /// Returns the text of the page as HTML.
     fn text(&self) -> String {
-        manual::render(self.topic.markdown, |name| self.frame.asset(name))
+        manual::render(self.topic.markdown, "", |name| self.frame.asset(name))
     }
 }
 
