@@ -88,7 +88,7 @@ impl Bench {
     }
 
     fn check(&self, module: &Module, query: &Query) -> Report {
-        self.checker.check(module, query, Instant::now() + Duration::from_secs(60))
+        *self.checker.check(module, query, Instant::now() + Duration::from_secs(60))
     }
 
     fn asked(&self) -> Vec<String> {

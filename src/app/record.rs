@@ -69,7 +69,7 @@ pub fn record(request: &RecordRequest) -> Result<[Recording; 2], AppError> {
         let deadline = Instant::now() + engine.check_timeout;
         let report = match is_made_up {
             true => checker.check_made_up(&module, query, deadline),
-            false => checker.check(&module, query, deadline),
+            false => *checker.check(&module, query, deadline),
         };
         let sent = std::mem::take(&mut *prober.sent.lock());
         if sent.is_empty() {
@@ -108,7 +108,7 @@ fn no_answer(query: &Query, reason: Option<Reason>) -> AppError {
 /// Returns the report of a check that gets the recorded answers.
 fn replay(engine: &EngineConfig, module: &Module, query: &Query, recording: Recording) -> Report {
     let checker = checker(engine, Arc::new(ReplayingProber(recording)), replay_keys(module));
-    checker.check(module, query, Instant::now() + engine.check_timeout)
+    *checker.check(module, query, Instant::now() + engine.check_timeout)
 }
 
 /// Keeps the requests that got an answer.

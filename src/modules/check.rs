@@ -20,10 +20,12 @@ use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, ModuleTrial, Terms};
 impl Checker {
     /// Runs one check to its end. If `terms` is only a deadline, the check and its control check end by
     /// then, and any host may be contacted.
-    pub fn check<'t>(&self, module: &Module, query: &Query, terms: impl Into<Terms<'t>>) -> Report {
+    ///
+    /// The report is in a box because hundreds of checks wait at once, each with a place for its report on its stack.
+    pub fn check<'t>(&self, module: &Module, query: &Query, terms: impl Into<Terms<'t>>) -> Box<Report> {
         let terms = terms.into();
         if let Some(reason) = module.why_skipped(query, &self.keys) {
-            return Report::bare(Outcome::Skipped, reason);
+            return Box::new(Report::bare(Outcome::Skipped, reason));
         }
         match terms.trial {
             None => self.check_query(module, query, terms),
@@ -32,9 +34,15 @@ impl Checker {
     }
 
     /// Makes the control check that a module in quarantine failed, and checks the query if it passes.
-    fn check_in_trial(&self, trial: ModuleTrial, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
+    fn check_in_trial(
+        &self,
+        trial: ModuleTrial,
+        module: &Module,
+        query: &Query,
+        terms: Terms<'_>,
+    ) -> Box<Report> {
         let ModuleTrial { direction, times } = trial;
-        let mut trial = Report::bare(Outcome::Unreliable, Reason::Quarantined);
+        let mut trial = Box::new(Report::bare(Outcome::Unreliable, Reason::Quarantined));
         trial.evidence.circuit = Some(times);
         let (key, began) = (direction.key(module, query), Instant::now());
         let verdict = if direction.is_needed(module) && is_about_module(&key) {
@@ -49,7 +57,10 @@ impl Checker {
             verdict
         };
         match verdict {
-            ControlVerdict::Failed => Report { reason: Some(direction.failure()), ..trial },
+            ControlVerdict::Failed => {
+                trial.reason = Some(direction.failure());
+                trial
+            }
             ControlVerdict::Unclear | ControlVerdict::OutOfTime | ControlVerdict::NotAsked => trial,
             ControlVerdict::Passed if !self.reserve(terms) => trial,
             ControlVerdict::Passed => {
@@ -65,7 +76,7 @@ impl Checker {
         }
     }
 
-    fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
+    fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Box<Report> {
         let mut check = ActiveCheck::new(self, module, query, false, terms);
         check.ask();
         let mut judged = judge(&check);
@@ -87,7 +98,7 @@ impl Checker {
         }
         let mut check = ActiveCheck::new(self, module, name, true, terms.into());
         check.ask();
-        judge(&check).report
+        *judge(&check).report
     }
 
     /// Returns whether a hit of `module` would wait for a control check: its verdict is neither cached nor being
@@ -216,7 +227,7 @@ fn control_result(
 
 /// An answered check before its control check.
 struct Judged {
-    report: Report,
+    report: Box<Report>,
     strength: Strength,
     is_bare_miss: bool,
 }
@@ -229,13 +240,13 @@ fn judge(check: &ActiveCheck<'_>) -> Judged {
         let evidence = Evidence { matcher: verdict.matcher, ..check.evidence(answers) };
         let (outcome, reason, pauses) = (verdict.outcome, verdict.reason, check.pauses().to_vec());
         Judged {
-            report: Report { outcome, reason, evidence, findings: Vec::new(), pauses },
+            report: Box::new(Report { outcome, reason, evidence, findings: Vec::new(), pauses }),
             strength: verdict.strength.unwrap_or(Strength::Status),
             is_bare_miss: verdict.is_bare_miss,
         }
     });
     judged.unwrap_or_else(|error| Judged {
-        report: check.unread(&error),
+        report: Box::new(check.unread(&error)),
         strength: Strength::Status,
         is_bare_miss: false,
     })
@@ -243,21 +254,22 @@ fn judge(check: &ActiveCheck<'_>) -> Judged {
 
 /// Returns the report of a judged check, with the findings of a hit.
 #[inline(never)]
-fn conclude(check: &ActiveCheck<'_>, judged: Judged, control: Option<&ControlResult>) -> Report {
-    let Judged { report, strength, .. } = judged;
-    let unreliable = |direction: Direction, report| Report {
-        outcome: Outcome::Unreliable,
-        reason: Some(direction.failure()),
-        ..report
-    };
+fn conclude(check: &ActiveCheck<'_>, judged: Judged, control: Option<&ControlResult>) -> Box<Report> {
+    let Judged { mut report, strength, .. } = judged;
     match (report.outcome, control.map(|control| control.verdict)) {
-        (Outcome::Hit, Some(ControlVerdict::Failed)) => unreliable(Direction::MadeUp, report),
-        (Outcome::Hit, _) => read_findings(check, strength, control, report),
-        (Outcome::Miss, Some(ControlVerdict::Failed)) => unreliable(Direction::Known, report),
-        (Outcome::Miss, None | Some(ControlVerdict::Passed)) => with_rules(report, check),
-        (Outcome::Miss, Some(_)) => Report { reason: Some(Reason::KnownUnclear), ..report },
-        _ => report,
+        (Outcome::Hit, Some(ControlVerdict::Failed)) => mark_unreliable(&mut report, Direction::MadeUp),
+        (Outcome::Hit, _) => read_findings(check, strength, control, &mut report),
+        (Outcome::Miss, Some(ControlVerdict::Failed)) => mark_unreliable(&mut report, Direction::Known),
+        (Outcome::Miss, None | Some(ControlVerdict::Passed)) => note_rules(&mut report, check),
+        (Outcome::Miss, Some(_)) => report.reason = Some(Reason::KnownUnclear),
+        _ => {}
     }
+    report
+}
+
+fn mark_unreliable(report: &mut Report, direction: Direction) {
+    report.outcome = Outcome::Unreliable;
+    report.reason = Some(direction.failure());
 }
 
 /// Adds the findings of a hit to its report.
@@ -265,8 +277,8 @@ fn read_findings(
     check: &ActiveCheck<'_>,
     strength: Strength,
     control_result: Option<&ControlResult>,
-    mut report: Report,
-) -> Report {
+    report: &mut Report,
+) {
     let module = check.module();
     let page_profile = control_result.and_then(|control_result| control_result.page_profile.as_deref());
     let control = match control_result.map(|control_result| control_result.verdict) {
@@ -290,22 +302,24 @@ fn read_findings(
             report.findings = findings;
             is_list_cut
         }
-        Err(error) => return Report { pauses: report.pauses, ..check.unread(&error) },
+        Err(error) => {
+            let pauses = std::mem::take(&mut report.pauses);
+            *report = Report { pauses, ..check.unread(&error) };
+            return;
+        }
     };
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = matches!(control, Control::Shaky) && module.result_fields.reads_page_profile();
     report.evidence.partial = is_list_cut || lacks_control || further.has_more() || check.is_cut();
-    let mut report = with_rules(report, check);
+    note_rules(report, check);
     if values.searches.is_out_of_time() {
         report.reason = Some(Reason::TimeoutRules);
     }
-    report
 }
 
 /// Adds the version of the rules to the report of a check that has come to a conclusion.
-fn with_rules(mut report: Report, check: &ActiveCheck<'_>) -> Report {
+fn note_rules(report: &mut Report, check: &ActiveCheck<'_>) {
     report.evidence.rules = Some(check.module().rules_version().with_fallback(check.fallback()));
-    report
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(super) fn check_guarded(
         // The wait for another run is no part of the learnt deadline.
         let answer_by = learnt.map_or(deadline, |learnt| deadline.min(Instant::now() + learnt));
         let terms = Terms { answer_by, deadline, ceiling, hosts: permit, trial: permit.module_trial() };
-        Arc::new(context.checker.check(module, query, terms))
+        Arc::from(context.checker.check(module, query, terms))
     });
     let had_full_time = deadline == own_deadline;
     let mut checked = context.shared_answers.get_or_check(run, module, query, deadline, || {

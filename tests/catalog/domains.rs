@@ -104,7 +104,7 @@ fn play(id: &str, domain: &str, answers: Vec<Answer>) -> Played {
     let checker = Checker::new(prober.clone(), OperatorKeys::new(keys), "tests", Duration::ZERO);
     let query = Query::parse(SearchType::Domain, domain).unwrap();
     let report = checker.check(&module, &query, Instant::now() + Duration::from_secs(60));
-    Played { report, asked: prober.asked.lock().clone() }
+    Played { report: *report, asked: prober.asked.lock().clone() }
 }
 
 impl Played {

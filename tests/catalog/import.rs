@@ -56,7 +56,7 @@ impl Lab {
 
     fn check(&self, id: &str, name: &str) -> Report {
         let query = Query::parse(SearchType::Username, name).unwrap();
-        self.checker.check(self.module(id), &query, Instant::now() + Duration::from_secs(60))
+        *self.checker.check(self.module(id), &query, Instant::now() + Duration::from_secs(60))
     }
 
     /// Returns the outcome and reason as words: `hit`, `error unrecognized`.

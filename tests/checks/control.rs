@@ -226,7 +226,7 @@ fn check_in_trial(bench: &Bench, module: &Module, direction: Direction) -> Repor
     let report = bench.checker.check(module, &username("bob"), Terms { trial, ..Terms::from(deadline) });
     let is_told = report.evidence.circuit == Some(times);
     assert_eq!(is_told, report.outcome == Outcome::Unreliable, "{report:?}");
-    report
+    *report
 }
 
 fn ends(report: &Report) -> (Outcome, Option<&str>, Vec<ControlVerdict>) {

@@ -34,7 +34,7 @@ pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
     let grown = status_of(std::process::id(), "VmHWM").saturating_sub(before);
     assert!(grown < MEMORY_KIB, "{fields}: {grown} KiB more");
     assert!(report.evidence.bytes_read <= MAX_BODY_BYTES, "{fields}: {}", report.evidence.bytes_read);
-    report
+    *report
 }
 
 #[track_caller]

@@ -40,7 +40,7 @@ impl Lab {
     }
 
     pub(super) fn check(&self, module: &Module, query: &Query) -> Report {
-        self.checker.check(module, query, Instant::now() + PATIENCE)
+        *self.checker.check(module, query, Instant::now() + PATIENCE)
     }
 
     /// Calls `each` for every module on many threads. Returns the complaints, sorted.

@@ -210,7 +210,7 @@ impl<'a> Prover<'a> {
             let terms = Terms { answer_by: deadline, deadline, ceiling, hosts: &permit, trial: None };
             let checked = catch_unwind(AssertUnwindSafe(|| match asks {
                 QuestionKind::MadeUp => checker.check_made_up(&module, &query, terms),
-                _ => checker.check(&module, &query, terms),
+                _ => *checker.check(&module, &query, terms),
             }));
             let report = checked.unwrap_or_else(|_| {
                 error!("module {} panicked", module.id());

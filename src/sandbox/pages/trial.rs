@@ -202,7 +202,7 @@ fn play(player: &Player, query: &Query, aim: Aim) -> (Report, bool) {
     let checker = Checker::new(shared, OperatorKeys::new(keys), "sandbox", Duration::ZERO);
     let until = Instant::now() + PATIENCE;
     let report = match aim == Aim::Hit && !module.is_controlled() {
-        true => checker.check(&module, &prober.query, until),
+        true => *checker.check(&module, &prober.query, until),
         false => checker.check_made_up(&module, &prober.query, until),
     };
     (report, prober.is_turned.load(Ordering::Relaxed))
