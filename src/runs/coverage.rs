@@ -117,6 +117,17 @@ impl Coverage {
         self.outcomes[outcome]
     }
 
+    /// Returns the parts of a bar that is as wide as the number of modules: each outcome, where its part starts, and the
+    /// width of the part.
+    pub fn spans(&self) -> [(Outcome, u32, u32); Outcome::ALL.len()] {
+        let mut end = 0;
+        Outcome::ALL.map(|outcome| {
+            let (start, width) = (end, self.count_of(outcome));
+            end += width;
+            (outcome, start, width)
+        })
+    }
+
     /// Returns a text about the modules that were cut, such as `9 not asked: down since 2026-05-06 14:05 UTC; 3 cut
     /// short: learnt deadline`. Returns `None` if there are none. The web app's script has the same text.
     pub fn cuts_text(&self) -> Option<String> {

@@ -67,6 +67,11 @@ impl Facts {
         }
     }
 
+    /// Returns whether the results say nothing.
+    pub fn is_empty(&self) -> bool {
+        self.lists().next().is_none() && self.oldest.is_none()
+    }
+
     /// Returns the lists that are not empty, with their names.
     pub fn lists(&self) -> impl Iterator<Item = (&'static str, &[Fact])> {
         let lists = [

@@ -44,6 +44,14 @@ pub struct Person {
     pub conflicts: Vec<Conflict>,
 }
 
+impl Person {
+    /// Returns the first name, or the value of the first account if there is no name.
+    pub fn title(&self) -> &str {
+        let first = self.names.first().or(self.accounts.first().map(|account| &account.value));
+        first.map_or("", String::as_str)
+    }
+}
+
 /// An account of a person.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct PersonAccount {

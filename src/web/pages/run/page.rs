@@ -224,15 +224,4 @@ impl Page {
     fn is_open(&self) -> bool {
         self.run.is_running || self.tree.as_ref().is_some_and(|tree| tree.is_open)
     }
-
-    /// Returns the parts of the bar: outcome, start, width.
-    fn bar(&self) -> Vec<(Outcome, u32, u32)> {
-        let mut from = 0;
-        let parts = Outcome::ALL.map(|outcome| {
-            let width = self.coverage.count_of(outcome);
-            from += width;
-            (outcome, from - width, width)
-        });
-        parts.into()
-    }
 }

@@ -83,8 +83,7 @@ impl<'a> Thumbnails<'a> {
 
     fn card(&self, person: &Person) -> PersonCard {
         let shown = |text: &String| plain(text).into_owned();
-        let first = person.names.first().or(person.accounts.first().map(|account| &account.value));
-        let title = first.map(shown).unwrap_or_default();
+        let title = plain(person.title()).into_owned();
         PersonCard {
             face: self.face(person.accounts.iter().flat_map(|account| &account.results), &title),
             title,
