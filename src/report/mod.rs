@@ -122,7 +122,7 @@ impl Format {
     /// Writes the run. `print` prints a page as a PDF; it is only called for that format.
     ///
     /// # Errors
-    /// Returns the errors of `out`, and the error of `print` as their source.
+    /// Returns the errors of `out` and of the templates, and the error of `print` as their source.
     pub fn write<E: Into<Box<dyn Error + Send + Sync>>>(
         self,
         out: &mut dyn Write,
@@ -134,8 +134,8 @@ impl Format {
             Self::Json => write_json(out, &ReportBody::from(run)),
             Self::Ndjson => write_lines(out, run),
             Self::Csv => csv::write(out, &run.results),
-            Self::Html => out.write_all(html::page(run, catalog).as_bytes()),
-            Self::Pdf => out.write_all(&print(&html::page(run, catalog)).map_err(io::Error::other)?),
+            Self::Html => out.write_all(html::page(run, catalog)?.as_bytes()),
+            Self::Pdf => out.write_all(&print(&html::page(run, catalog)?).map_err(io::Error::other)?),
             Self::Md => out.write_all(markdown::page(run, catalog).as_bytes()),
         }
     }

@@ -198,6 +198,7 @@ fn a_domain_is_reported_by_subject_with_a_verdict_on_its_mail() {
     }
     let (_, subdomains) = text(&page).split_once("id=\"dossier-subdomains\"").unwrap();
     let (subdomains, _) = subdomains.split_once("<section class=\"panel\"").unwrap();
+    let subdomains: String = subdomains.lines().map(str::trim).collect();
     // Each subdomain is one row, with a link to its result.
     for result in run["results"].as_array().unwrap().iter().filter(|result| result["type"] == "subdomain") {
         let value = result["value"].as_str().unwrap();

@@ -58,7 +58,7 @@ fn is_noted(server: &Server, run: &str) {
     assert_eq!((cells(0), cells(1)), (["", ""], ["'=1+1 <b>", "true"]), "{table}");
     let page = exported(server, run, "html");
     for present in
-        ["case-7, open", "first<br>second", "=1+1 &lt;b&gt;", ">Not this person<", "class=\"other\""]
+        ["case-7, open", "first<br>second", "=1+1 &#60;b&#62;", ">Not this person<", "class=\"other\""]
     {
         assert!(page.contains(present), "{present}: {page}");
     }

@@ -1,100 +1,105 @@
 //! What a run found at a glance: the facts with their sources, people, the categories, the timeline and the dossier. The web app
 //! shows the same parts.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::markup::Markup;
-use super::{dossier, people, timeline};
+use askama::Template;
+
+use super::timeline::{Chart, NAMES, WIDTH};
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
-use crate::runs::facts::{Created, Fact, Facts};
+use crate::report::dossier::{Section, sections};
+use crate::runs::facts::Facts;
+use crate::runs::people::people;
+use crate::runs::people::person::Person;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
-/// The most facts of a kind.
+/// The most facts of a kind, and the most characters of each.
 const MOST_FACTS: usize = 8;
-/// The most characters of a fact.
-const MOST_CHARS: usize = 120;
+const MOST_FACT_CHARS: usize = 120;
+/// The most sources that are named.
+const MOST_SOURCES: usize = 6;
+/// The most people, and the most reasons of each.
+const MOST_PEOPLE: usize = 20;
+const MOST_REASONS: usize = 30;
+/// The most rows of a table, and the most characters of a cell. Files have all of them.
+const MOST_ROWS: usize = 500;
+const MOST_CELL_CHARS: usize = 300;
+/// The length up to which a cell is not broken into lines, so that addresses and days stay whole.
+const WHOLE_CHARS: usize = 16;
 
-/// Returns the parts, each of which is left out if it would be empty. Facts lead to the elements `result-ID`, categories
-/// to `category-NAME`.
-pub fn overview(run: &RunRecord, catalog: &Catalog) -> String {
-    write(run, catalog).into_string()
+/// The overview as HTML. Each part is left out if it would be empty. Facts lead to the elements `result-ID`, categories to
+/// `category-NAME`.
+#[derive(Default, Template)]
+#[template(path = "overview.html", config = "src/report/html/askama.toml")]
+pub struct Overview {
+    facts: Facts,
+    /// The names of the platforms by the ids of the results.
+    platforms: HashMap<u32, String>,
+    people: Vec<Person>,
+    categories: Vec<Category>,
+    timeline: Option<Chart>,
+    dossier: Vec<Section>,
 }
 
-pub(super) fn write(run: &RunRecord, catalog: &Catalog) -> Markup {
-    let mut page = Markup::default();
-    facts(&mut page, &run.results);
-    people::write(&mut page, run, catalog);
-    categories(&mut page, run, catalog);
-    timeline::write(&mut page, run);
-    dossier::write(&mut page, run);
-    page
+/// A category that has a hit.
+struct Category {
+    name: String,
+    hits: u32,
+    asked: u32,
 }
 
-fn facts(page: &mut Markup, results: &[ResultRecord]) {
-    let facts = Facts::of(results);
-    let accounts = [("oldest", &facts.oldest), ("newest", &facts.newest)];
-    let accounts: Vec<(&str, &Created)> =
-        accounts.into_iter().filter_map(|(word, created)| Some((word, created.as_ref()?))).collect();
-    if facts.lists().next().is_none() && accounts.is_empty() {
-        return;
-    }
-    let platforms: HashMap<u32, &str> =
-        results.iter().map(|it| (it.id, it.platform.as_deref().unwrap_or(&it.source))).collect();
-    page.raw("<section class=\"part\">\n<h3>What the results say</h3>\n<dl class=\"said\">\n");
-    for (name, facts) in facts.lists() {
-        page.raw("<div><dt>").text(name).raw("</dt>");
-        facts.iter().take(MOST_FACTS).for_each(|one| fact(page, one, &platforms));
-        if facts.len() > MOST_FACTS {
-            page.raw("<dd class=\"faint\">and ").show(facts.len() - MOST_FACTS).raw(" more</dd>");
+impl Overview {
+    /// Makes the overview. The catalogue tells the categories of modules and the addresses of profiles.
+    pub fn new(run: &RunRecord, catalog: &Catalog) -> Self {
+        let platform = |it: &ResultRecord| it.platform.as_ref().unwrap_or(&it.source).clone();
+        Self {
+            facts: Facts::of(&run.results),
+            platforms: run.results.iter().map(|it| (it.id, platform(it))).collect(),
+            people: run.findings().map(|it| people(&[it], catalog.profiles()).people).unwrap_or_default(),
+            categories: categories(run, catalog),
+            timeline: Chart::of(run),
+            dossier: sections(run),
         }
-        page.raw("</div>\n");
     }
-    if !accounts.is_empty() {
-        page.raw("<div><dt>Accounts</dt>");
-        for (word, created) in accounts {
-            page.raw("<dd>").text(word).raw(" ").text(&created.day);
-            page.sources(&[(created.result, created.platform.as_str())]);
-            page.raw("</dd>");
-        }
-        page.raw("</div>\n");
+
+    /// Returns whether the overview has no part.
+    pub fn is_empty(&self) -> bool {
+        let Self { facts, people, categories, timeline, dossier, .. } = self;
+        facts.is_empty()
+            && people.is_empty()
+            && categories.is_empty()
+            && timeline.is_none()
+            && dossier.is_empty()
     }
-    page.raw("</dl>\n</section>\n");
+
+    /// Returns results with the names of their platforms.
+    fn platforms(&self, results: &[u32]) -> Vec<(u32, &str)> {
+        results.iter().filter_map(|id| Some((*id, self.platforms.get(id)?.as_str()))).collect()
+    }
+
+    /// Returns the width of the bars.
+    fn most_asked(&self) -> u32 {
+        self.categories.iter().map(|category| category.asked).max().unwrap_or(1)
+    }
 }
 
-fn fact(page: &mut Markup, fact: &Fact, platforms: &HashMap<u32, &str>) {
-    let shown: String = fact.text.chars().take(MOST_CHARS).collect();
-    page.raw("<dd><bdi>").link(&fact.text, &shown).raw("</bdi>");
-    let named: Vec<(u32, &str)> =
-        fact.results.iter().filter_map(|id| Some((*id, *platforms.get(id)?))).collect();
-    page.sources(&named);
-    page.raw("</dd>");
-}
-
-/// Writes a bar for each category: how many of its modules found something, of those that were asked.
-fn categories(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
+/// Returns the categories with hits, those with the most hits first: how many of their modules found something, of those
+/// that were asked. Returns nothing if there is only one, because a bar alone shows no difference.
+fn categories(run: &RunRecord, catalog: &Catalog) -> Vec<Category> {
     let mut counts: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for module in run.modules.iter().filter(|module| module.status != Outcome::Skipped) {
         let (hits, asked) = counts.entry(category_of(catalog, &module.module)).or_default();
         *hits += u32::from(module.status == Outcome::Hit);
         *asked += 1;
     }
-    let mut counts: Vec<_> = counts.into_iter().filter(|(_, (hits, _))| *hits > 0).collect();
-    if counts.len() < 2 {
-        return;
-    }
-    counts.sort_by_key(|(_, (hits, _))| std::cmp::Reverse(*hits));
-    let most = counts.iter().map(|(_, (_, asked))| *asked).max().unwrap_or(1);
-    page.raw("<section class=\"part\">\n<h3>Sites with a hit, of those that were asked</h3>\n<ul class=\"bars\">\n");
-    for (name, (hits, asked)) in counts {
-        page.raw("<li data-category=\"").text(name).raw("\"><a href=\"#category-").text(name).raw("\">");
-        page.text(&titled(name)).raw("</a><svg viewBox=\"0 0 ").show(most);
-        page.raw(" 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"track\" height=\"1\" width=\"");
-        page.show(asked).raw("\"/><rect height=\"1\" width=\"").show(hits).raw("\"/></svg><span>").show(hits);
-        page.raw(" of ").show(asked).raw("</span></li>\n");
-    }
-    page.raw("</ul>\n</section>\n");
+    let counts = counts.into_iter().filter(|(_, (hits, _))| *hits > 0);
+    let mut found: Vec<Category> =
+        counts.map(|(name, (hits, asked))| Category { name: name.to_owned(), hits, asked }).collect();
+    found.sort_by_key(|category| Reverse(category.hits));
+    if found.len() > 1 { found } else { Vec::new() }
 }
 
 /// Returns the category of a module; `other` if the catalogue does not have the module any more.
@@ -107,4 +112,12 @@ pub fn titled(name: &str) -> String {
     let name = name.replace('_', " ");
     let mut rest = name.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// Returns the beginning of a text. A text that is cut ends with `…`.
+fn cut(text: &str, most_chars: usize) -> String {
+    match text.char_indices().nth(most_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }

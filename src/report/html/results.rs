@@ -1,4 +1,4 @@
-//! The section of results by category, in order of confidence.
+//! The results by category, in order of confidence.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,8 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::markup::Markup;
-use super::overview::{category_of, titled};
+use super::overview::category_of;
 use crate::modules::catalog::Catalog;
 use crate::runs::entity::identified::web_address;
 use crate::runs::entity::merge::{self, SOURCES};
@@ -19,105 +18,57 @@ use crate::runs::run::ResultRecord;
 /// The metadata member that is the link of the value.
 const PROFILE_URL: &str = "profile_url";
 
-pub(super) fn write(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
-    page.raw("<section>\n<h2>Results</h2>\n");
-    if run.results.is_empty() {
-        page.raw("<p>Nothing was found");
-        page.raw(if run.summary.status.is_terminal() { "." } else { " yet." });
-        page.raw(" The modules that were asked, and those that gave no answer, are below.</p>\n");
-    }
-    for (category, results) in by_category(&run.results, catalog) {
-        page.raw("<h3 id=\"category-").text(category).raw("\">").text(&titled(category));
-        page.raw(" <span class=\"count\">").show(results.len());
-        page.raw("</span></h3>\n<div class=\"results\">\n");
-        results.into_iter().for_each(|result| article(page, result, run));
-        page.raw("</div>\n");
-    }
-    page.raw("</section>\n");
+/// The results of a category, those with the highest confidence first.
+pub(super) struct Category<'r> {
+    pub(super) name: &'r str,
+    pub(super) articles: Vec<Article<'r>>,
 }
 
-/// Groups the results by category: the category with the most results first, and in it those with the highest confidence.
-fn by_category<'r>(
-    results: &'r [ResultRecord],
-    catalog: &'r Catalog,
-) -> Vec<(&'r str, Vec<&'r ResultRecord>)> {
+/// A result as the page shows it.
+pub(super) struct Article<'r> {
+    pub(super) result: &'r ResultRecord,
+    pub(super) platform: &'r str,
+    /// The PNG in Base64.
+    pub(super) thumbnail: Option<String>,
+    /// The address of the value, which need not be one of the web, and its text.
+    pub(super) value: Option<(&'r str, &'r str)>,
+    /// The metadata that are listed.
+    pub(super) facts: Vec<(&'r String, &'r Value)>,
+    /// The modules that found the result.
+    pub(super) modules: Vec<String>,
+}
+
+/// Groups the results by category: the category with the most results first.
+pub(super) fn categories<'r>(run: &'r RunRecord, catalog: &'r Catalog) -> Vec<Category<'r>> {
     let mut groups: BTreeMap<&str, Vec<&ResultRecord>> = BTreeMap::new();
-    for result in results {
+    for result in &run.results {
         groups.entry(category_of(catalog, &result.source)).or_default().push(result);
-    }
-    for group in groups.values_mut() {
-        group.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| Reverse(group.len()));
-    groups
-}
-
-fn article(page: &mut Markup, result: &ResultRecord, run: &RunRecord) {
-    page.raw("<article id=\"result-").show(result.id);
-    page.raw(if result.is_of_another_person() { "\" class=\"other\">\n" } else { "\">\n" });
-    if run.summary.options.avatars {
-        face(page, result, run.thumbnails.get(&result.id));
-    }
-    page.raw("<p class=\"platform\">")
-        .text(result.platform.as_deref().unwrap_or(&result.source))
-        .raw(" <span class=\"confidence\">")
-        .text(&result.result_type.replace('_', " "))
-        .raw("</span> <span class=\"confidence\" title=\"confidence, 0 to 1\">")
-        .show(format_args!("{:.2}", result.confidence))
-        .raw("</span></p>\n");
-    value(page, result);
-    let facts: Vec<(&String, &Value)> =
-        result.metadata.iter().filter(|(name, value)| is_fact(name, value, result)).collect();
-    if !facts.is_empty() {
-        page.raw("<dl>\n");
-        for (name, fact) in facts {
-            page.raw("<dt>").text(&name.replace('_', " ")).raw("</dt><dd>");
-            member(page, fact);
-            page.raw("</dd>\n");
-        }
-        page.raw("</dl>\n");
-    }
-    page.raw("<p class=\"sources\">found by ").text(&merge::modules(result).join(", "));
-    page.raw("</p>\n");
-    annotation(page, result);
-    page.raw("</article>\n");
-}
-
-/// Writes what the owner of the run has noted about the result.
-fn annotation(page: &mut Markup, result: &ResultRecord) {
-    let Some(annotation) = &result.annotation else { return };
-    if annotation.not_this_person {
-        page.raw("<p class=\"mark\">Not this person</p>\n");
-    }
-    if let Some(note) = &annotation.note {
-        page.raw("<p class=\"note\">").lines(note).raw("</p>\n");
-    }
-}
-
-/// Writes the thumbnail, or the first letter of the platform if there is none.
-fn face(page: &mut Markup, result: &ResultRecord, thumbnail: Option<&Vec<u8>>) {
-    match thumbnail {
-        Some(png) => page
-            .raw("<img class=\"face\" src=\"data:image/png;base64,")
-            .text(&STANDARD.encode(png))
-            .raw("\" alt=\"\" width=\"48\" height=\"48\">\n"),
-        None => page
-            .raw("<span class=\"face\" aria-hidden=\"true\">")
-            .text(&initial(result.platform.as_deref().unwrap_or(&result.source)))
-            .raw("</span>\n"),
+    let category = |(name, mut group): (&'r str, Vec<&'r ResultRecord>)| {
+        group.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
+        Category { name, articles: group.into_iter().map(|result| article(result, run)).collect() }
     };
+    groups.into_iter().map(category).collect()
+}
+
+fn article<'r>(result: &'r ResultRecord, run: &RunRecord) -> Article<'r> {
+    let link = result.metadata.get(PROFILE_URL).and_then(Value::as_str);
+    let text = result.value.as_deref().or(link);
+    Article {
+        result,
+        platform: result.platform.as_deref().unwrap_or(&result.source),
+        thumbnail: run.thumbnails.get(&result.id).map(|png| STANDARD.encode(png)),
+        value: text.map(|text| (link.unwrap_or(text), text)),
+        facts: result.metadata.iter().filter(|(name, value)| is_fact(name, value, result)).collect(),
+        modules: merge::modules(result),
+    }
 }
 
 /// Returns the first letter or digit of a name as a capital letter.
 pub fn initial(name: &str) -> String {
     name.chars().find(|c| c.is_alphanumeric()).unwrap_or('?').to_uppercase().collect()
-}
-
-fn value(page: &mut Markup, result: &ResultRecord) {
-    let link = result.metadata.get(PROFILE_URL).and_then(Value::as_str);
-    let Some(shown) = result.value.as_deref().or(link) else { return };
-    page.raw("<p class=\"value\"><bdi>").link(link.unwrap_or(shown), shown).raw("</bdi></p>\n");
 }
 
 /// Returns whether a metadata member is listed as a fact. Sources have a line of their own, and the picture is shown. The address of a
@@ -130,20 +81,10 @@ fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
     }
 }
 
-/// Appends a metadata member: text, a number or a list of these as text, anything deeper as JSON.
-fn member<'m>(page: &'m mut Markup, value: &Value) -> &'m mut Markup {
+/// Returns the items of a list, or the value itself if it is no list or a deeper one.
+pub(super) fn items(value: &Value) -> &[Value] {
     match value {
-        Value::String(text) => page.isolated(text),
-        Value::Number(number) => page.show(number),
-        Value::Bool(true) => page.raw("yes"),
-        Value::Bool(false) => page.raw("no"),
-        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
-            for (index, item) in items.iter().enumerate() {
-                page.raw(if index == 0 { "" } else { ", " });
-                member(page, item);
-            }
-            page
-        }
-        other => page.raw("<code>").show(other).raw("</code>"),
+        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => items,
+        other => std::slice::from_ref(other),
     }
 }

@@ -14,7 +14,7 @@ use crate::base::text::plain;
 use crate::http::{Reply, Response};
 use crate::report::graph::GraphFormat;
 use crate::report::graph::drawing::Drawing;
-use crate::report::html;
+use crate::report::html::GraphSvg;
 use crate::runs::graph::{EdgeClass, Graph, Node};
 use crate::runs::people::people;
 use crate::web::error::WebError;
@@ -38,8 +38,7 @@ struct Page {
     leads: Vec<LeadRow>,
     /// The number of leads that the page leaves out.
     more_leads: usize,
-    /// The drawing as SVG.
-    drawing: String,
+    drawing: GraphSvg,
     /// The number of entities that are not drawn.
     hidden: usize,
     entities: Vec<Entity>,
@@ -105,7 +104,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
         leads: found.iter().take(MOST_LEADS).map(row).collect(),
         entities: entities(&graph, &drawing),
         hidden: drawing.hidden,
-        drawing: html::graph(&drawing),
+        drawing: GraphSvg::new(drawing),
         formats: FORMATS,
         frame: visit.frame,
     })))

@@ -19,7 +19,8 @@ use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::report::{Format, html};
+use crate::report::Format;
+use crate::report::html::Overview;
 use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
 use crate::runs::run::RunSummary;
@@ -61,8 +62,8 @@ struct Page {
     once: String,
     answered: String,
     parts: Vec<Part>,
-    /// The overview as HTML. It is empty while the run is running.
-    overview: String,
+    /// The overview. It is empty while the run is running.
+    overview: Overview,
     groups: Vec<Group>,
     /// Whether the overview has all results as tables, so that the cards are collapsed.
     is_dossier: bool,
@@ -141,7 +142,11 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         answered: coverage::answered(&coverage),
         coverage,
         parts: coverage::parts(record),
-        overview: if run.status.is_terminal() { html::overview(record, &catalog) } else { String::new() },
+        overview: if run.status.is_terminal() {
+            Overview::new(record, &catalog)
+        } else {
+            Overview::default()
+        },
         groups,
         is_dossier: run.status.is_terminal()
             && run.search_type != SearchType::Username
