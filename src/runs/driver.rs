@@ -1,11 +1,20 @@
 //! The thread that drives a run from start to end: it dispatches checks, receives their outcomes, stores results,
 //! publishes them, writes checkpoints, and ends the run.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `dispatch` | starting checks |
+//! | `running` | the checks that have begun, and whether another one may |
+//! | `turns` | the modules that wait for a host |
+//! | `lookups` | the rounds of look-ups, and the searches of leads |
+//! | `pictures` | fetching profile pictures |
 
 mod dispatch;
 mod lookups;
 mod pictures;
+mod running;
+mod turns;
 
-use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,10 +30,9 @@ use super::coverage::Cut;
 use super::ending::{self, Retry};
 use super::health::HealthUpdates;
 use super::health::circuits::OnOpenCircuit;
-use super::host_limiter::Waker;
 use super::job::Job;
 use super::journal::{Batch, Ending, Write};
-use super::lanes::{Lane, Lanes};
+use super::lanes::Lanes;
 use super::live::{LiveRun, Stopped};
 use super::pictures::avatar::Avatar;
 use super::pictures::queue::Pictures;
@@ -35,6 +43,8 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
+use running::RunningChecks;
+use turns::Turns;
 
 /// The interval at which a driver writes a checkpoint, renews its lease and publishes changed results.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
@@ -83,20 +93,12 @@ struct Driver<'a> {
     lanes: Lanes,
     /// What the modules in the lanes are asked for.
     subjects: Vec<Subject>,
-    running: HashMap<usize, RunningCheck>,
-    in_tail: usize,
-    in_browser: usize,
+    running: RunningChecks,
     /// The run's share of the browsers. It has one as long as it has checks for them.
     share: Option<Share<'a>>,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
-    /// The wakers of the modules that have found a host busy.
-    wakers: HashMap<usize, Waker>,
-    /// The modules that wait for their turn at a host, and are not tried before.
-    waiting: HashSet<usize>,
-    /// The modules whose turn at a host has come.
-    turns: Vec<usize>,
-    not_before: Option<Instant>,
+    turns: Turns,
     limit: TimeLimit,
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
     /// their ids.
@@ -127,12 +129,6 @@ struct EndedLookup {
     place: usize,
     outcome: Outcome,
     reason: Option<Reason>,
-}
-
-struct RunningCheck {
-    module: Arc<Module>,
-    lane: Lane,
-    since: Instant,
 }
 
 enum Message {
@@ -174,15 +170,10 @@ impl<'a> Driver<'a> {
             subjects,
             share: lanes.has_browser().then(|| context.browsing.share()),
             lanes,
-            running: HashMap::new(),
-            in_tail: 0,
-            in_browser: 0,
+            running: RunningChecks::default(),
             sender,
             receiver,
-            wakers: HashMap::new(),
-            waiting: HashSet::new(),
-            turns: Vec::new(),
-            not_before: None,
+            turns: Turns::default(),
             limit: TimeLimit::of(run, context.limits.run_timeout),
             newest: context.clock.now(),
             found: UnstoredResults::of(run),
@@ -242,7 +233,7 @@ impl<'a> Driver<'a> {
         let now = Instant::now();
         // What was noted without a message, such as an answer that an earlier search got, is recorded at once.
         let record = self.has_unrecorded().then(|| self.retry.at().unwrap_or(now));
-        for moment in [end, self.not_before, record, self.pictures.end()].into_iter().flatten() {
+        for moment in [end, self.turns.not_before(), record, self.pictures.end()].into_iter().flatten() {
             until = until.min(moment);
         }
         let wait = until.saturating_duration_since(now);
@@ -258,12 +249,12 @@ impl<'a> Driver<'a> {
     fn take(&mut self, message: Message) {
         let (place, report, is_shared, took, at) = match message {
             Message::Ended { place, report, is_shared, took, at } => (place, report, is_shared, took, at),
-            Message::Turn(place) => return self.turns.push(place),
+            Message::Turn(place) => return self.turns.come(place),
             Message::Picture { result, avatar } => return self.take_picture(result, avatar),
             Message::PictureTurn | Message::Stop => return,
         };
         self.newest = self.newest.max(at);
-        if let Some(check) = self.end_of(place) {
+        if let Some(check) = self.running.end(place) {
             match is_shared {
                 true => self.note_shared(place, &check.module, &report),
                 false => self.health_updates.take(&self.context.health, &check.module, &report, took, at),
@@ -272,34 +263,22 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn end_of(&mut self, place: usize) -> Option<RunningCheck> {
-        let check = self.running.remove(&place)?;
-        self.in_tail -= usize::from(check.lane == Lane::Tail);
-        self.in_browser -= usize::from(check.lane == Lane::Browser);
-        Some(check)
-    }
-
     /// Abandons checks that exceed their deadlines, which must not block the run. A run that was stopped abandons all.
     fn give_up_late(&mut self) {
         let is_stopped = self.run.stopped_at().is_some();
         if self.running.is_empty() || !is_stopped && Instant::now() < self.limit.abandon_at {
             return;
         }
-        let places: Vec<usize> = self.running.keys().copied().collect();
-        for place in places {
-            if let Some(check) = self.end_of(place) {
-                if is_stopped {
-                    let report = Report::bare(Outcome::Skipped, Reason::Stopped);
-                    self.note(place, &check.module, report, check.since.elapsed());
-                    continue;
-                }
-                if self.limit.reason == Reason::RunDeadline {
-                    let (run, module) = (self.run.id(), check.module.id());
-                    warn!("run {run}: module {module} exceeded its deadline and is abandoned");
-                }
-                let report = Report::bare(Outcome::Timeout, self.limit.reason);
-                self.note(place, &check.module, report, check.since.elapsed());
+        for (place, check) in self.running.abandon() {
+            let (outcome, reason) = match is_stopped {
+                true => (Outcome::Skipped, Reason::Stopped),
+                false => (Outcome::Timeout, self.limit.reason),
+            };
+            if reason == Reason::RunDeadline {
+                let (run, module) = (self.run.id(), check.module.id());
+                warn!("run {run}: module {module} exceeded its deadline and is abandoned");
             }
+            self.note(place, &check.module, Report::bare(outcome, reason), check.since.elapsed());
         }
     }
 
@@ -358,7 +337,7 @@ impl<'a> Driver<'a> {
         if Instant::now() >= self.checkpoint_at || self.run.take_checkpoint_request() {
             self.run.announce_changes();
             // The checks before them in a queue may have ended without taking their turns.
-            self.waiting.clear();
+            self.turns.try_all();
             self.checkpoint();
             self.checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Driver, Message, RunningCheck};
+use super::{Driver, Message};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
@@ -20,7 +20,7 @@ const SLOW: Duration = Duration::from_millis(1500);
 impl Driver<'_> {
     /// Starts as many checks as the window, the hosts and the browsers allow.
     pub(super) fn dispatch(&mut self) {
-        self.not_before = None;
+        self.turns.forget_times();
         if self.run.stopped_at().is_some() {
             return self.end_all(Outcome::Skipped, Reason::Stopped);
         }
@@ -28,11 +28,11 @@ impl Driver<'_> {
             return self.end_all(Outcome::Timeout, self.limit.reason);
         }
         self.take_turns();
-        let window = self.context.window(self.run.batch().is_some(), self.in_window());
+        let window = self.context.window(self.run.batch().is_some(), self.running.in_window());
         self.fill(Lane::Tail, window, window / 4);
         self.fill(Lane::Front, window, window);
         self.fill(Lane::Browser, window, self.context.browsing.window());
-        if self.in_browser == 0 && !self.lanes.has_browser() {
+        if self.running.in_browser() == 0 && !self.lanes.has_browser() {
             self.share = None;
         }
     }
@@ -44,28 +44,15 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns the number of running checks that need no browser.
-    fn in_window(&self) -> usize {
-        self.running.len() - self.in_browser
-    }
-
-    fn is_full(&self, lane: Lane, window: usize, share: usize) -> bool {
-        match lane {
-            Lane::Front => self.in_window() >= window,
-            Lane::Tail => self.in_window() >= window || self.in_tail >= share,
-            Lane::Browser => self.in_browser >= share,
-        }
-    }
-
     fn fill(&mut self, lane: Lane, window: usize, share: usize) {
-        if self.is_full(lane, window, share) || self.lanes.left() == 0 {
+        if self.running.is_full(lane, window, share) || self.lanes.left() == 0 {
             return;
         }
         for (place, module) in self.lanes.waiting(lane) {
-            if !self.waiting.contains(&place) {
+            if !self.turns.is_awaited(place) {
                 self.try_to_start(place, module, lane);
             }
-            if self.is_full(lane, window, share) {
+            if self.running.is_full(lane, window, share) {
                 return;
             }
         }
@@ -74,8 +61,7 @@ impl Driver<'_> {
     /// Starts the modules whose turn at a host has come, even if the window is full: other runs wait for the host, and
     /// the next turn may be far.
     fn take_turns(&mut self) {
-        for place in std::mem::take(&mut self.turns) {
-            self.waiting.remove(&place);
+        for place in self.turns.take() {
             // A module that needs a browser waits for one, too.
             if let Some(module) = self.lanes.get(place).filter(|module| !module.is_premium()) {
                 self.try_to_start(place, module, Lane::Front);
@@ -88,16 +74,11 @@ impl Driver<'_> {
         if let Some(report) = self.context.shared_answers.get(self.run, &module, &query) {
             return self.share(place, &module, report);
         }
-        let waker = self.waker(place);
+        let waker = self.turns.waker(place, &self.sender);
         match self.admit(&module, &query, &waker) {
             Admission::Granted(permit) => self.start(place, module, lane, permit),
-            Admission::HostBusy => {
-                self.wakers.insert(place, waker);
-                self.waiting.insert(place);
-            }
-            Admission::NotBefore(at) => {
-                self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
-            }
+            Admission::HostBusy => self.turns.wait(place, waker),
+            Admission::NotBefore(at) => self.turns.wait_until(at),
             Admission::DailyLimit => {
                 self.pass_over(place, &module, Report::bare(Outcome::Skipped, Reason::DailyLimit));
             }
@@ -105,18 +86,10 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns the waker of a module: always the same one as long as it waits, because it is its place in the queue.
-    fn waker(&self, place: usize) -> Waker {
-        self.wakers.get(&place).cloned().unwrap_or_else(|| {
-            let sender = self.sender.clone();
-            Arc::new(move || drop(sender.send(Message::Turn(place))))
-        })
-    }
-
     /// Removes a module that has been started or has ended.
     fn remove(&mut self, place: usize) {
         self.lanes.take(place);
-        self.wakers.remove(&place);
+        self.turns.remove(place);
     }
 
     fn pass_over(&mut self, place: usize, module: &Module, report: Report) {
@@ -153,9 +126,7 @@ impl Driver<'_> {
 
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
         self.remove(place);
-        self.in_tail += usize::from(lane == Lane::Tail);
-        self.in_browser += usize::from(lane == Lane::Browser);
-        self.running.insert(place, RunningCheck { module: Arc::clone(&module), lane, since: Instant::now() });
+        self.running.begin(place, Arc::clone(&module), lane);
         if self.context.health.expected(module.id()) >= SLOW {
             self.control_early(&module, place);
         }

@@ -1,0 +1,82 @@
+//! [`Turns`]: the modules of a run that wait for a host.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use super::Message;
+use crate::runs::host_limiter::Waker;
+
+/// Which modules wait for their turn at a host, and whose turn has come.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// The wakers of the modules that have found a host busy.
+    wakers: HashMap<usize, Waker>,
+    /// The modules that are not tried before their turn.
+    waiting: HashSet<usize>,
+    /// The modules whose turn has come.
+    come: Vec<usize>,
+    /// The first time at which a module with a rate may be tried again.
+    not_before: Option<Instant>,
+}
+
+impl Turns {
+    /// Returns the waker of a module: always the same one as long as it waits, because it is its place in the queue.
+    pub(super) fn waker(&self, place: usize, sender: &Sender<Message>) -> Waker {
+        self.wakers.get(&place).cloned().unwrap_or_else(|| {
+            let sender = sender.clone();
+            Arc::new(move || drop(sender.send(Message::Turn(place))))
+        })
+    }
+
+    /// Returns whether a module waits for its turn.
+    pub(super) fn is_awaited(&self, place: usize) -> bool {
+        self.waiting.contains(&place)
+    }
+
+    /// Lets a module wait until its waker is called.
+    pub(super) fn wait(&mut self, place: usize, waker: Waker) {
+        self.wakers.insert(place, waker);
+        self.waiting.insert(place);
+    }
+
+    /// Notes that a module may be tried again at a time.
+    pub(super) fn wait_until(&mut self, at: Instant) {
+        self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
+    }
+
+    /// Returns the first time at which a module may be tried again, if one waits for a time.
+    pub(super) fn not_before(&self) -> Option<Instant> {
+        self.not_before
+    }
+
+    /// Forgets the times, because all modules are tried now.
+    pub(super) fn forget_times(&mut self) {
+        self.not_before = None;
+    }
+
+    /// Notes that the turn of a module has come.
+    pub(super) fn come(&mut self, place: usize) {
+        self.come.push(place);
+    }
+
+    /// Returns the modules whose turn has come since the last call.
+    pub(super) fn take(&mut self) -> Vec<usize> {
+        let come = std::mem::take(&mut self.come);
+        for place in &come {
+            self.waiting.remove(place);
+        }
+        come
+    }
+
+    /// Lets all waiting modules be tried. They keep their places in the queues.
+    pub(super) fn try_all(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Removes a module that has begun or has ended.
+    pub(super) fn remove(&mut self, place: usize) {
+        self.wakers.remove(&place);
+    }
+}
