@@ -11,10 +11,9 @@ pub(super) fn events(markdown: &str) -> Parser<'_> {
     Parser::new_ext(markdown, Options::ENABLE_TABLES)
 }
 
-/// Returns a page, or a part of it, as HTML. `pages` is the path from where it is shown to the folder of the manual's
-/// pages, such as `manual/`, and empty on a page of the manual. `picture_address` returns the address of the picture
-/// with this name.
-pub fn render(markdown: &str, pages: &str, picture_address: impl Fn(&str) -> String) -> String {
+/// Returns a page, or a part of it, as HTML. `page` is the address of the page relative to where the HTML is shown, such
+/// as `manual/api`, and empty on the page itself. `picture_address` returns the address of the picture with this name.
+pub fn render(markdown: &str, page: &str, picture_address: impl Fn(&str) -> String) -> String {
     let mut ids = Ids::default();
     let mut rendered: Vec<Event<'_>> = Vec::new();
     // Where the open heading stands in `rendered`, and its text so far.
@@ -35,8 +34,7 @@ pub fn render(markdown: &str, pages: &str, picture_address: impl Fn(&str) -> Str
                 rendered.push(event);
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                let page = page_address(&dest_url).map(|page| format!("{pages}{page}"));
-                let dest_url = page.map_or(dest_url, CowStr::from);
+                let dest_url = link_address(&dest_url, page).map_or(dest_url, CowStr::from);
                 rendered.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
             }
             Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
@@ -65,16 +63,23 @@ pub fn render(markdown: &str, pages: &str, picture_address: impl Fn(&str) -> Str
             _ => rendered.push(event),
         }
     }
-    let mut page = String::new();
-    html::push_html(&mut page, rendered.into_iter());
-    page
+    let mut shown = String::new();
+    html::push_html(&mut shown, rendered.into_iter());
+    shown
 }
 
-/// Returns the address of a page of the manual that a link leads to, or `None` for another link.
-fn page_address(link: &str) -> Option<String> {
+/// Returns the address of a page of the manual, or of a heading, that a link on `page` leads to, or `None` for another
+/// link.
+fn link_address(link: &str, page: &str) -> Option<String> {
     let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
-    let name = file.strip_suffix(".md").filter(|name| !name.contains(['/', ':']))?;
-    Some(if fragment.is_empty() { name.to_owned() } else { format!("{name}#{fragment}") })
+    let address = if file.is_empty() {
+        page.to_owned()
+    } else {
+        let name = file.strip_suffix(".md").filter(|name| !name.contains(['/', ':']))?;
+        let folder = page.rfind('/').map_or("", |slash| &page[..=slash]);
+        format!("{folder}{name}")
+    };
+    Some(if fragment.is_empty() { address } else { format!("{address}#{fragment}") })
 }
 
 /// The ids of the headings of one page: the second heading with the same text gets `-1`, and so on.
@@ -110,7 +115,10 @@ mod tests {
         for link in ["href=\"api\"", "href=\"api#x\"", "href=\"https://example.org/x.md\"", "href=\"#y\""] {
             assert!(page.contains(link), "{page}");
         }
-        assert!(render("[a](api.md#x)", "manual/", str::to_owned).contains("href=\"manual/api#x\""));
+        let elsewhere = render("[a](api.md#x) [b](#y)", "manual/streams", str::to_owned);
+        for link in ["href=\"manual/api#x\"", "href=\"manual/streams#y\""] {
+            assert!(elsewhere.contains(link), "{elsewhere}");
+        }
     }
 
     #[test]

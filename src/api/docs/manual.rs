@@ -69,7 +69,8 @@ struct IndexPage {
 impl IndexPage {
     /// Returns the first paragraph of a page as HTML, without its element.
     fn summary(&self, topic: &Topic) -> String {
-        let paragraph = manual::render(topic.summary(), "manual/", |name| self.frame.asset(name));
+        let paragraph =
+            manual::render(topic.summary(), &format!("manual/{}", topic.name), |name| self.frame.asset(name));
         paragraph.replace("<p>", "").replace("</p>", "")
     }
 }
