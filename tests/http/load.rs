@@ -143,6 +143,8 @@ fn connections_above_the_limit_close_idle_ones_but_no_busy_one() {
     let mut oldest = server.connect();
     oldest.send(get("/"));
     oldest.answer();
+    // A connection is idle from the moment on at which its worker has noted the end of the answer.
+    eventually("it is idle", || server.running().load().workers_busy == 0);
     let mut others = Vec::new();
     for _ in 0..9 {
         let mut client = server.connect();

@@ -74,7 +74,10 @@ impl Driver<'_> {
         if let Some(report) = self.context.shared_answers.get(self.run, &module, &query) {
             return self.share(place, &module, report);
         }
-        let waker = self.turns.waker(place, &self.sender);
+        let waker = self.turns.waker(place, || {
+            let sender = self.sender.clone();
+            Arc::new(move || drop(sender.send(Message::Turn(place))))
+        });
         match self.admit(&module, &query, &waker) {
             Admission::Granted(permit) => self.start(place, module, lane, permit),
             Admission::HostBusy => self.turns.wait(place, waker),

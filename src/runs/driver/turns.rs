@@ -1,11 +1,8 @@
 //! [`Turns`]: the modules of a run that wait for a host.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use super::Message;
 use crate::runs::host_limiter::Waker;
 
 /// Which modules wait for their turn at a host, and whose turn has come.
@@ -23,11 +20,8 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Returns the waker of a module: always the same one as long as it waits, because it is its place in the queue.
-    pub(super) fn waker(&self, place: usize, sender: &Sender<Message>) -> Waker {
-        self.wakers.get(&place).cloned().unwrap_or_else(|| {
-            let sender = sender.clone();
-            Arc::new(move || drop(sender.send(Message::Turn(place))))
-        })
+    pub(super) fn waker(&self, place: usize, make: impl FnOnce() -> Waker) -> Waker {
+        self.wakers.get(&place).cloned().unwrap_or_else(make)
     }
 
     /// Returns whether a module waits for its turn.
