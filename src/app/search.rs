@@ -279,7 +279,7 @@ impl LocalSearches {
                 completed = Some(summary.progress.modules_completed);
                 sink(SearchEvent::Progress(summary.progress))?;
             }
-            if summary.status.is_terminal() || run.stopped().is_some() {
+            if summary.status.is_terminal() || run.signals.stopped().is_some() {
                 return ControlFlow::Continue(());
             }
             run.wait_for_change(version, Instant::now() + LOOK_EVERY);

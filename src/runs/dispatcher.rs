@@ -87,7 +87,7 @@ impl Dispatcher {
         while let Some(job) = next {
             driver::drive(&self.context, &job);
             self.follow_leads(&job.run);
-            if job.run.batch().is_some() {
+            if job.run.opening().batch.is_some() {
                 // The next run of a batch can start.
                 self.registry.wake_maintenance();
             }

@@ -85,10 +85,10 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
             ending = not_stored(context);
             run.end(ending.clone(), false);
         }
-        if run.stopped().is_some() {
+        if run.signals.stopped().is_some() {
             return;
         }
-        run.wait_until_stopped(retry.at().unwrap_or_else(Instant::now));
+        run.signals.wait_until_stopped(retry.at().unwrap_or_else(Instant::now));
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn store_once(context: &RunContext, run: &LiveRun, ending: &Ending) -
                 Status::Failed => context.figures.note_failure(credits),
                 _ => context.figures.completed.one(),
             }
-            context.figures.run_durations.note(run.ran_for());
+            context.figures.run_durations.note(run.driven.so_far());
             run.end(ending.clone(), true);
         }
         Write::LeaseLost => run.lose(),

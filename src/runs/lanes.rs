@@ -84,13 +84,4 @@ impl Lanes {
             self.left -= 1;
         }
     }
-
-    /// Removes all remaining modules and returns them with their indexes.
-    pub fn drain(&mut self) -> Vec<(usize, Arc<Module>)> {
-        let rest = self.all();
-        for (place, _) in &rest {
-            self.take(*place);
-        }
-        rest
-    }
 }

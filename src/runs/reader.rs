@@ -51,7 +51,7 @@ impl Found {
     /// Returns whether the run is the first of a family whose leads are followed.
     pub fn is_following_root(&self) -> bool {
         match self {
-            Self::Live(run) => run.follow().is_some() && run.summary().family.is_none(),
+            Self::Live(run) => run.opening().follow.is_some() && run.opening().family.is_none(),
             Self::Stored(summary) => summary.follow.is_some() && summary.family.is_none(),
         }
     }
@@ -81,7 +81,7 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn find(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
         if let Some(run) = self.live(id) {
-            return Ok((run.account() == account).then_some(Found::Live(run)));
+            return Ok((run.opening().account == account).then_some(Found::Live(run)));
         }
         let stored = self.context().journal.run(id, account)?;
         Ok(stored.map(|summary| Found::Stored(Box::new(summary))))

@@ -92,27 +92,27 @@ impl Registry {
 
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
     pub(super) fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live.read().get(&id).filter(|run| !run.is_gone()).map(Arc::clone)
+        self.live.read().get(&id).filter(|run| !run.signals.is_gone()).map(Arc::clone)
     }
 
     /// Returns the run with that id if it is live in this process and was not stopped.
     pub(super) fn followed(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live(id).filter(|run| run.stopped().is_none())
+        self.live(id).filter(|run| run.signals.stopped().is_none())
     }
 
     /// Returns the runs that this process drives. If the store or this machine was suspended, their leases have
     /// expired. Their drivers renew them, unless another instance is faster.
     pub(super) fn driven(&self) -> Vec<RunId> {
         let live = self.live.read();
-        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
+        let driven = live.values().filter(|run| run.signals.stopped().is_none() && run.ended_at().is_none());
         driven.map(|run| run.id()).collect()
     }
 
     /// Returns the number of runs of batches that this process drives.
     pub(super) fn driven_of_batches(&self) -> usize {
         let live = self.live.read();
-        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
-        driven.filter(|run| run.batch().is_some()).count()
+        let driven = live.values().filter(|run| run.signals.stopped().is_none() && run.ended_at().is_none());
+        driven.filter(|run| run.opening().batch.is_some()).count()
     }
 
     /// Removes a run that was not created.
@@ -179,7 +179,7 @@ impl Registry {
             Notification::Changed { run, epoch } => self.note_change(run, epoch),
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
-                    live.request_checkpoint();
+                    live.signals.request_checkpoint();
                 }
             }
             Notification::Annotated(run) => self.note_annotated(run),
@@ -220,7 +220,7 @@ impl Registry {
     /// Returns whether a run may be removed because it has ended and is stored.
     fn is_evictable(&self, run: &LiveRun) -> bool {
         let keep = if self.subscription.is_disconnected() { Duration::ZERO } else { self.keep_ended };
-        run.is_gone() || run.is_stored() && run.ended_at().is_some_and(|at| at.elapsed() >= keep)
+        run.signals.is_gone() || run.is_stored() && run.ended_at().is_some_and(|at| at.elapsed() >= keep)
     }
 }
 

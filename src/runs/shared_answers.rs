@@ -77,7 +77,7 @@ impl SharedAnswers {
         let answer = self.cache.get_or_compute(&key(run, module, query), deadline, || {
             let (report, had_full_time) = check();
             own = Some(Arc::clone(&report));
-            let is_deleted = run.stopped() == Some(Stopped::Deleted);
+            let is_deleted = run.signals.stopped() == Some(Stopped::Deleted);
             let ttl =
                 if had_full_time && is_complete(&report) && !is_deleted { self.ttl } else { Duration::ZERO };
             let weight = weight(&report);
@@ -103,7 +103,7 @@ impl SharedAnswers {
 }
 
 fn key(run: &LiveRun, module: &Module, query: &Query) -> Key {
-    (run.account(), Arc::clone(module.id()), query.normal().to_owned())
+    (run.opening().account, Arc::clone(module.id()), query.normal().to_owned())
 }
 
 /// Returns whether another check would most likely give the same findings.

@@ -26,12 +26,12 @@ impl TimeLimit {
     /// Returns the limit of a run. Both the deadline and the time budget count from the moment when the run was first
     /// driven, by this process or another.
     pub(super) fn of(run: &LiveRun, run_timeout: Duration) -> Self {
-        let budget = run.options().time_budget.map(Duration::from);
+        let budget = run.opening().options.time_budget.map(Duration::from);
         let (time, grace, reason) = match budget.filter(|budget| *budget < run_timeout) {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
         };
-        let at = run.ceiling(time);
+        let at = run.driven.reaches(time);
         Self { at, abandon_at: at + grace, reason }
     }
 }

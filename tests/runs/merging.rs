@@ -210,7 +210,7 @@ fn a_reader_switches_between_store_and_live_run_without_a_loss() {
         second.maintenance.run_due_tasks();
         second.reader.live(run.id()).is_some()
     });
-    eventually("the first one has noticed", || run.stopped().is_some());
+    eventually("the first one has noticed", || run.signals.stopped().is_some());
     // A reader of the store at the second instance switches to the live run.
     let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
     let mut other = second.reader.follow(Found::Stored(Box::new(stored)), 0);

@@ -1,10 +1,9 @@
 //! [`RunningChecks`]: the checks of a run that have begun and not ended.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
-use crate::modules::module::Module;
+use super::recorder::Asked;
 use crate::runs::lanes::Lane;
 
 /// The running checks by their places, and how many there are of each lane.
@@ -15,10 +14,10 @@ pub(super) struct RunningChecks {
     in_browser: usize,
 }
 
-pub(super) struct RunningCheck {
-    pub(super) module: Arc<Module>,
+struct RunningCheck {
+    asked: Asked,
     lane: Lane,
-    pub(super) since: Instant,
+    since: Instant,
 }
 
 impl RunningChecks {
@@ -45,22 +44,22 @@ impl RunningChecks {
         }
     }
 
-    pub(super) fn begin(&mut self, place: usize, module: Arc<Module>, lane: Lane) {
+    pub(super) fn begin(&mut self, place: usize, asked: Asked, lane: Lane) {
         self.in_tail += usize::from(lane == Lane::Tail);
         self.in_browser += usize::from(lane == Lane::Browser);
-        self.checks.insert(place, RunningCheck { module, lane, since: Instant::now() });
+        self.checks.insert(place, RunningCheck { asked, lane, since: Instant::now() });
     }
 
     /// Removes a check. Returns `None` if it was abandoned before.
-    pub(super) fn end(&mut self, place: usize) -> Option<RunningCheck> {
+    pub(super) fn end(&mut self, place: usize) -> Option<Asked> {
         let check = self.checks.remove(&place)?;
         self.in_tail -= usize::from(check.lane == Lane::Tail);
         self.in_browser -= usize::from(check.lane == Lane::Browser);
-        Some(check)
+        Some(check.asked)
     }
 
-    /// Removes all checks. Returns them with their places.
-    pub(super) fn abandon(&mut self) -> impl Iterator<Item = (usize, RunningCheck)> + use<> {
-        std::mem::take(self).checks.into_iter()
+    /// Removes all checks. Returns what they ask, and since when.
+    pub(super) fn abandon(&mut self) -> impl Iterator<Item = (Asked, Instant)> + use<> {
+        std::mem::take(self).checks.into_values().map(|check| (check.asked, check.since))
     }
 }

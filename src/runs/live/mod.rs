@@ -15,13 +15,19 @@
 //! |---|---|
 //! | `live_run` | the run |
 //! | `state` | the published state and the ring |
+//! | `driven_time` | the time for which it has been driven |
+//! | `signals` | what the driver is told from outside |
+//! | `following` | what following its leads has brought |
 //! | `reading` | reading the next frames |
 //! | `cursor` | positions of readers |
 //! | `waiters` | waiting for changes |
 
 mod cursor;
+mod driven_time;
+mod following;
 mod live_run;
 mod reading;
+mod signals;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -30,4 +36,5 @@ mod waiters;
 pub use cursor::{Cursor, Place};
 pub use live_run::LiveRun;
 pub use reading::Next;
-pub use state::{Published, RING_EVENTS, Stopped};
+pub use signals::Stopped;
+pub use state::{Published, RING_EVENTS};

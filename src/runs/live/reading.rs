@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::cursor::Cursor;
 use super::live_run::LiveRun;
-use super::state::{Event, State, Stopped};
+use super::signals::Stopped;
+use super::state::{Event, State};
 use crate::runs::event::Frame;
 
 /// The maximum number of events that a reader takes under one lock.
@@ -43,7 +44,7 @@ impl LiveRun {
         let state = self.state.lock();
         loop {
             let before = cursor.next_event;
-            let frames = self.unread(&state, cursor);
+            let frames = unread(&state, cursor);
             if !frames.is_empty() {
                 return Some(Next::Frames(frames));
             }
@@ -55,44 +56,44 @@ impl LiveRun {
         if cursor.done_seen {
             return Some(Next::End);
         }
-        let why = state.stopped?;
+        let why = self.signals.stopped()?;
         cursor.told = state.told();
         Some(Next::Stopped(why))
     }
+}
 
-    fn unread(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {
-        let read = cursor.next_event.map(|next| state.ring.read(next, READ_EVENTS));
-        let mut frames = match read {
-            Some(Ok(events)) => take_events(state, events, cursor),
-            // This is a new reader, or one that has fallen behind the ring.
-            Some(Err(_)) | None => self.catch_up(state, cursor),
-        };
-        let at_the_end = cursor.next_event == Some(state.ring.next_number());
-        if let (Some(done), true, false) = (&state.done, at_the_end, cursor.done_seen) {
-            cursor.done_seen = true;
-            frames.push(Arc::clone(done));
-        }
-        frames
+fn unread(state: &State, cursor: &mut Cursor) -> Vec<Frame> {
+    let read = cursor.next_event.map(|next| state.ring.read(next, READ_EVENTS));
+    let mut frames = match read {
+        Some(Ok(events)) => take_events(state, events, cursor),
+        // This is a new reader, or one that has fallen behind the ring.
+        Some(Err(_)) | None => catch_up(state, cursor),
+    };
+    let at_the_end = cursor.next_event == Some(state.ring.next_number());
+    if let (Some(done), true, false) = (&state.done, at_the_end, cursor.done_seen) {
+        cursor.done_seen = true;
+        frames.push(Arc::clone(done));
     }
+    frames
+}
 
-    fn catch_up(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {
-        let first = state.results.partition_point(|result| result.record.id <= cursor.left_out);
-        let mut frames: Vec<Frame> = state.results[first..]
-            .iter()
-            .filter(|result| result.record.id > cursor.last_result || result.changed_at > cursor.revision)
-            .map(|result| Arc::clone(&result.frame))
-            .collect();
-        if let Some(last) = state.results.last() {
-            cursor.last_result = cursor.last_result.max(last.record.id);
-        }
-        cursor.revision = cursor.revision.max(state.revision);
-        if state.reports.len() > cursor.reports_seen {
-            frames.push(self.progress_since(state, cursor.reports_seen));
-            cursor.reports_seen = state.reports.len();
-        }
-        cursor.next_event = Some(state.ring.next_number());
-        frames
+fn catch_up(state: &State, cursor: &mut Cursor) -> Vec<Frame> {
+    let first = state.results.partition_point(|result| result.record.id <= cursor.left_out);
+    let mut frames: Vec<Frame> = state.results[first..]
+        .iter()
+        .filter(|result| result.record.id > cursor.last_result || result.changed_at > cursor.revision)
+        .map(|result| Arc::clone(&result.frame))
+        .collect();
+    if let Some(last) = state.results.last() {
+        cursor.last_result = cursor.last_result.max(last.record.id);
     }
+    cursor.revision = cursor.revision.max(state.revision);
+    if state.reports.len() > cursor.reports_seen {
+        frames.push(state.progress_since(cursor.reports_seen));
+        cursor.reports_seen = state.reports.len();
+    }
+    cursor.next_event = Some(state.ring.next_number());
+    frames
 }
 
 fn take_events(state: &State, events: Vec<Event>, cursor: &mut Cursor) -> Vec<Frame> {

@@ -7,30 +7,21 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
+use crate::base::ids::RunId;
+use crate::modules::outcome::Outcome;
 use crate::runs::coverage::Coverage;
-use crate::runs::event::{self, Frame};
-use crate::runs::family::member::{FollowedLead, Lookup};
-use crate::runs::host_limiter::Waker;
+use crate::runs::event::{self, DoneData, Frame, ProgressData};
 use crate::runs::journal::Ending;
 use crate::runs::ring::Ring;
-use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 
 /// The number of events that a ring keeps.
 pub const RING_EVENTS: usize = 1024;
 
-/// The reasons why a process stops driving a run that has not ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
-    /// The server shuts down. The run is resumed later or by another instance.
-    Shutdown,
-    /// Another instance drives the run.
-    LeaseLost,
-    /// The owner deleted the run.
-    Deleted,
-}
-
 pub(super) struct State {
     pub(super) status: Status,
+    /// The number of modules that the run asks.
+    modules: usize,
     pub(super) ending: Option<Ending>,
     pub(super) credits_charged: u64,
     /// The results in the order of their ids.
@@ -40,21 +31,12 @@ pub(super) struct State {
     /// The ids of changed results that are not announced yet.
     unannounced: BTreeSet<u32>,
     pub(super) reports: Vec<ModuleReport>,
-    pub(super) lookups: Vec<Lookup>,
-    /// The runs that leads of this run have started, as far as they are known before the run ends.
-    pub(super) children: Vec<(FollowedLead, RunSummary)>,
     pub(super) coverage: Coverage,
     pub(super) ring: Ring<Event>,
     pub(super) done: Option<Frame>,
     pub(super) is_stored: bool,
-    pub(super) stopped: Option<Stopped>,
-    /// The time at which the owner stopped the run. Its driver then ends it with what it has.
-    pub(super) stopped_at: Option<Timestamp>,
     /// Whether the store may have notes about the run.
     pub(super) is_annotated: bool,
-    /// Whether the driver is to write a checkpoint before the next one is due.
-    pub(super) wants_checkpoint: bool,
-    pub(super) wake_driver: Option<Waker>,
     pub(super) ended_at: Option<Instant>,
     pub(super) version: u64,
 }
@@ -94,12 +76,13 @@ pub(super) fn next_version() -> u64 {
 impl State {
     pub(super) fn new(
         summary: &RunSummary,
+        modules: usize,
         results: Vec<ResultRecord>,
         reports: Vec<ModuleReport>,
-        lookups: Vec<Lookup>,
     ) -> Self {
         Self {
             status: Status::Running,
+            modules,
             ending: None,
             credits_charged: summary.credits_charged,
             results: results.into_iter().map(Published::added).collect(),
@@ -107,19 +90,50 @@ impl State {
             unannounced: BTreeSet::new(),
             coverage: ModuleReport::coverage_of(&reports),
             reports,
-            lookups,
-            children: Vec::new(),
             ring: Ring::new(RING_EVENTS),
             done: None,
             is_stored: false,
-            stopped: None,
-            stopped_at: summary.stopped_at,
             is_annotated: true,
-            wants_checkpoint: false,
-            wake_driver: None,
             ended_at: None,
             version: next_version(),
         }
+    }
+
+    /// Returns the current state of the run that began with `opening`, without results and reports.
+    pub(super) fn summary(&self, opening: &RunSummary, stopped_at: Option<Timestamp>) -> RunSummary {
+        RunSummary {
+            status: self.status,
+            total_results: count(self.results.len()),
+            revision: self.revision,
+            progress: self.progress(),
+            coverage: self.coverage,
+            credits_charged: self.credits_charged,
+            completed_at: self.ending.as_ref().map(|ending| ending.completed_at),
+            stopped_at,
+            error: self.ending.as_ref().and_then(|ending| ending.error.clone()),
+            ..opening.clone()
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            modules_total: count(self.modules),
+            modules_completed: count(self.reports.len()),
+            modules_with_hits: self.coverage.count_of(Outcome::Hit),
+        }
+    }
+
+    /// Returns a progress frame with the modules that have ended since `seen` had.
+    pub(super) fn progress_since(&self, seen: usize) -> Frame {
+        event::progress_frame(&ProgressData {
+            results_so_far: count(self.results.len()),
+            progress: self.progress(),
+            coverage: self.coverage,
+            module_status: self.reports[seen..]
+                .iter()
+                .map(|report| (report.module.clone(), report.status))
+                .collect(),
+        })
     }
 
     fn place(&self, id: u32) -> Option<usize> {
@@ -147,19 +161,41 @@ impl State {
         }
     }
 
-    /// Adds modules that have ended. Returns how many had ended before.
-    pub(super) fn take_reports(&mut self, reports: Vec<ModuleReport>) -> usize {
+    /// Adds modules that have ended, and announces them to readers.
+    pub(super) fn take_reports(&mut self, reports: Vec<ModuleReport>) {
+        if reports.is_empty() {
+            return;
+        }
         let seen = self.reports.len();
         for report in reports {
             self.coverage.add(report.status, report.reason, report.circuit);
             self.reports.push(report);
         }
-        seen
+        let (frame, reports) = (self.progress_since(seen), self.reports.len());
+        self.ring.push(Event::Progress { frame, reports });
     }
 
-    pub(super) fn push_progress(&mut self, frame: Frame) {
-        let reports = self.reports.len();
-        self.ring.push(Event::Progress { frame, reports });
+    /// Ends the run. `before_done` are the frames that readers get before `done`.
+    pub(super) fn end(&mut self, run: RunId, ending: Ending, is_stored: bool, before_done: &[Frame]) {
+        self.push_changes();
+        self.status = ending.status;
+        if ending.status == Status::Failed {
+            self.credits_charged = 0;
+        }
+        let done = event::done_frame(&DoneData {
+            run_id: run,
+            status: ending.status,
+            total_results: count(self.results.len()),
+            progress: self.progress(),
+            coverage: self.coverage,
+            results_available: is_stored,
+            error: ending.error.as_ref(),
+        });
+        let mut last = before_done.concat();
+        last.extend_from_slice(&done);
+        self.done = Some(last.into());
+        self.ending = Some(ending);
+        self.ended_at = Some(Instant::now());
     }
 
     /// Announces changed results to readers. Returns `false` if there are none.

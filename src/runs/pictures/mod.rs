@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`avatar`] | what a result says about its picture |
 //! | [`fetch`] | fetching a picture |
-//! | `queue` | the pictures of a run that are not fetched yet |
 //! | [`picture`] | a decoded picture: its hashes and its thumbnail |
 //! | [`refusal`] | why a picture is not decoded |
 //! | `format` | the format of a picture, recognized by its first bytes |
@@ -18,7 +17,6 @@ pub mod fetch;
 mod format;
 pub mod likeness;
 pub mod picture;
-pub(in crate::runs) mod queue;
 pub mod refusal;
 #[cfg(test)]
 mod tests;

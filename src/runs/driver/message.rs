@@ -1,0 +1,17 @@
+//! [`Message`]: what wakes the thread that drives a run.
+
+use super::recorder::Answer;
+use crate::runs::pictures::avatar::Avatar;
+
+pub(super) enum Message {
+    /// The check of the module with that place has ended.
+    Ended { place: usize, answer: Answer },
+    /// A module's turn at a host has come.
+    Turn(usize),
+    /// A picture was fetched, or is given up.
+    Picture { result: u32, avatar: Option<Avatar> },
+    /// A host that a picture waits for is free.
+    PictureTurn,
+    /// The run was stopped.
+    Stop,
+}
