@@ -45,6 +45,7 @@ impl ExportParameters {
             content(
                 (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
                 (String = "text/html"), (String = "text/markdown"), (Vec<u8> = "application/pdf"),
+                (String = "application/xml"), (Object = "application/stix+json;version=2.1"),
             ),
             headers(
                 ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),

@@ -21,6 +21,7 @@
 //! | `csv` | one row for each result: its fields, the metadata that most profiles have, all metadata as JSON | the run, its coverage |
 //! | `html` | overview, people, graph, results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
 //! | `pdf` | the page as a browser prints it | as `html` |
+//! | `graphml`, `stix` | the entities and what joins them, coverage, and each module that gave no answer with the reason | the metadata of results |
 //! | `md` | overview, people, results, coverage, and each module that gave no answer with the reason | misses, rare members of the metadata |
 //!
 //! A list of results alone would present a running search, or one that half of all sites blocked, as
@@ -52,11 +53,15 @@ use utoipa::ToSchema;
 
 use crate::base::text::{json, write_json};
 use crate::modules::catalog::Catalog;
+use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
 use body::{FamilyBody, ReportBody};
+use graph::GraphFormat;
+use graph::about::About;
 
 /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
-/// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser) or `md` (Markdown).
+/// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser), `md` (Markdown),
+/// `graphml` or `stix` (the entities and what joins them).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ReportFormat)]
@@ -73,13 +78,18 @@ pub enum Format {
     Pdf,
     /// Markdown (CommonMark with the tables of GitHub).
     Md,
+    /// The graph, as GraphML.
+    Graphml,
+    /// The graph, as a STIX 2.1 bundle.
+    Stix,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 6] = [Self::Json, Self::Ndjson, Self::Csv, Self::Html, Self::Pdf, Self::Md];
+    pub const ALL: [Self; 8] =
+        [Self::Json, Self::Ndjson, Self::Csv, Self::Html, Self::Pdf, Self::Md, Self::Graphml, Self::Stix];
 
-    /// Returns `json`, `ndjson`, `csv`, `html`, `pdf` or `md`: the name of the format and the extension of its files.
+    /// Returns the name of the format, which is the extension of its files, too.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -88,6 +98,8 @@ impl Format {
             Self::Html => "html",
             Self::Pdf => "pdf",
             Self::Md => "md",
+            Self::Graphml => "graphml",
+            Self::Stix => "stix",
         }
     }
 
@@ -106,6 +118,8 @@ impl Format {
             Self::Html => "text/html; charset=utf-8",
             Self::Pdf => "application/pdf",
             Self::Md => "text/markdown; charset=utf-8",
+            Self::Graphml => GraphFormat::Graphml.media_type(),
+            Self::Stix => GraphFormat::Stix.media_type(),
         }
     }
 
@@ -137,6 +151,8 @@ impl Format {
             Self::Html => out.write_all(html::page(run, catalog)?.as_bytes()),
             Self::Pdf => out.write_all(&print(&html::page(run, catalog)?).map_err(io::Error::other)?),
             Self::Md => out.write_all(markdown::page(run, catalog).as_bytes()),
+            Self::Graphml => write_graph(out, GraphFormat::Graphml, run, catalog),
+            Self::Stix => write_graph(out, GraphFormat::Stix, run, catalog),
         }
     }
 }
@@ -150,6 +166,16 @@ pub fn write_family(out: &mut dyn Write, root: &RunRecord, children: &[RunRecord
         out,
         &FamilyBody { root: root.into(), children: children.iter().map(ReportBody::from).collect() },
     )
+}
+
+fn write_graph(
+    out: &mut dyn Write,
+    format: GraphFormat,
+    run: &RunRecord,
+    catalog: &Catalog,
+) -> io::Result<()> {
+    let graph = Graph::of(&Vec::from_iter(run.findings()), catalog.profiles());
+    format.write_about(out, &graph, Some(&About::of(run)))
 }
 
 fn write_lines(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {

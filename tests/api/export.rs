@@ -8,7 +8,7 @@ use crate::support::databases::databases;
 use crate::support::server::{Answer, Server, Setup};
 
 /// The formats that need no browser.
-const FORMATS: [&str; 5] = ["json", "ndjson", "csv", "html", "md"];
+const FORMATS: [&str; 7] = ["json", "ndjson", "csv", "html", "md", "graphml", "stix"];
 
 fn export(server: &Server, run: &str, format: &str) -> Answer {
     let answer = server.get(&format!("/v1/searches/{run}/export?format={format}"));
@@ -57,6 +57,20 @@ fn every_format_contains_the_whole_run_before_and_after_a_restart() {
             assert_eq!(serde_json::from_str::<Value>(&row[head.len() - 3]).unwrap(), result["metadata"]);
         }
         assert!(text(&live[4]).starts_with("# username search for alice\n"), "{}", live[4]);
+        // A graph tells the run and what gave no answer.
+        let (graphml, stix) = (text(&live[5]), live[6].json());
+        assert!(graphml.contains("<data key=\"about\">username search for alice, "), "{graphml}");
+        let note =
+            stix["objects"].as_array().unwrap().iter().find(|object| object["type"] == "note").unwrap();
+        let coverage = note["content"].as_str().unwrap();
+        assert!(
+            coverage.contains(&format!(
+                "{} of ",
+                run["coverage"]["hit"].as_u64().unwrap() + run["coverage"]["miss"].as_u64().unwrap()
+            )),
+            "{note}"
+        );
+        assert!(graphml.contains(&format!("<data key=\"coverage\">{}", &coverage[..30])), "{graphml}");
         let articles = text(&live[3]).matches("<article id=").count();
         assert_eq!(articles, results.len());
 
@@ -85,6 +99,8 @@ fn each_format_has_its_content_type_and_file_name() {
         ("csv", "text/csv; charset=utf-8; header=present"),
         ("html", "text/html; charset=utf-8"),
         ("md", "text/markdown; charset=utf-8"),
+        ("graphml", "application/xml"),
+        ("stix", "application/stix+json;version=2.1"),
     ] {
         let answer = export(&server, &id, format);
         assert_eq!(answer.header("content-type"), Some(media));
@@ -135,8 +151,11 @@ fn an_unknown_format_is_refused_and_the_default_is_json() {
         let body = refused.is_error(400, "invalid_request");
         assert_eq!(body["detail"]["field"], "format", "{refused}");
         let twice = query.matches("ormat=").count() == 2;
-        let allowed =
-            if twice { json!("one value") } else { json!(["json", "ndjson", "csv", "html", "pdf", "md"]) };
+        let allowed = if twice {
+            json!("one value")
+        } else {
+            json!(["json", "ndjson", "csv", "html", "pdf", "md", "graphml", "stix"])
+        };
         assert_eq!(body["detail"]["allowed"], allowed, "{refused}");
     }
 }

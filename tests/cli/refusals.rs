@@ -46,16 +46,22 @@ fn each_bad_flag_is_refused_by_its_name() {
             "is the address of alice on GitLab",
         ),
         (vec!["search", "octocat", "--sandbox", "--module", "githb"], "did you mean github?"),
-        (vec!["search", "octocat", "-o", "octocat.xml"], "html, json, ndjson, csv, pdf, md, txt are allowed"),
+        (
+            vec!["search", "octocat", "-o", "octocat.xml"],
+            "html, json, ndjson, csv, pdf, md, graphml, stix, txt are allowed",
+        ),
         (vec!["search", "octocat", "--from", "-"], "--from replaces the queries"),
         (vec!["search", "alice", "bob", "--follow"], "--follow needs a single query"),
-        (vec!["search", "alice", "bob", "--format", "html"], "html, pdf and md hold one search"),
+        (
+            vec!["search", "alice", "bob", "--format", "html"],
+            "html, pdf, md, graphml and stix hold one search",
+        ),
         (vec!["search"], "a query is missing"),
         (vec!["search", "username"], "<QUERY>"),
         (vec!["search", "username", "   "], "invalid query for username"),
         (
             vec!["search", "username", "x", "--format", "xml"],
-            "[possible values: table, json, ndjson, csv, html, pdf, md]",
+            "[possible values: table, json, ndjson, csv, html, pdf, md, graphml, stix]",
         ),
         (vec!["search", "username", "x", "--listen", "127.0.0.1:1"], "unexpected argument '--listen'"),
         (vec!["search", "username", "x", "--check-workers", "0"], "a whole number from 1 to 4096 is allowed"),
@@ -67,6 +73,10 @@ fn each_bad_flag_is_refused_by_its_name() {
             r#"invalid value "1" for <ID>: the id (a UUID) that `key list` shows is allowed"#,
         ),
         (vec!["key", "create"], "--account <EMAIL>"),
+        (
+            vec!["key", "list", "--database", "sqlite::memory:"],
+            "invalid value for --database (SIGHTLINE_DATABASE): ",
+        ),
         (vec!["catalog", "show"], "<ID>"),
         (vec!["catalog", "show", "no\x1bwhere"], "no module has the id \"no\u{fffd}where\""),
         (

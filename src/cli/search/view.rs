@@ -38,6 +38,10 @@ pub(super) enum Format {
     Pdf,
     /// Markdown, for notes and language models, at the end
     Md,
+    /// The graph as GraphML, for Gephi, yEd and Neo4j, at the end
+    Graphml,
+    /// The graph as a STIX 2.1 bundle, at the end
+    Stix,
 }
 
 /// Prints a page as a PDF.
@@ -55,13 +59,15 @@ pub(super) struct View {
 
 impl Format {
     /// The suffixes of files.
-    pub(super) const SUFFIXES: [(&'static str, Self); 7] = [
+    pub(super) const SUFFIXES: [(&'static str, Self); 9] = [
         ("html", Self::Html),
         ("json", Self::Json),
         ("ndjson", Self::Ndjson),
         ("csv", Self::Csv),
         ("pdf", Self::Pdf),
         ("md", Self::Md),
+        ("graphml", Self::Graphml),
+        ("stix", Self::Stix),
         ("txt", Self::Table),
     ];
 
@@ -78,7 +84,7 @@ impl Format {
 
     /// Returns whether the format can hold the searches of a list.
     pub(super) fn takes_lists(self) -> bool {
-        !matches!(self, Self::Html | Self::Pdf | Self::Md)
+        matches!(self, Self::Table | Self::Json | Self::Ndjson | Self::Csv)
     }
 }
 
@@ -139,6 +145,8 @@ impl View {
             Format::Html => report::Format::Html,
             Format::Pdf => report::Format::Pdf,
             Format::Md => report::Format::Md,
+            Format::Graphml => report::Format::Graphml,
+            Format::Stix => report::Format::Stix,
         };
         Ok(format.write(out, run, catalog, print)?)
     }

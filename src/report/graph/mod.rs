@@ -6,6 +6,7 @@
 //! | `graphml` | the same for Gephi, yEd, Neo4j and NetworkX | the numbers of results |
 //! | `stix` | a STIX 2.1 bundle for threat intelligence platforms | kinds that STIX has no object for |
 
+pub(super) mod about;
 pub mod drawing;
 mod graphml;
 mod stix;
@@ -17,6 +18,7 @@ use utoipa::ToSchema;
 
 use crate::base::text::write_json;
 use crate::runs::graph::Graph;
+use about::About;
 
 /// A format of a graph: `json`, `graphml` (for Gephi, yEd and Neo4j) or `stix` (a STIX 2.1 bundle).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -62,10 +64,20 @@ impl GraphFormat {
     /// # Errors
     /// Returns the errors of `out`.
     pub fn write(self, out: &mut dyn Write, graph: &Graph) -> io::Result<()> {
+        self.write_about(out, graph, None)
+    }
+
+    /// Writes the graph of a run. The JSON form has no place for what `about` says.
+    pub(super) fn write_about(
+        self,
+        out: &mut dyn Write,
+        graph: &Graph,
+        about: Option<&About>,
+    ) -> io::Result<()> {
         match self {
             Self::Json => write_json(out, graph),
-            Self::Graphml => graphml::write(out, graph),
-            Self::Stix => write_json(out, &stix::bundle(graph)),
+            Self::Graphml => graphml::write(out, graph, about),
+            Self::Stix => write_json(out, &stix::bundle(graph, about)),
         }
     }
 }

@@ -10,7 +10,8 @@
 //! | person_name | `identity` |
 //! | other kinds | none |
 //!
-//! An edge is a `relationship`, and the results about an observable are an `observed-data`. All ids are UUIDs of version
+//! An edge is a `relationship`, the results about an observable are an `observed-data`, and the coverage of a run is a
+//! `note` about its query. All ids are UUIDs of version
 //! 5, so that the same entities give the same ids.
 
 use std::collections::{HashMap, HashSet};
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::about::About;
 use crate::base::clock::rfc3339_millis;
 use crate::modules::definition::ResultType;
 use crate::modules::query::{Query, SearchType};
@@ -31,8 +33,8 @@ const OBSERVABLES: Uuid = Uuid::from_u128(0x00ab_edb4_aa42_466c_9c01_fed2_3315_a
 /// The namespace of the ids of other objects. It never changes.
 const OBJECTS: Uuid = Uuid::from_u128(0x2c8e_51d7_94b3_4e0f_a6c2_7b1f_0d38_e95a);
 
-/// Returns the bundle of a graph.
-pub(super) fn bundle(graph: &Graph) -> Value {
+/// Returns the bundle of a graph, with what `about` says of the run.
+pub(super) fn bundle(graph: &Graph, about: Option<&About>) -> Value {
     let mut objects = Vec::new();
     let mut ids: HashMap<Uuid, String> = HashMap::new();
     let mut told: HashSet<String> = HashSet::new();
@@ -51,6 +53,10 @@ pub(super) fn bundle(graph: &Graph) -> Value {
             let confidence = confidences.get(&edge.to).copied().unwrap_or_default();
             objects.push(relationship(edge, from, to, confidence));
         }
+    }
+    let query = graph.nodes.iter().find(|node| node.query_type.is_some());
+    if let (Some(about), Some(id)) = (about, query.and_then(|query| ids.get(&query.id))) {
+        objects.push(note(about, id));
     }
     let all: String = objects.iter().filter_map(|object| object["id"].as_str()).collect();
     json!({ "type": "bundle", "id": object_id("bundle", &all), "objects": objects })
@@ -141,6 +147,21 @@ fn relationship(edge: &Edge, from: &str, to: &str, confidence: f64) -> Value {
     object["source_ref"] = Value::from(from);
     object["target_ref"] = Value::from(to);
     object
+}
+
+/// Returns the note about the query of a run.
+fn note(about: &About, query: &str) -> Value {
+    let (first, last) = about.time;
+    json!({
+        "type": "note",
+        "spec_version": "2.1",
+        "id": object_id("note", &format!("{} {}", about.run, rfc3339_millis(last))),
+        "created": rfc3339_millis(first),
+        "modified": rfc3339_millis(last),
+        "abstract": about.head,
+        "content": about.coverage,
+        "object_refs": [query],
+    })
 }
 
 fn domain_object(kind: &str, name: &str, created: Timestamp, modified: Timestamp, confidence: f64) -> Value {

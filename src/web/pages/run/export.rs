@@ -20,7 +20,8 @@ use crate::web::visit::Visit;
 pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let format = Format::from_name(visit.query().get("format"));
     let format = format.ok_or_else(|| {
-        WebError::invalid("A search can be exported as json, ndjson, csv, html, pdf or md.")
+        let names = Format::ALL.map(Format::as_str).join(", ");
+        WebError::invalid(format!("A search can be exported in these formats: {names}."))
     })?;
     let found = find(web, &visit)?;
     let run = match format.has_pictures() {

@@ -177,13 +177,15 @@ fn watch(web: &Web, run: &RunSummary) -> Result<Option<WatchId>, WebError> {
 }
 
 /// The formats of the file, starting with the one to read.
-const EXPORTS: [(Format, &str); 6] = [
+const EXPORTS: [(Format, &str); 8] = [
     (Format::Html, "Report to read and print (HTML)"),
     (Format::Pdf, "The same, printed (PDF)"),
     (Format::Md, "Text for notes (Markdown)"),
     (Format::Csv, "Spreadsheet (CSV)"),
     (Format::Json, "Everything (JSON)"),
     (Format::Ndjson, "Results, one on each line (NDJSON)"),
+    (Format::Graphml, "Graph (GraphML)"),
+    (Format::Stix, "Graph (STIX 2.1 bundle)"),
 ];
 
 /// Returns the formats that this server has: a PDF needs a browser.
