@@ -56,8 +56,7 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     keys::check(engine, &catalog)?;
     let folder = Folder::create()?;
     folder.remove_on_signal()?;
-    let url: DatabaseUrl =
-        format!("sqlite:{}", folder.0.join("searches.db").display()).parse().map_err(AppError::failed)?;
+    let url = DatabaseUrl::sqlite(folder.0.join("searches.db"));
     let store = store::open(&url, store::Role::Server).map_err(AppError::failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let accounts = Arc::new(Accounts::new(store.clone(), PlanTable::default(), Arc::clone(&clock)));

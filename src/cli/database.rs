@@ -1,6 +1,5 @@
 //! Opens the database of a command.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::exit::Failure;
@@ -17,22 +16,24 @@ pub(crate) fn open_accounts(storage: &StorageConfig, plans: PlanTable) -> Result
 
 /// Opens an existing database. A server may be using it.
 pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
-    if let Some(path) = storage.database.expose().strip_prefix("sqlite:")
-        && !Path::new(path).exists()
-    {
+    let url = database_url(storage)?;
+    if let Some(path) = url.sqlite_file().filter(|path| !path.exists()) {
         // Most likely the wrong folder. An empty database there would hide the mistake.
         return Err(Failure::Failed(format!(
-            "no database at {path}: run the command where the service runs, or name the database \
-             with --database"
+            "no database at {}: run the command where the service runs, or name the database with --database",
+            path.display()
         )));
     }
-    create_store(storage)
+    open_url(&url)
 }
 
 /// Opens a database, which is created if it does not exist.
 pub(crate) fn create_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
-    store::open(&database_url(storage)?, store::Role::Command)
-        .map_err(|error| Failure::Failed(error.to_string()))
+    open_url(&database_url(storage)?)
+}
+
+fn open_url(url: &DatabaseUrl) -> Result<Arc<Store>, Failure> {
+    store::open(url, store::Role::Command).map_err(|error| Failure::Failed(error.to_string()))
 }
 
 /// Parses the database URL of the options.

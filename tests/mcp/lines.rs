@@ -20,7 +20,9 @@ impl Channel {
     fn open(flags: &[&str]) -> Self {
         let folder = crate::support::folder::Folder::new();
         let mut command = Command::new(BINARY);
-        command.arg("mcp").args(flags).env("TMPDIR", folder.path(""));
+        // A character with a meaning in addresses of databases.
+        std::fs::create_dir(folder.path("a?b")).unwrap();
+        command.arg("mcp").args(flags).env("TMPDIR", folder.path("a?b"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { input: child.stdin.take(), child, output, folder }
@@ -85,7 +87,7 @@ fn searches_are_made_read_and_compared_without_a_server() {
     // The end of the input ends the program, which leaves nothing behind.
     drop(channel.input.take());
     assert!(channel.child.wait().unwrap().success());
-    assert_eq!(std::fs::read_dir(channel.folder.path("")).unwrap().count(), 0, "files are left");
+    assert_eq!(std::fs::read_dir(channel.folder.path("a?b")).unwrap().count(), 0, "files are left");
 }
 
 #[test]
