@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use log::{info, log, warn};
+use log::{error, info, log, warn};
 use parking_lot::Mutex;
 
 use super::registry::start_request;
@@ -150,7 +150,17 @@ impl WatchKeeper {
         loop {
             let ended = self.store.ended_runs(self.simulated, BASELINES)?;
             for one in &ended {
-                let shown = self.compare(one)?;
+                let shown = match self.compare(one) {
+                    Err(error) if !error.is_unavailable() => {
+                        // Other watches continue.
+                        error!(
+                            "watch {}: the run {} cannot be read to be compared: {error}",
+                            one.watch.id, one.run
+                        );
+                        Comparison::default()
+                    }
+                    compared => compared?,
+                };
                 let changes = shown.changes.len();
                 if self.store.close_run(one, &shown)? && changes > 0 {
                     info!("watch {}: {changes} changes in the run {}", one.watch.id, one.run);

@@ -91,6 +91,24 @@ fn changes_are_found_once_and_sent_once() {
 }
 
 #[test]
+fn a_run_that_cannot_be_read_holds_up_no_other_watch() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let watch = create(&server);
+        compared(&server, &database, &watch, 1);
+        // The comparison of this run begins again, and cannot read how its modules ended.
+        database.execute("UPDATE runs SET reports = '[1]'");
+        database.execute("UPDATE watches SET is_open = true");
+        let other = create(&server);
+        compared(&server, &database, &other, 1);
+        assert_eq!(
+            read(&server, &watch)["last_run_id"],
+            read(&server, &format!("{watch}/runs"))["searches"][0]["run_id"]
+        );
+    }
+}
+
+#[test]
 fn a_watch_pauses_without_credits_and_resumes_with_them() {
     for database in databases() {
         let plans = "--plans=pro=1:api,big=100:api,unlimited=unlimited:api:premium";

@@ -193,6 +193,11 @@ on_both! {
         assert_eq!(f.store.ended_runs(false, 10).unwrap(), []);
         f.finish(&run, &completed());
         assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
+        // A deleted run is no answer, even if the watch is not closed yet.
+        assert!(f.store.delete(run.id, f.account.id, at(NOW), &Origin::CLI).unwrap());
+        let next = f.run_of(&watch, false);
+        assert_eq!(f.store.start(&next, &charge(1, None)).unwrap(), Started::Created);
+        assert_eq!(f.read(&watch).last_run, Some(next.id));
     }
 
     fn a_watch_without_credits_pauses_and_resumes_when_they_suffice(f) {

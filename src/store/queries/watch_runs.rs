@@ -39,6 +39,7 @@ const LOCK: &str = concat!(
     watch_columns!(),
     ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */"
 );
+const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
 const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
 const PAUSE: &str = concat!(
     "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND ",
@@ -79,7 +80,10 @@ pub(super) fn take_place(
     let Some(row) = rows.first() else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
     let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
     Ok(match (start.due_at, watch.last_run) {
-        (None, Some(last)) if watch.is_open => Err(Started::Repeated(last)),
+        // The last run may have been deleted, and the watch not closed yet.
+        (None, Some(last)) if watch.is_open && !statements.rows(EXISTS, values![last])?.is_empty() => {
+            Err(Started::Repeated(last))
+        }
         (None, _) => Ok(watch.next_at),
         (Some(due_at), _)
             if watch.paused.is_none() && !watch.is_open && watch.next_at == due_at && due_at <= now =>
