@@ -192,9 +192,10 @@ impl ApiError {
         Self::about(Failure::UnsupportedMediaType, "Content-Type", message).allowing(&allowed[..])
     }
 
-    /// Returns 422: the idempotency key was used for another body.
+    /// Returns 422: the idempotency key was used for another body, or for a run that was deleted.
     pub fn idempotency_mismatch() -> Self {
-        let message = "this Idempotency-Key was used for another request body";
+        let message =
+            "this Idempotency-Key was used for another request body, or for a search that was deleted";
         Self::about(Failure::IdempotencyMismatch, "Idempotency-Key", message)
     }
 

@@ -88,11 +88,15 @@ impl Draft {
         self.rows.iter().map(|(_, search)| search.cost()).sum()
     }
 
-    /// Returns the SHA-256 of the batch that the list becomes with that name.
+    /// Returns the SHA-256 of the list with that name.
     pub fn fingerprint(&self, name: Option<&str>) -> [u8; 32] {
         // No fingerprint of a search begins so.
         let mut hash = Sha256::new().chain_update("batch ");
         hash.update(serde_json::to_string(&(name, &self.rows)).unwrap_or_default());
+        // The answer tells the duplicates, so a list with others is another request.
+        if !self.duplicates.is_empty() {
+            hash.update(serde_json::to_string(&self.duplicates).unwrap_or_default());
+        }
         hash.finalize().into()
     }
 }
@@ -112,6 +116,11 @@ mod tests {
         }
         let query = Query::parse(SearchType::Username, "octocat").unwrap();
         draft.add(6, &query, BatchSearch { premium: true, ..BatchSearch::plain(&query) });
+        let mut without = Draft::default();
+        without.add(1, &query, BatchSearch::plain(&query));
+        let once = without.fingerprint(None);
+        without.add(2, &query, BatchSearch::plain(&query));
+        assert_ne!(without.fingerprint(None), once, "a list with another duplicate is another request");
         let same = |row| Duplicate { row, same_as: 1 };
         assert_eq!(draft.duplicates[..2], [same(2), same(3)]);
         let kept: Vec<u32> = draft.rows.iter().map(|(row, _)| *row).collect();

@@ -14,7 +14,7 @@ use super::health::{reset_deadlines, share_health};
 use super::outbox::report_end;
 use super::queue::{has_begun, queue_length};
 use super::results::{self, CHANGES, RESULTS, read_result};
-use super::start;
+use super::start::{self, forget_request};
 use super::stopping;
 use super::summary::{read_summary, run_columns};
 use super::take_over::take_over;
@@ -330,7 +330,7 @@ impl Journal for Sql {
             let sql = "DELETE FROM runs WHERE id = ?1 AND account = ?2";
             let is_deleted = statements.execute(sql, values![id, account])? == 1;
             if is_deleted {
-                statements.execute("DELETE FROM idempotency_keys WHERE run = ?1", values![id])?;
+                forget_request(statements, id)?;
                 note(statements, &AuditEvent::of_object(Action::RunDeleted, account, id), at, by)?;
                 statements.announce(Notification::Deleted(id))?;
             }

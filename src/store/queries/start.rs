@@ -26,6 +26,9 @@ const REQUEST: &str =
     "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
 const FORGET_REQUEST: &str =
     "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3";
+/// Keeps the key of a deleted run until it expires, so that a repeated request is not charged again. The hash goes, because
+/// the query could be guessed from it: from now on, no request equals the first one.
+const KEEP_KEY: &str = "UPDATE idempotency_keys SET body_hash = ?2 WHERE run = ?1";
 const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys (account, key, body_hash, run, created_at) \
      VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO NOTHING";
 /// The number of tries with a key whose run is deleted between two statements.
@@ -138,6 +141,11 @@ pub(super) fn known_request(
     let Some(row) = rows.first() else { return Ok(None) };
     let is_same = row.get::<[u8; 32]>(1)? == idempotency.body_hash;
     Ok(Some(if is_same { Started::Repeated(row.get(0)?) } else { Started::Refused(Refused::Mismatch) }))
+}
+
+/// Forgets the request that has started a run, which is being deleted. Its idempotency key stays in use.
+pub(super) fn forget_request(statements: &mut dyn Statements, run: RunId) -> Result<(), StorageError> {
+    statements.execute(KEEP_KEY, values![run, &[0u8; 32]]).map(drop)
 }
 
 /// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one

@@ -102,8 +102,7 @@ impl Refusal {
 
     /// Returns the refusal that the form was already used for another search.
     pub(super) fn form_used() -> Self {
-        let text = "This form has started another search already, which is in your history. Press Search again to \
-                    start this one too.";
+        let text = "This form has started another search already. Press Search again to start this one too.";
         Self { is_of_form: true, ..Self::new(409, "Not started yet.", text) }
     }
 
