@@ -98,10 +98,7 @@ fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
 /// Returns the snapshot of a run that follows leads. It is not kept, because it changes with the runs of its family.
 fn snapshot_of_root(api: &Api, account: AccountId, found: &Found) -> Result<Snapshot, ApiError> {
     let record = api.runs.reader.record(found)?;
-    let follow = api.runs.families.state(record.summary.id, account)?;
-    let mut head = RunHead::from(&record.summary);
-    head.follow = follow;
-    let body = json_response(200, &RunBody { head, results: record.results.iter().collect() }).body.to_vec();
+    let body = json_response(200, &RunBody::from(&record)).body.to_vec();
     Ok(Snapshot::stored(account, body, None))
 }
 
@@ -234,7 +231,7 @@ pub struct ListParameters {
     search_type: Option<SearchType>,
     /// Only runs with this status.
     status: Option<Status>,
-    /// Only this run and the runs that its leads and theirs have started.
+    /// The first run of a family: only this run and the runs whose `root_run_id` it is.
     #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab")]
     root_run_id: Option<RunId>,
     /// Only runs with this tag, in any case.

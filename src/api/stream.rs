@@ -72,8 +72,8 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 
 /// Streams a family.
 ///
-/// Sends `run` for the first search, `child` for each search that a lead starts, `follow` whenever the numbers change,
-/// and `done` when the last search of the family has ended. Results are in the streams of the searches. Costs no
+/// Sends `run` for the search, `child` for each search that its leads and theirs start, `follow` whenever the numbers
+/// change, and `done` when the last of them has ended. Results are in the streams of the searches. Costs no
 /// credits; counts as `stream`.
 #[utoipa::path(
     get,

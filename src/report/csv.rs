@@ -153,7 +153,7 @@ pub(super) mod tests {
             notes: RunNotes::default(),
         };
         let thumbnails = Thumbnails::new();
-        RunRecord { summary, results, modules, lookups: Vec::new(), as_of: now, thumbnails }
+        RunRecord { summary, results, modules, lookups: Vec::new(), follow: None, as_of: now, thumbnails }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
+use super::family::state::FollowState;
 use super::follow::Follower;
 use super::journal::ListFilter;
 use super::live::LiveRun;
@@ -178,6 +179,10 @@ impl Reader {
         let notes = self.notes(found)?;
         notes.annotate(&mut record.results);
         record.summary.notes = notes.run;
+        if found.is_following_root() {
+            let RunSummary { id, account, .. } = record.summary;
+            record.follow = self.context().journal.family(id, account)?.as_ref().map(FollowState::of);
+        }
         Ok(record)
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::family::member::Lookup;
+use super::family::state::FollowState;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::base::ids::RunId;
 use crate::modules::outcome::Outcome;
@@ -26,6 +27,8 @@ pub struct RunRecord {
     pub modules: Vec<ModuleReport>,
     /// The accounts that are or were looked up.
     pub lookups: Vec<Lookup>,
+    /// How far the leads of the run are followed. It is read only for the first run of a family.
+    pub follow: Option<FollowState>,
     /// The moment of this record.
     pub as_of: Timestamp,
     /// The thumbnails of the results, as far as they were read: only pages for people show them.

@@ -46,5 +46,5 @@ pub(super) fn read_run(
             ..summary.progress
         };
     }
-    Ok(RunRecord { summary, results, modules, lookups, as_of, thumbnails: Thumbnails::new() })
+    Ok(RunRecord { summary, results, modules, lookups, follow: None, as_of, thumbnails: Thumbnails::new() })
 }

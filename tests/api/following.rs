@@ -56,6 +56,8 @@ fn a_search_follows_its_leads() {
             assert_eq!(place, (&json!(root), &json!(root), &json!(1)), "{child}");
             assert_eq!((&child["status"], &child["follow"]), (&json!("completed"), &Value::Null));
         }
+        let report = server.get(&format!("/v1/searches/{root}/export?format=json")).json();
+        assert_eq!(report["follow"], *follow);
         // The graph and the people are those of the family, unless the caller wants only this search.
         for path in ["graph", "people"] {
             let get = |parameter: &str| server.get(&format!("/v1/searches/{root}/{path}{parameter}")).body;

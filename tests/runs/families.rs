@@ -6,6 +6,7 @@ use sightline::modules::definition::ResultType;
 use sightline::runs::family::member::{FollowOrder, MAX_LOOKUPS};
 use sightline::runs::family::service::{Family, FollowResult};
 use sightline::runs::family::state::FollowState;
+use sightline::runs::follow::Frames as _;
 use sightline::runs::journal::ListFilter;
 use sightline::runs::leads::class::Class;
 use sightline::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
@@ -60,8 +61,8 @@ impl Bench {
         run.id()
     }
 
-    fn state(&self, root: RunId) -> FollowState {
-        self.runs.families.state(root, self.account).unwrap().unwrap()
+    pub(super) fn state(&self, root: RunId) -> FollowState {
+        FollowState::of(&self.store.family(root, self.account).unwrap().unwrap())
     }
 
     fn wait_for_family(&self, root: RunId) {
@@ -253,8 +254,16 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
     assert!(bench.runs.delete(child, bench.account, &Origin::CLI).unwrap());
     let lead =
         bench.leads(root).into_iter().find(|lead| lead.value == "friend" && lead.platform.is_none()).unwrap();
-    assert_eq!((lead.status, lead.run_id), (LeadStatus::Followed, Some(child)));
+    assert_eq!((lead.status, lead.run_id), (LeadStatus::NotFollowed, None));
     assert_eq!(bench.state(root).searches_started, 1);
+    // Its owner may follow the lead again.
+    let charge = bench.order("alice").charge;
+    let followed =
+        bench.runs.families.follow(&bench.family(root), lead.lead_id, &charge, Origin::CLI).unwrap();
+    let FollowResult::Run(again) = followed else { panic!("not followed: {followed:?}") };
+    assert_ne!(again, child);
+    assert_eq!(bench.became(root, "friend"), (LeadStatus::Followed, None));
+    assert_eq!((bench.state(root).searches_started, bench.used()), (1, 3));
 
     let root = bench.follow("alice", ORDER);
     assert!(bench.runs.delete_family(root, bench.account, &Origin::CLI).unwrap());
@@ -343,6 +352,17 @@ fn the_tree_of_a_family_has_each_run_below_its_parent() {
     let shown: Vec<(usize, &str)> = tree.below.iter().map(|entry| (entry.level, &*entry.run.query)).collect();
     let other = [(1, "other"), (2, "another")];
     assert_eq!(shown, [other, [(1, "second"), (2, "third")]].concat());
+    // The stream and the numbers of a run below the root are those of the runs below it.
+    let second = bench.family(root).runs().find(|run| run.query == "second").unwrap().clone();
+    let mut reader = bench.runs.families.reader(second);
+    let mut frames = Vec::new();
+    while let Next::Frames(next) = reader.next(Instant::now()).unwrap() {
+        frames.extend(next.iter().map(|frame| String::from_utf8(frame.to_vec()).unwrap()));
+    }
+    let [child, follow, done] = &frames[..] else { panic!("{frames:#?}") };
+    assert!(child.starts_with("event: child") && child.contains(r#""query":"third""#), "{child}");
+    let numbers = r#""searches_started":1,"searches_completed":1"#;
+    assert!(follow.contains(numbers) && done.starts_with("event: done"), "{follow}{done}");
     assert!(!tree.is_open && tree.parent.is_none());
     let below = bench.runs.families.tree(&tree.below[0].run).unwrap();
     assert_eq!(below.parent.map(|run| run.id), Some(root));

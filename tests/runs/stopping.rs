@@ -85,7 +85,7 @@ fn a_root_stops_its_family() {
     let follow = FollowOrder { depth: 1, max_searches: 5, links: Class::Stated, choice: Choice::default() };
     let root = bench.start_order(StartRequest { follow: Some(Arc::new(follow)), ..bench.order("alice") });
     eventually("it has a result", || root.summary().total_results == 1);
-    let is_running = || bench.runs.families.state(root.id(), bench.account).unwrap().unwrap().is_running();
+    let is_running = || bench.state(root.id()).is_running();
     assert!(is_running());
     bench.stop(root.id());
     assert_eq!(bench.finish(&root).status, Status::Completed);

@@ -15,11 +15,11 @@ use crate::runs::run::RunSummary;
 /// The interval at which the family is read: its runs may be driven by several processes.
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// A reader that follows a family from its first run to the end of the last one. It sends the runs that leads start and
-/// how far the leads are followed, without results, and the `done` frame of the root at the end.
+/// A reader that follows a run and the runs below it to the end of the last one. It sends the runs that leads start and
+/// how far the leads are followed, without results, and the `done` frame of the first run at the end.
 pub struct FamilyReader {
     context: Arc<RunContext>,
-    root: RunSummary,
+    first: RunSummary,
     /// The number of runs that were sent.
     sent: usize,
     state: Option<FollowState>,
@@ -27,16 +27,18 @@ pub struct FamilyReader {
 }
 
 impl FamilyReader {
-    pub(super) fn new(context: Arc<RunContext>, root: RunSummary) -> Self {
-        Self { context, root, sent: 0, state: None, is_done: false }
+    pub(super) fn new(context: Arc<RunContext>, first: RunSummary) -> Self {
+        Self { context, first, sent: 0, state: None, is_done: false }
     }
 
-    /// Returns the frames of what has changed since the last read, or `None` if the root was deleted.
+    /// Returns the frames of what has changed since the last read, or `None` if the first run was deleted.
     fn read(&mut self) -> Result<Option<Vec<Frame>>, StorageError> {
-        let family = self.context.journal.family(self.root.id, self.root.account)?;
-        let Some(family) = family else { return Ok(None) };
-        let Some(root) = family.members.first().filter(|run| run.id == self.root.id) else { return Ok(None) };
-        self.root = root.clone();
+        let (id, account) = (self.first.id, self.first.account);
+        let root = self.first.family.map_or(id, |place| place.root);
+        let Some(family) = self.context.journal.family(root, account)? else { return Ok(None) };
+        let family = family.from_run(id);
+        let Some(first) = family.members.first().filter(|run| run.id == id) else { return Ok(None) };
+        self.first = first.clone();
         let mut frames = Vec::new();
         for followed in family.followed.iter().skip(self.sent) {
             let run = family.members.iter().find(|run| run.id == followed.run);
@@ -49,7 +51,7 @@ impl FamilyReader {
         }
         if !state.is_running() {
             self.is_done = true;
-            frames.push(event::done_frame(&DoneData::of(&self.root)));
+            frames.push(event::done_frame(&DoneData::of(&self.first)));
         }
         Ok(Some(frames))
     }
@@ -57,7 +59,7 @@ impl FamilyReader {
 
 impl Frames for FamilyReader {
     fn summary(&self) -> &RunSummary {
-        &self.root
+        &self.first
     }
 
     fn next(&mut self, until: Instant) -> Result<Next, StorageError> {

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::journal::StoredFamily;
+use super::journal::{StoredFamily, with_runs_below};
 use super::member::{FollowOrder, MAX_SEARCHES, Membership};
 use super::plan::{Levels, NextSearch, Verdict, next_searches};
 use super::reader::FamilyReader;
 use super::start::Start;
-use super::state::FollowState;
 use super::tree::FamilyTree;
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
-use crate::base::ids::{AccountId, RunId};
+use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
@@ -40,14 +39,8 @@ impl Family {
     /// Returns what the run and the runs below it were asked and what they found: the run first, and then the order in
     /// which they were started.
     pub fn findings(&self) -> Vec<Findings<'_>> {
-        let mut below = HashSet::from([self.of]);
-        // A run is started after its parent.
-        for member in &self.members {
-            if member.summary.family.is_some_and(|place| below.contains(&place.parent)) {
-                below.insert(member.summary.id);
-            }
-        }
-        let members = self.members.iter().filter(|member| below.contains(&member.summary.id));
+        let part = with_runs_below(self.runs(), self.of);
+        let members = self.members.iter().filter(|member| part.contains(&member.summary.id));
         members.filter_map(RunRecord::findings).collect()
     }
 
@@ -112,7 +105,7 @@ impl FamilyService {
         let stored = self.context.journal.family(root, account)?.unwrap_or_else(|| StoredFamily {
             members: vec![record.summary.clone()],
             followed: Vec::new(),
-            lookups: count(record.lookups.len()),
+            lookups: vec![count(record.lookups.len())],
             is_following: false,
             end: None,
         });
@@ -141,15 +134,6 @@ impl FamilyService {
         leads
     }
 
-    /// Returns how far the leads of a root are followed.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn state(&self, root: RunId, account: AccountId) -> Result<Option<FollowState>, StorageError> {
-        let Some(family) = self.context.journal.family(root, account)? else { return Ok(None) };
-        Ok(Some(FollowState::of(&family)))
-    }
-
     /// Returns the place of a run in its family, and the runs below it.
     ///
     /// # Errors
@@ -160,9 +144,9 @@ impl FamilyService {
         Ok(family.map_or_else(FamilyTree::default, |family| FamilyTree::of(&family, run.id)))
     }
 
-    /// Returns a reader that follows the family of a root to its end.
-    pub fn reader(&self, root: RunSummary) -> FamilyReader {
-        FamilyReader::new(Arc::clone(&self.context), root)
+    /// Returns a reader that follows a run and the runs below it to their end.
+    pub fn reader(&self, run: RunSummary) -> FamilyReader {
+        FamilyReader::new(Arc::clone(&self.context), run)
     }
 
     /// Returns the searches that the leads of a family start next, without the limit on their number. `runs` are all
@@ -217,6 +201,8 @@ impl FamilyService {
             parent: parent.id,
             depth: Levels::of(&findings).of_lead(lead),
         };
+        // If the run of the lead was deleted, its owner may follow the lead again.
+        self.context.journal.forget_lead(place.root, lead_id)?;
         let start = Start {
             like: parent,
             named: lead.kind == ResultType::Account,

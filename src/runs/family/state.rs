@@ -36,11 +36,12 @@ pub enum FollowStatus {
 }
 
 impl FollowState {
-    /// Returns the state of a family.
+    /// Returns the state of a family, or of a part of it.
     pub fn of(family: &StoredFamily) -> Self {
-        let children = || family.members.iter().filter(|run| run.family.is_some());
+        let children =
+            || family.members.iter().filter(|run| family.followed.iter().any(|lead| lead.run == run.id));
         let ended = children().filter(|run| run.status.is_terminal()).count();
-        let (started, lookups) = (family.followed.len(), family.lookups);
+        let (started, lookups) = (family.followed.len(), family.lookups.iter().sum());
         let is_running = family.is_following || family.members.iter().any(|run| !run.status.is_terminal());
         let so_far = LeadCounts { followed: count(started) + lookups, not_followed: 0 };
         Self {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::journal::StoredFamily;
-use super::member::{FollowEnd, FollowOrder, Lookup, StopReason};
+use super::member::{FollowEnd, FollowOrder, FollowedLead, Lookup, StopReason};
 use super::plan::{Levels, Rules, Verdict, is_asked};
 use crate::base::ids::RunId;
 use crate::modules::catalog::Catalog;
@@ -80,10 +80,13 @@ impl<'a> Done<'a> {
                 Some((FoundBy::of(&record.metadata)?.lead_id, ResultRef { run_id, result_id: record.id }))
             })
         });
+        // A run may have been deleted since.
+        let exists = |followed: &&FollowedLead| members.iter().any(|run| run.summary.id == followed.run);
+        let followed = family.followed.iter();
         Self {
             lookups: lookups.collect(),
             results: results.collect(),
-            searches: family.followed.iter().map(|followed| (followed.lead, followed.run)).collect(),
+            searches: followed.filter(exists).map(|followed| (followed.lead, followed.run)).collect(),
             is_following: family.is_following,
             end: family.end,
         }

@@ -95,6 +95,7 @@ impl LiveRun {
             results: state.results.iter().map(|result| result.record.clone()).collect(),
             modules: state.reports.clone(),
             lookups: self.following.lookups(),
+            follow: None,
             as_of,
             thumbnails: Thumbnails::new(),
         }

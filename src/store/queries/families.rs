@@ -1,8 +1,10 @@
 //! Families of runs: the runs that leads have started.
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::audit::note;
+use super::start::forget_request;
 use super::summary::{RUN_COLUMNS, read_summary, run_columns};
 use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, RunId};
@@ -41,7 +43,15 @@ const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' A
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
 const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 RETURNING id";
 
+/// Frees a lead whose run was deleted.
+const FORGET_LEAD: &str = "DELETE FROM followed_leads WHERE root = ?1 AND lead = ?2 \
+     AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run)";
+
 impl Families for Sql {
+    fn forget_lead(&self, root: RunId, lead: Uuid) -> Result<(), StorageError> {
+        self.change(Operation::on_runs("forget_lead").light(), FORGET_LEAD, values![root, lead]).map(drop)
+    }
+
     fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
         self.read(Operation::on_runs("family"), |statements| {
             let rows = statements.rows(MEMBERS, values![root, account])?;
@@ -55,7 +65,7 @@ impl Families for Sql {
                 lookups: rows
                     .iter()
                     .map(|row| number::<u32>(row.get(RUN_COLUMNS + 2)?))
-                    .sum::<Result<_, _>>()?,
+                    .collect::<Result<_, _>>()?,
             }))
         })
     }
@@ -96,7 +106,7 @@ impl Families for Sql {
             let rows = statements.rows(DELETE, values![root, account])?;
             let runs = rows.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
             for run in &runs {
-                statements.execute("DELETE FROM idempotency_keys WHERE run = ?1", values![*run])?;
+                forget_request(statements, *run)?;
                 note(statements, &AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
                 statements.announce(Notification::Deleted(*run))?;
             }
