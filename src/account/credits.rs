@@ -36,6 +36,11 @@ pub const STANDARD_COST: u64 = 1;
 /// The cost of a premium username search, in credits (`src/manual/accounts-and-keys.md`).
 pub const PREMIUM_COST: u64 = 2;
 
+/// Returns the cost of a search in credits.
+pub fn cost(is_premium: bool) -> u64 {
+    if is_premium { PREMIUM_COST } else { STANDARD_COST }
+}
+
 /// The cost of a run, and the cycle that is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {

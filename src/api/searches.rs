@@ -13,7 +13,7 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::stream::{self, StreamEvent};
 use crate::account::audit::Origin;
-use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::{Charge, cost};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Request, Response};
@@ -241,7 +241,7 @@ impl Search {
     pub(super) fn start_run(&mut self) -> Result<Found, ApiError> {
         let (api, account) = (&self.api, self.caller.account.id);
         let premium = self.body.is_premium();
-        let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
+        let cost = cost(premium);
         let charge = api.accounts.charge(&self.caller, cost);
         let valid_since = idempotency_valid_since(api.clock.now());
         let body_hash = self.body.fingerprint();

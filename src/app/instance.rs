@@ -234,7 +234,7 @@ fn sign_ins(
 }
 
 /// Returns the store in each role that an account export reads.
-fn archive(store: &Arc<Store>) -> Archive {
+pub fn archive(store: &Arc<Store>) -> Archive {
     Archive {
         ledger: store.clone(),
         sign_ins: store.clone(),

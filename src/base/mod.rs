@@ -14,6 +14,7 @@ pub mod encoding;
 pub mod files;
 pub mod ids;
 pub mod log;
+pub mod pages;
 pub mod secret;
 pub mod signature;
 pub mod storage;

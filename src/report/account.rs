@@ -26,6 +26,7 @@ use crate::account::sign_in::SignInStore;
 use crate::account::sign_in::session::Session;
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::{AccountId, DeliveryId, KeyId, RequestId, SessionId, WebhookId};
+use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::base::text::json;
 use crate::runs::batches::batch::MAX_SEARCHES;
@@ -315,16 +316,10 @@ struct List {
 }
 
 fn all_deliveries(store: &dyn WebhookStore, webhook: &Webhook) -> Result<Vec<Delivery>, StorageError> {
-    let mut deliveries: Vec<Delivery> = Vec::new();
-    loop {
-        let before = deliveries.last().map(|last| last.id);
-        let page = store.deliveries(webhook.account, webhook.id, before, PAGE)?.unwrap_or_default();
-        let is_last = page.len() < PAGE;
-        deliveries.extend(page);
-        if is_last {
-            return Ok(deliveries);
-        }
-    }
+    all_pages(PAGE, |last: Option<&Delivery>| {
+        let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
+        Ok(page.unwrap_or_default())
+    })
 }
 
 fn webhook_block<'a>(webhook: &'a Webhook, deliveries: Vec<DeliveryBlock<'a>>) -> WebhookBlock<'a> {

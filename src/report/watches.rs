@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
+use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
@@ -54,34 +55,20 @@ pub(super) fn all_watches(
     store: &dyn WatchStore,
     account: AccountId,
 ) -> Result<Vec<WatchBlock>, StorageError> {
-    let mut blocks: Vec<WatchBlock> = Vec::new();
-    loop {
-        let page = store.watches(account, blocks.last().map(|last| last.id), PAGE)?;
-        let is_last = page.len() < PAGE;
-        for watch in page {
-            let changes = all_changes(store, &watch)?;
-            blocks.push(block(watch, changes));
-        }
-        if is_last {
-            return Ok(blocks);
-        }
-    }
+    let watches =
+        all_pages(PAGE, |last: Option<&Watch>| store.watches(account, last.map(|last| last.id), PAGE))?;
+    let block_of = |watch| Ok(block(all_changes(store, &watch)?, watch));
+    watches.into_iter().map(block_of).collect()
 }
 
 fn all_changes(store: &dyn WatchStore, watch: &Watch) -> Result<Vec<StoredChange>, StorageError> {
-    let mut changes: Vec<StoredChange> = Vec::new();
-    loop {
-        let before = changes.last().map(|last| last.id);
-        let page = store.watch_changes(watch.account, watch.id, before, PAGE)?.unwrap_or_default();
-        let is_last = page.len() < PAGE;
-        changes.extend(page);
-        if is_last {
-            return Ok(changes);
-        }
-    }
+    all_pages(PAGE, |last: Option<&StoredChange>| {
+        let page = store.watch_changes(watch.account, watch.id, last.map(|last| last.id), PAGE)?;
+        Ok(page.unwrap_or_default())
+    })
 }
 
-fn block(watch: Watch, changes: Vec<StoredChange>) -> WatchBlock {
+fn block(changes: Vec<StoredChange>, watch: Watch) -> WatchBlock {
     let change = |change: StoredChange| ChangeBlock {
         kind: change.kind,
         run_before_id: change.run_before,

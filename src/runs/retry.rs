@@ -10,7 +10,7 @@ use super::run::{ModuleReport, RunSummary};
 use super::start_request::{StartError, StartRequest, StartResult};
 use super::starter::Starter;
 use crate::account::audit::Origin;
-use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::{Charge, cost};
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
@@ -100,7 +100,7 @@ impl<'a> Retry<'a> {
 
     /// Returns the cost in credits if it is not free.
     pub fn cost(&self) -> u64 {
-        if self.is_premium { PREMIUM_COST } else { STANDARD_COST }
+        cost(self.is_premium)
     }
 
     /// Returns the SHA-256 by which requests with one idempotency key are compared.

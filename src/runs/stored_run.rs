@@ -6,6 +6,7 @@ use super::journal::Journal;
 use super::record::{RunRecord, Thumbnails};
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 use crate::base::ids::RunId;
+use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::modules::outcome::Outcome;
 
@@ -17,15 +18,7 @@ const PAGE: usize = 1000;
 /// # Errors
 /// Returns an error if the store fails.
 pub fn all_results(journal: &dyn Journal, run: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-    let mut results: Vec<ResultRecord> = Vec::new();
-    loop {
-        let page = journal.results(run, results.last().map_or(0, |last| last.id), PAGE)?;
-        let is_last = page.len() < PAGE;
-        results.extend(page);
-        if is_last {
-            return Ok(results);
-        }
-    }
+    all_pages(PAGE, |last: Option<&ResultRecord>| journal.results(run, last.map_or(0, |last| last.id), PAGE))
 }
 
 /// Reads a run. A run that another instance drives may change between the reads, so its counts are computed again.

@@ -19,8 +19,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use ring::hmac;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::base::encoding::{hex, unhex};
@@ -54,10 +53,10 @@ impl SuppressKey {
     }
 
     fn mac(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.expose().as_bytes())
-            .expect("HMAC takes keys of any length");
-        parts.iter().for_each(|part| mac.update(part));
-        mac.finalize().into_bytes().into()
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.expose().as_bytes());
+        let mut mac = [0; 32];
+        mac.copy_from_slice(hmac::sign(&key, &parts.concat()).as_ref());
+        mac
     }
 }
 

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::change::ChangeKind;
 use super::interval::Interval;
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::cost;
 use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
@@ -33,7 +33,7 @@ pub struct WatchedSearch {
 impl WatchedSearch {
     /// Returns the cost of a run in credits.
     pub fn cost(&self) -> u64 {
-        if self.premium { PREMIUM_COST } else { STANDARD_COST }
+        cost(self.premium)
     }
 }
 

@@ -9,13 +9,14 @@ use clap::Args;
 use crate::account::account::Account;
 use crate::account::audit::Origin;
 use crate::account::service::AccountError;
+use crate::app::archive;
 use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::text::plain;
 use crate::cli::database::open_store;
 use crate::cli::exit::Failure;
 use crate::cli::replace::{Replacement, cannot_write};
 use crate::config::StorageConfig;
-use crate::report::account::{Archive, ExportError, write_account};
+use crate::report::account::{ExportError, write_account};
 use crate::store::Store;
 
 /// Write everything that is stored about an account as JSON: itself, keys, sessions, ledger, searches with
@@ -58,17 +59,8 @@ pub(super) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 fn write(store: &Arc<Store>, account: &Account, out: &mut dyn Write) -> Result<(), Failure> {
-    let archive = Archive {
-        ledger: store.clone(),
-        sign_ins: store.clone(),
-        records: store.clone(),
-        audit: store.clone(),
-        journal: store.clone(),
-        watches: store.clone(),
-        webhooks: store.clone(),
-        batches: store.clone(),
-    };
-    write_account(&archive, account, SystemClock.now(), &Origin::CLI, out).map_err(|error| match error {
+    write_account(&archive(store), account, SystemClock.now(), &Origin::CLI, out).map_err(|error| match error
+    {
         ExportError::Storage(error) => error.into(),
         ExportError::Io(error) => error.into(),
         ExportError::Json(error) => error.into(),

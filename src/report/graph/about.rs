@@ -44,8 +44,10 @@ impl About {
 fn coverage(run: &RunRecord) -> String {
     let coverage = &run.summary.coverage;
     let (conclusive, asked) = (coverage.conclusive(), coverage.asked());
-    let mut text =
-        format!("{conclusive} of {asked} modules gave an answer. Nothing is known about the others.");
+    let mut text = format!("{conclusive} of {asked} modules gave an answer.");
+    if conclusive < asked {
+        text.push_str(" Nothing is known about the others.");
+    }
     for outcome in Outcome::ALL.into_iter().filter(|outcome| !outcome.is_conclusive()) {
         let modules: Vec<String> = run
             .modules_that(outcome)

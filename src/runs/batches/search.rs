@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::cost;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::family::member::FollowOrder;
@@ -51,6 +51,6 @@ impl BatchSearch {
 
     /// Returns the cost of the search in credits, without the searches that its leads start.
     pub fn cost(&self) -> u64 {
-        if self.premium { PREMIUM_COST } else { STANDARD_COST }
+        cost(self.premium)
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::target::{PostgresTarget, Verify};
+use crate::base::certificates::read_certificates;
 use crate::store::error::OpenError;
 
 /// Returns the TLS connector for the driver, which does not use it where `sslmode` is `disable`.
@@ -53,11 +53,10 @@ fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
     };
     let unusable =
         |why: &dyn std::fmt::Display| OpenError::Tls(format!("sslrootcert \"{}\": {why}", path.display()));
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))? {
-        let certificate = certificate.map_err(|error| unusable(&error))?;
+    for certificate in read_certificates(path).map_err(|error| unusable(&error))? {
         store.add(certificate).map_err(|error| unusable(&error))?;
     }
-    if store.is_empty() { Err(unusable(&"the file contains no certificate")) } else { Ok(store) }
+    Ok(store)
 }
 
 /// A verifier that checks less than a browser would: the authority but not the name for `verify-ca`, nothing for

@@ -9,7 +9,7 @@ use super::once::new_once;
 use super::option::FormOption;
 use super::run::notes::NotesView;
 use super::run_row::RunRow;
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::cost;
 use crate::http::Reply;
 use crate::modules::query::SearchType;
 use crate::runs::journal::ListFilter;
@@ -52,7 +52,7 @@ impl Row {
     fn new(run: &RunSummary, now: Timestamp) -> Result<Self, WebError> {
         let mut notes = NotesView::of(&run.notes);
         notes.note = notes.note.map(|note| beginning(&note));
-        let price = if run.premium { PREMIUM_COST } else { STANDARD_COST };
+        let price = cost(run.premium);
         Ok(Self { run: RunRow::new(run, now), notes, price, once: new_once()? })
     }
 }

@@ -9,7 +9,7 @@ use super::refusal::Refusal;
 use super::run_row::RunRow;
 use super::search_form::SearchForm;
 use super::site_choice::CategoryGroup;
-use crate::account::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST, cost};
 use crate::account::rate_limit::{Policy, RateLimitError};
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
@@ -199,7 +199,7 @@ fn place(
 ) -> Result<Result<RunId, Refusal>, WebError> {
     let (caller, parts) = (visit.caller()?, &web.parts);
     let premium = form.asks_premium(&query);
-    let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
+    let cost = cost(premium);
     let charge = parts.accounts.charge(caller, cost);
     let choice = form.choice(&query, &parts.runs.starter.catalog());
     let request = StartRequest {

@@ -8,7 +8,7 @@ use super::once::{new_once, once_key};
 use super::option::FormOption;
 use super::refusal::Refusal;
 use super::site_choice::SiteChoice;
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::cost;
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{MAX_QUERY_BYTES, Query, QueryError, SearchType};
@@ -216,7 +216,7 @@ impl SearchForm {
     /// Returns the price of the search in credits for an account with or without premium.
     pub(super) fn price(&self, has_premium: bool) -> u64 {
         let is_of_a_name = self.search_type.is_none_or(|chosen| chosen == SearchType::Username);
-        if self.premium && has_premium && is_of_a_name { PREMIUM_COST } else { STANDARD_COST }
+        cost(self.premium && has_premium && is_of_a_name)
     }
 
     /// Returns the name of the chosen type.
