@@ -84,19 +84,27 @@ fn graphs_are_valid_for_other_programs() {
         server.finished(&run);
         let counts = graph(&server, &run);
         let count = |name: &str| counts[name].as_array().unwrap().len();
-        for (format, media) in [("graphml", "application/xml"), ("stix", "application/stix+json;version=2.1")]
-        {
-            let answer = server.get(&format!("/v1/searches/{run}/graph?format={format}"));
-            assert_eq!((answer.status, answer.header("content-type")), (200, Some(media)), "{answer}");
-            fs::write(folder.path(&format!("{format}.json")), &answer.body).unwrap();
+        // An export also says which run it shows, and its coverage.
+        for path in ["graph", "export"] {
+            for (format, media) in
+                [("graphml", "application/xml"), ("stix", "application/stix+json;version=2.1")]
+            {
+                let answer = server.get(&format!("/v1/searches/{run}/{path}?format={format}"));
+                assert_eq!((answer.status, answer.header("content-type")), (200, Some(media)), "{answer}");
+                fs::write(folder.path(&format!("{format}.json")), &answer.body).unwrap();
+            }
+            let script = "import sys, networkx; g = networkx.read_graphml(sys.argv[1], force_multigraph=True); \
+                          print(g.number_of_nodes(), g.number_of_edges())";
+            let read = tools
+                .command("python")
+                .args(["-c", script])
+                .arg(folder.path("graphml.json"))
+                .output()
+                .unwrap();
+            let shown = String::from_utf8_lossy(&read.stdout);
+            assert_eq!(shown.trim(), format!("{} {}", count("nodes"), count("edges")), "{read:?}");
+            let validated = tools.command("stix2_validator").arg(folder.path("stix.json")).output().unwrap();
+            assert!(validated.status.success(), "{}", String::from_utf8_lossy(&validated.stdout));
         }
-        let script = "import sys, networkx; g = networkx.read_graphml(sys.argv[1], force_multigraph=True); \
-                      print(g.number_of_nodes(), g.number_of_edges())";
-        let read =
-            tools.command("python").args(["-c", script]).arg(folder.path("graphml.json")).output().unwrap();
-        let shown = String::from_utf8_lossy(&read.stdout);
-        assert_eq!(shown.trim(), format!("{} {}", count("nodes"), count("edges")), "{read:?}");
-        let validated = tools.command("stix2_validator").arg(folder.path("stix.json")).output().unwrap();
-        assert!(validated.status.success(), "{}", String::from_utf8_lossy(&validated.stdout));
     }
 }
