@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::base::ids::AccountId;
+use crate::base::words::words;
 
 /// The plan of an account that is being deleted. No plan table can contain it, so a version of the program that does
 /// not know it grants such an account nothing.
@@ -25,31 +26,15 @@ pub struct Account {
     pub role: Role,
 }
 
-/// The permissions of an account's owner in the web app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Role {
-    /// The owner sees only their own runs and keys.
-    #[default]
-    User,
-    /// The owner also sees the state of the service.
-    Operator,
-}
-
-impl Role {
-    /// All roles.
-    pub const ALL: [Self; 2] = [Self::User, Self::Operator];
-
-    /// Returns `user` or `operator`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Operator => "operator",
-        }
-    }
-
-    /// Returns the role with that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == name)
+words! {
+    /// The permissions of an account's owner in the web app.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Role {
+        /// The owner sees only their own runs and keys.
+        #[default]
+        User = "user",
+        /// The owner also sees the state of the service.
+        Operator = "operator",
     }
 }
 

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::base::ids::{AccountId, KeyId, RequestId};
 use crate::base::storage::StorageError;
+use crate::base::words::words;
 
 /// The origin of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,149 +78,75 @@ impl Origin {
     }
 }
 
-/// An action that the audit records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// An account was created. The detail is its plan.
-    AccountCreated,
-    /// The plan of an account was changed. The detail is both plans.
-    PlanChanged,
-    /// All data of an account was exported.
-    AccountExported,
-    /// An account was closed and is being deleted with all personal data. The detail is the amount of it.
-    AccountDeleted,
-    /// The role of an account was changed. The detail is the new role.
-    RoleChanged,
-    /// A link was created with which the owner of an account sets the password.
-    LinkMade,
-    /// A password was set or changed. The detail tells whether a link was used.
-    PasswordSet,
-    /// A user signed in. The object is the session.
-    SignedIn,
-    /// A session was ended by its owner.
-    SignedOut,
-    /// A key was created.
-    KeyCreated,
-    /// A key was revoked.
-    KeyRevoked,
-    /// A run was charged and started. The details are its type and its cost.
-    RunStarted,
-    /// A run was stopped by its owner.
-    RunStopped,
-    /// The owner of a run has changed what is noted about it or its results. The detail is the result.
-    RunAnnotated,
-    /// A run was deleted.
-    RunDeleted,
-    /// Old runs were removed. The details are their number and the moment before which they had ended.
-    RunsSwept,
-    /// The open circuit of a host was closed by an operator. The detail is the host.
-    CircuitReset,
-    /// The quarantine of a module was ended by an operator. The detail is the module.
-    QuarantineReset,
-    /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
-    DeadlinesReset,
-    /// A webhook was created. The detail is the number of its events.
-    WebhookCreated,
-    /// The address or the events of a webhook were changed, or it was enabled or disabled by its owner. The detail is
-    /// the names of what was changed.
-    WebhookChanged,
-    /// A webhook was disabled because its receiver failed or asked for that. The detail is the reason.
-    WebhookDisabled,
-    /// A webhook got a new secret.
-    WebhookRotated,
-    /// A webhook was deleted.
-    WebhookDeleted,
-    /// A watch was created. The details are its type and its interval.
-    WatchCreated,
-    /// A watch was changed by its owner. The detail is the names of what was changed.
-    WatchChanged,
-    /// A watch was deleted.
-    WatchDeleted,
-    /// A batch of searches was created. The detail is the number of its searches.
-    BatchCreated,
-    /// A batch was stopped. The detail is the number of searches that had not begun.
-    BatchStopped,
-    /// A signed catalogue bundle was stored and is in use. The detail is its serial.
-    CatalogUpdated,
-    /// The catalogue bundle in use was removed. The detail is its serial.
-    CatalogRolledBack,
-    /// The schema was migrated. The detail is the new version.
-    Migrated,
-}
-
-impl Action {
-    /// All actions.
-    pub const ALL: [Self; 32] = [
-        Self::AccountCreated,
-        Self::PlanChanged,
-        Self::AccountExported,
-        Self::AccountDeleted,
-        Self::RoleChanged,
-        Self::LinkMade,
-        Self::PasswordSet,
-        Self::SignedIn,
-        Self::SignedOut,
-        Self::KeyCreated,
-        Self::KeyRevoked,
-        Self::RunStarted,
-        Self::RunStopped,
-        Self::RunAnnotated,
-        Self::RunDeleted,
-        Self::RunsSwept,
-        Self::CircuitReset,
-        Self::QuarantineReset,
-        Self::DeadlinesReset,
-        Self::WebhookCreated,
-        Self::WebhookChanged,
-        Self::WebhookDisabled,
-        Self::WebhookRotated,
-        Self::WebhookDeleted,
-        Self::WatchCreated,
-        Self::WatchChanged,
-        Self::WatchDeleted,
-        Self::BatchCreated,
-        Self::BatchStopped,
-        Self::CatalogUpdated,
-        Self::CatalogRolledBack,
-        Self::Migrated,
-    ];
-
-    /// Returns the name of the action, as it is stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AccountCreated => "account.created",
-            Self::PlanChanged => "account.plan_changed",
-            Self::AccountExported => "account.exported",
-            Self::AccountDeleted => "account.deleted",
-            Self::RoleChanged => "account.role_changed",
-            Self::LinkMade => "account.link_made",
-            Self::PasswordSet => "account.password_set",
-            Self::SignedIn => "session.started",
-            Self::SignedOut => "session.ended",
-            Self::KeyCreated => "key.created",
-            Self::KeyRevoked => "key.revoked",
-            Self::RunStarted => "run.started",
-            Self::RunStopped => "run.stopped",
-            Self::RunAnnotated => "run.annotated",
-            Self::RunDeleted => "run.deleted",
-            Self::RunsSwept => "runs.swept",
-            Self::CircuitReset => "circuit.reset",
-            Self::QuarantineReset => "quarantine.reset",
-            Self::DeadlinesReset => "deadlines.reset",
-            Self::WebhookCreated => "webhook.created",
-            Self::WebhookChanged => "webhook.changed",
-            Self::WebhookDisabled => "webhook.disabled",
-            Self::WebhookRotated => "webhook.secret_rotated",
-            Self::WebhookDeleted => "webhook.deleted",
-            Self::WatchCreated => "watch.created",
-            Self::WatchChanged => "watch.changed",
-            Self::WatchDeleted => "watch.deleted",
-            Self::BatchCreated => "batch.created",
-            Self::BatchStopped => "batch.stopped",
-            Self::CatalogUpdated => "catalog.updated",
-            Self::CatalogRolledBack => "catalog.rolled_back",
-            Self::Migrated => "schema.migrated",
-        }
+words! {
+    /// An action that the audit records. Its word is stored and shown.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Action {
+        /// An account was created. The detail is its plan.
+        AccountCreated = "account.created",
+        /// The plan of an account was changed. The detail is both plans.
+        PlanChanged = "account.plan_changed",
+        /// All data of an account was exported.
+        AccountExported = "account.exported",
+        /// An account was closed and is being deleted with all personal data. The detail is the amount of it.
+        AccountDeleted = "account.deleted",
+        /// The role of an account was changed. The detail is the new role.
+        RoleChanged = "account.role_changed",
+        /// A link was created with which the owner of an account sets the password.
+        LinkMade = "account.link_made",
+        /// A password was set or changed. The detail tells whether a link was used.
+        PasswordSet = "account.password_set",
+        /// A user signed in. The object is the session.
+        SignedIn = "session.started",
+        /// A session was ended by its owner.
+        SignedOut = "session.ended",
+        /// A key was created.
+        KeyCreated = "key.created",
+        /// A key was revoked.
+        KeyRevoked = "key.revoked",
+        /// A run was charged and started. The details are its type and its cost.
+        RunStarted = "run.started",
+        /// A run was stopped by its owner.
+        RunStopped = "run.stopped",
+        /// The owner of a run has changed what is noted about it or its results. The detail is the result.
+        RunAnnotated = "run.annotated",
+        /// A run was deleted.
+        RunDeleted = "run.deleted",
+        /// Old runs were removed. The details are their number and the moment before which they had ended.
+        RunsSwept = "runs.swept",
+        /// The open circuit of a host was closed by an operator. The detail is the host.
+        CircuitReset = "circuit.reset",
+        /// The quarantine of a module was ended by an operator. The detail is the module.
+        QuarantineReset = "quarantine.reset",
+        /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
+        DeadlinesReset = "deadlines.reset",
+        /// A webhook was created. The detail is the number of its events.
+        WebhookCreated = "webhook.created",
+        /// The address or the events of a webhook were changed, or it was enabled or disabled by its owner. The detail
+        /// is the names of what was changed.
+        WebhookChanged = "webhook.changed",
+        /// A webhook was disabled because its receiver failed or asked for that. The detail is the reason.
+        WebhookDisabled = "webhook.disabled",
+        /// A webhook got a new secret.
+        WebhookRotated = "webhook.secret_rotated",
+        /// A webhook was deleted.
+        WebhookDeleted = "webhook.deleted",
+        /// A watch was created. The details are its type and its interval.
+        WatchCreated = "watch.created",
+        /// A watch was changed by its owner. The detail is the names of what was changed.
+        WatchChanged = "watch.changed",
+        /// A watch was deleted.
+        WatchDeleted = "watch.deleted",
+        /// A batch of searches was created. The detail is the number of its searches.
+        BatchCreated = "batch.created",
+        /// A batch was stopped. The detail is the number of searches that had not begun.
+        BatchStopped = "batch.stopped",
+        /// A signed catalogue bundle was stored and is in use. The detail is its serial.
+        CatalogUpdated = "catalog.updated",
+        /// The catalogue bundle in use was removed. The detail is its serial.
+        CatalogRolledBack = "catalog.rolled_back",
+        /// The schema was migrated. The detail is the new version.
+        Migrated = "schema.migrated",
     }
 }
 

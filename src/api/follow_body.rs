@@ -39,7 +39,7 @@ pub(super) fn follow(members: &Members) -> Result<Option<FollowOrder>, ApiError>
     let links = match object.get("links") {
         None | Some(Value::Null) => Class::Stated,
         Some(value) => value.as_str().and_then(Class::from_name).ok_or_else(|| {
-            let allowed = ["verified", "stated"];
+            let allowed = Class::ALL.map(Class::as_str);
             ApiError::invalid_request("follow.links", "follow.links is unknown", &allowed[..])
         })?,
     };

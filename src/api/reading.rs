@@ -246,7 +246,7 @@ pub struct ListParameters {
 impl ListParameters {
     fn read(request: &Request) -> Result<Self, ApiError> {
         let types = SearchType::ALL.map(SearchType::as_str);
-        let statuses = ["running", "completed", "failed"];
+        let statuses = Status::ALL.map(Status::as_str);
         Ok(Self {
             limit: pages::limit(request)?,
             search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,

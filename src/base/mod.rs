@@ -1,5 +1,5 @@
 //! Basic types that every layer may use: addresses, a cache, the clock, encodings, files, identifiers, secrets,
-//! signatures, log set-up, text from outside.
+//! signatures, log set-up, text from outside, enums of words.
 //!
 //! Nothing here depends on the purpose of the program.
 
@@ -20,3 +20,4 @@ pub mod signature;
 pub mod storage;
 pub mod text;
 pub mod threads;
+pub(crate) mod words;

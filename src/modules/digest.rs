@@ -8,35 +8,24 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::base::encoding::hex;
+use crate::base::words::words;
 
 /// The line length of the base64 text that `mmh3` hashes, as in MIME (RFC 2045, section 6.8).
 const LINE: usize = 76;
 
-/// An algorithm for the digest of a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Algorithm {
-    Sha256,
-    Sha1,
-    Md5,
-    /// The favicon hash that search engines for hosts use.
-    Mmh3,
+words! {
+    /// An algorithm for the digest of a body.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Algorithm {
+        Sha256 = "sha256",
+        Sha1 = "sha1",
+        Md5 = "md5",
+        /// The favicon hash that search engines for hosts use.
+        Mmh3 = "mmh3",
+    }
 }
 
 impl Algorithm {
-    /// The names of all algorithms, as messages list them.
-    pub(crate) const NAMES: &'static str = "sha256, sha1, md5, mmh3";
-
-    /// Returns the algorithm with that name.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "sha256" => Self::Sha256,
-            "sha1" => Self::Sha1,
-            "md5" => Self::Md5,
-            "mmh3" => Self::Mmh3,
-            _ => return None,
-        })
-    }
-
     /// Returns the digest: lower-case hex digits, or a number for `mmh3`.
     pub(crate) fn digest(self, body: &[u8]) -> Value {
         match self {
@@ -115,7 +104,6 @@ mod tests {
         assert_eq!(digest("sha1"), "\"aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d\"");
         assert!(digest("sha256").starts_with("\"2cf24dba"));
         assert_eq!(digest("mmh3"), favicon_hash(b"hello").to_string());
-        assert!(Algorithm::NAMES.split(", ").all(|name| Algorithm::from_name(name).is_some()));
     }
 
     /// Computes MurmurHash3 in another way, byte by byte.

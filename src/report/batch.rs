@@ -12,6 +12,7 @@ use super::csv;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::{cell, json, write_csv};
+use crate::base::words::words;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::batches::batch::{Batch, BatchRow, BatchStatus};
@@ -20,37 +21,23 @@ use crate::runs::batches::search::BatchSearch;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
-/// A format of the results of a batch: `json` (one document), `ndjson` (one result on each line) or `csv` (one row for
-/// each result).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BatchFormat {
-    /// One document with the report of each search.
-    Json,
-    /// One result on each line, with its query.
-    Ndjson,
-    /// RFC 4180 with a header; the first columns name the query.
-    Csv,
+words! {
+    /// A format of the results of a batch: `json` (one document), `ndjson` (one result on each line) or `csv` (one row
+    /// for each result).
+    // The word is the extension of the files, too.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BatchFormat {
+        /// One document with the report of each search.
+        Json = "json",
+        /// One result on each line, with its query.
+        Ndjson = "ndjson",
+        /// RFC 4180 with a header; the first columns name the query.
+        Csv = "csv",
+    }
 }
 
 impl BatchFormat {
-    /// All formats.
-    pub const ALL: [Self; 3] = [Self::Json, Self::Ndjson, Self::Csv];
-
-    /// Returns `json`, `ndjson` or `csv`: the name of the format and the extension of its files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Ndjson => "ndjson",
-            Self::Csv => "csv",
-        }
-    }
-
-    /// Returns the format with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
-    }
-
     /// Returns the `Content-Type`.
     pub fn media_type(self) -> &'static str {
         match self {

@@ -52,6 +52,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::text::{json, write_json};
+use crate::base::words::words;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
@@ -59,55 +60,35 @@ use body::{FamilyBody, ReportBody};
 use graph::GraphFormat;
 use graph::about::About;
 
-/// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
-/// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser), `md` (Markdown),
-/// `graphml` or `stix` (the entities and what joins them).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReportFormat)]
-pub enum Format {
-    /// One indented document.
-    Json,
-    /// One result on each line.
-    Ndjson,
-    /// RFC 4180 with a header.
-    Csv,
-    /// One self-contained page.
-    Html,
-    /// The page, printed by a browser.
-    Pdf,
-    /// Markdown (CommonMark with the tables of GitHub).
-    Md,
-    /// The graph, as GraphML.
-    Graphml,
-    /// The graph, as a STIX 2.1 bundle.
-    Stix,
+words! {
+    /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
+    /// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser), `md`
+    /// (Markdown), `graphml` or `stix` (the entities and what joins them).
+    // The word is the extension of the files, too.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = ReportFormat)]
+    pub enum Format {
+        /// One indented document.
+        Json = "json",
+        /// One result on each line.
+        Ndjson = "ndjson",
+        /// RFC 4180 with a header.
+        Csv = "csv",
+        /// One self-contained page.
+        Html = "html",
+        /// The page, printed by a browser.
+        Pdf = "pdf",
+        /// Markdown (CommonMark with the tables of GitHub).
+        Md = "md",
+        /// The graph, as GraphML.
+        Graphml = "graphml",
+        /// The graph, as a STIX 2.1 bundle.
+        Stix = "stix",
+    }
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Self; 8] =
-        [Self::Json, Self::Ndjson, Self::Csv, Self::Html, Self::Pdf, Self::Md, Self::Graphml, Self::Stix];
-
-    /// Returns the name of the format, which is the extension of its files, too.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Ndjson => "ndjson",
-            Self::Csv => "csv",
-            Self::Html => "html",
-            Self::Pdf => "pdf",
-            Self::Md => "md",
-            Self::Graphml => "graphml",
-            Self::Stix => "stix",
-        }
-    }
-
-    /// Returns the format with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
-    }
-
     /// Returns the `Content-Type`. `application/x-ndjson` is not registered, but it is the type that tools
     /// know.
     pub fn media_type(self) -> &'static str {

@@ -7,34 +7,33 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use crate::base::words::words;
 use crate::modules::definition::ResultType;
 use crate::runs::run::ResultRecord;
 
 /// The first year of the domain name system (RFC 882).
 const FIRST_YEAR: i16 = 1983;
 
-/// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EventKind {
-    /// An account was created.
-    Account,
-    /// Data leaked.
-    Breach,
-    /// A public key was made.
-    Key,
-    /// A domain was registered.
-    Registration,
-    /// A certificate began to be valid.
-    Certificate,
-    /// A page was archived for the first time, as far as the archive tells.
-    Archive,
+words! {
+    /// The kind of an event, in the order in which the kinds are drawn. Its word is its name in styles.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum EventKind {
+        /// An account was created.
+        Account = "account",
+        /// Data leaked.
+        Breach = "breach",
+        /// A public key was made.
+        Key = "key",
+        /// A domain was registered.
+        Registration = "registration",
+        /// A certificate began to be valid.
+        Certificate = "certificate",
+        /// A page was archived for the first time, as far as the archive tells.
+        Archive = "archive",
+    }
 }
 
 impl EventKind {
-    /// All kinds, in the order in which they are drawn.
-    pub const ALL: [Self; 6] =
-        [Self::Account, Self::Breach, Self::Key, Self::Registration, Self::Certificate, Self::Archive];
-
     /// Returns the title of the kind.
     pub fn title(self) -> &'static str {
         match self {
@@ -44,18 +43,6 @@ impl EventKind {
             Self::Registration => "Registrations",
             Self::Certificate => "Certificates",
             Self::Archive => "First archived",
-        }
-    }
-
-    /// Returns the name of the kind in styles.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Breach => "breach",
-            Self::Key => "key",
-            Self::Registration => "registration",
-            Self::Certificate => "certificate",
-            Self::Archive => "archive",
         }
     }
 

@@ -14,6 +14,7 @@ use super::leads::links::{Owners, links};
 use super::record::{Findings, ResultRef};
 use super::run::ResultRecord;
 use crate::base::ids::RunId;
+use crate::base::words::words;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
@@ -66,31 +67,22 @@ pub struct Node {
     pub seen: Option<(Timestamp, Timestamp)>,
 }
 
-/// Why two nodes are joined: `verified` and `stated` as for leads, `found` (a search for an email address or a domain
-/// found it) or `same_name` (a search for a username found an account of that name, whose owner may be anybody).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = EdgeClass)]
-pub enum EdgeClass {
-    /// The platform has checked the link, or both ends point at each other.
-    Verified,
-    /// The profile says so.
-    Stated,
-    /// The search for this email address or domain found it.
-    Found,
-    /// The search found an account of this name.
-    SameName,
-}
-
-impl EdgeClass {
-    /// Returns `verified`, `stated`, `found` or `same_name`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Verified => "verified",
-            Self::Stated => "stated",
-            Self::Found => "found",
-            Self::SameName => "same_name",
-        }
+words! {
+    /// Why two nodes are joined: `verified` and `stated` as for leads, `found` (a search for an email address or a
+    /// domain found it) or `same_name` (a search for a username found an account of that name, whose owner may be
+    /// anybody).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = EdgeClass)]
+    pub enum EdgeClass {
+        /// The platform has checked the link, or both ends point at each other.
+        Verified = "verified",
+        /// The profile says so.
+        Stated = "stated",
+        /// The search for this email address or domain found it.
+        Found = "found",
+        /// The search found an account of this name.
+        SameName = "same_name",
     }
 }
 

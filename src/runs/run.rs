@@ -14,41 +14,30 @@ use super::notes::annotation::{Annotation, RunNotes};
 use super::run_options::RunOptions;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
+use crate::base::words::words;
 use crate::modules::catalog::Choice;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
 use crate::modules::rules_version::RulesVersion;
 
-/// The status of a run: `running` (in progress, or waiting for its turn), `completed` (all modules have ended) or
-/// `failed` (it could not continue). The last two are terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = RunStatus)]
-pub enum Status {
-    /// In progress, or waiting for its turn.
-    Running,
-    /// All modules have ended. Terminal.
-    Completed,
-    /// The run could not continue. Terminal.
-    Failed,
+words! {
+    /// The status of a run: `running` (in progress, or waiting for its turn), `completed` (all modules have ended) or
+    /// `failed` (it could not continue). The last two are terminal.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = RunStatus)]
+    pub enum Status {
+        /// In progress, or waiting for its turn.
+        Running = "running",
+        /// All modules have ended. Terminal.
+        Completed = "completed",
+        /// The run could not continue. Terminal.
+        Failed = "failed",
+    }
 }
 
 impl Status {
-    /// Returns `running`, `completed` or `failed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Returns the status with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Running, Self::Completed, Self::Failed].into_iter().find(|status| status.as_str() == name)
-    }
-
     /// Returns whether the status is final.
     pub fn is_terminal(self) -> bool {
         self != Self::Running

@@ -7,37 +7,21 @@ use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId};
+use crate::base::words::words;
 use crate::runs::diff::difference::Difference;
 
-/// The kind of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = WatchChangeKind)]
-pub enum ChangeKind {
-    /// A result that was not there before.
-    Added,
-    /// A result that is no longer there.
-    Removed,
-    /// A result whose data differs.
-    Changed,
-}
-
-impl ChangeKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Added, Self::Removed, Self::Changed];
-
-    /// Returns `added`, `removed` or `changed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Changed => "changed",
-        }
-    }
-
-    /// Returns the kind with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+words! {
+    /// The kind of a change.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WatchChangeKind)]
+    pub enum ChangeKind {
+        /// A result that was not there before.
+        Added = "added",
+        /// A result that is no longer there.
+        Removed = "removed",
+        /// A result whose data differs.
+        Changed = "changed",
     }
 }
 

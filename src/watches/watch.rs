@@ -8,6 +8,7 @@ use super::change::ChangeKind;
 use super::interval::Interval;
 use crate::account::credits::cost;
 use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
+use crate::base::words::words;
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
 use crate::runs::run_options::RunOptions;
@@ -92,59 +93,30 @@ pub struct WatchActivity {
     pub last_run_at: Option<Timestamp>,
 }
 
-/// The state of a watch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = WatchState)]
-pub enum WatchState {
-    /// Runs are started.
-    Active,
-    /// No runs are started.
-    Paused,
-}
-
-impl WatchState {
-    /// All states.
-    pub const ALL: [Self; 2] = [Self::Active, Self::Paused];
-
-    /// Returns `active` or `paused`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-        }
-    }
-
-    /// Returns the state with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == name)
+words! {
+    /// The state of a watch.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WatchState)]
+    pub enum WatchState {
+        /// Runs are started.
+        Active = "active",
+        /// No runs are started.
+        Paused = "paused",
     }
 }
 
-/// The reason why a watch is paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = WatchPauseReason)]
-pub enum PauseReason {
-    /// The owner has paused it.
-    User,
-    /// The account had too few credits, or a plan without premium searches. The watch becomes active again when the
-    /// account can pay for a run.
-    Credits,
-}
-
-impl PauseReason {
-    /// Returns `user` or `credits`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Credits => "credits",
-        }
-    }
-
-    /// Returns the reason with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::User, Self::Credits].into_iter().find(|reason| reason.as_str() == name)
+words! {
+    /// The reason why a watch is paused.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WatchPauseReason)]
+    pub enum PauseReason {
+        /// The owner has paused it.
+        User = "user",
+        /// The account had too few credits, or a plan without premium searches. The watch becomes active again when the
+        /// account can pay for a run.
+        Credits = "credits",
     }
 }
 

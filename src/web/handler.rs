@@ -128,7 +128,7 @@ impl Web {
             }
             None => {}
         }
-        let notice = self.cookies.read(&request, Cookie::Notice).and_then(Notice::named);
+        let notice = self.cookies.read(&request, Cookie::Notice).and_then(Notice::from_name);
         if notice.is_some() {
             context.state.cookies.push(self.cookies.clear(Cookie::Notice));
         }

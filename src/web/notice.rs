@@ -1,94 +1,49 @@
 //! Notices. A redirect sets a notice in a cookie, and the next page shows it once.
 
-/// A notice. The cookie contains only its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
-    /// The user signed out.
-    SignedOut,
-    /// The session had ended when a form was sent.
-    SessionOver,
-    /// The password was set with a link.
-    PasswordSet,
-    /// The password was changed.
-    PasswordChanged,
-    /// A session was ended.
-    SessionEnded,
-    /// A key was revoked.
-    KeyRevoked,
-    /// A message to a webhook is sent soon.
-    MessageQueued,
-    /// A webhook was deleted.
-    WebhookDeleted,
-    /// A watch was created.
-    WatchCreated,
-    /// A watch was deleted.
-    WatchDeleted,
-    /// A search was deleted.
-    SearchDeleted,
-    /// The account is deleted.
-    AccountDeleted,
-    /// The plan of an account was changed by an operator.
-    PlanChanged,
-    /// The circuits of all hosts are closed.
-    CircuitsReset,
-    /// The quarantines of all modules have ended.
-    QuarantinesReset,
-    /// The learnt deadlines of all modules are forgotten.
-    DeadlinesReset,
-    /// Something that was learnt about one module is forgotten.
-    ModuleReset,
+use crate::base::words::words;
+
+words! {
+    /// A notice. The cookie contains only its word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Notice {
+        /// The user signed out.
+        SignedOut = "signed-out",
+        /// The session had ended when a form was sent.
+        SessionOver = "session-over",
+        /// The password was set with a link.
+        PasswordSet = "password-set",
+        /// The password was changed.
+        PasswordChanged = "password-changed",
+        /// A session was ended.
+        SessionEnded = "session-ended",
+        /// A key was revoked.
+        KeyRevoked = "key-revoked",
+        /// A message to a webhook is sent soon.
+        MessageQueued = "message-queued",
+        /// A webhook was deleted.
+        WebhookDeleted = "webhook-deleted",
+        /// A watch was created.
+        WatchCreated = "watch-created",
+        /// A watch was deleted.
+        WatchDeleted = "watch-deleted",
+        /// A search was deleted.
+        SearchDeleted = "search-deleted",
+        /// The account is deleted.
+        AccountDeleted = "account-deleted",
+        /// The plan of an account was changed by an operator.
+        PlanChanged = "plan-changed",
+        /// The circuits of all hosts are closed.
+        CircuitsReset = "circuits-reset",
+        /// The quarantines of all modules have ended.
+        QuarantinesReset = "quarantines-reset",
+        /// The learnt deadlines of all modules are forgotten.
+        DeadlinesReset = "deadlines-reset",
+        /// Something that was learnt about one module is forgotten.
+        ModuleReset = "module-reset",
+    }
 }
 
 impl Notice {
-    /// All notices, for look-ups by name.
-    pub const ALL: [Self; 17] = [
-        Self::SignedOut,
-        Self::SessionOver,
-        Self::PasswordSet,
-        Self::PasswordChanged,
-        Self::SessionEnded,
-        Self::KeyRevoked,
-        Self::MessageQueued,
-        Self::WebhookDeleted,
-        Self::WatchCreated,
-        Self::WatchDeleted,
-        Self::SearchDeleted,
-        Self::AccountDeleted,
-        Self::PlanChanged,
-        Self::CircuitsReset,
-        Self::QuarantinesReset,
-        Self::DeadlinesReset,
-        Self::ModuleReset,
-    ];
-
-    /// Returns the name of the notice, for a cookie.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SignedOut => "signed-out",
-            Self::SessionOver => "session-over",
-            Self::PasswordSet => "password-set",
-            Self::PasswordChanged => "password-changed",
-            Self::SessionEnded => "session-ended",
-            Self::KeyRevoked => "key-revoked",
-            Self::MessageQueued => "message-queued",
-            Self::WebhookDeleted => "webhook-deleted",
-            Self::WatchCreated => "watch-created",
-            Self::WatchDeleted => "watch-deleted",
-            Self::SearchDeleted => "search-deleted",
-            Self::AccountDeleted => "account-deleted",
-            Self::PlanChanged => "plan-changed",
-            Self::CircuitsReset => "circuits-reset",
-            Self::QuarantinesReset => "quarantines-reset",
-            Self::DeadlinesReset => "deadlines-reset",
-            Self::ModuleReset => "module-reset",
-        }
-    }
-
-    /// Returns the notice with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|notice| notice.name() == name)
-    }
-
     /// Returns the text of the notice.
     pub fn text(self) -> &'static str {
         match self {

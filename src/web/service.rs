@@ -94,7 +94,7 @@ impl Web {
 
     /// Returns a redirect (303) to another page of the app, which shows the notice.
     pub fn redirect_with_notice(&self, path: &str, notice: Notice) -> Response {
-        let cookie = self.cookies.set(Cookie::Notice, notice.name(), NOTICE_LIFETIME);
+        let cookie = self.cookies.set(Cookie::Notice, notice.as_str(), NOTICE_LIFETIME);
         self.redirect(path).with_header("Set-Cookie", cookie)
     }
 

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::secret::SealedSecret;
 use crate::base::ids::{DeliveryId, WebhookId};
+use crate::base::words::words;
 
 /// The pauses after failed attempts. After the attempt that follows the last pause, the delivery has failed.
 const PAUSES: [Duration; 9] = [
@@ -35,32 +36,18 @@ pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The most bytes of the head of an answer that are kept.
 pub const MOST_HEAD_BYTES: usize = 2048;
 
-/// The state of a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = DeliveryStatus)]
-pub enum DeliveryStatus {
-    /// It is being sent, or waits for its next attempt.
-    Pending,
-    /// The receiver has answered with a status from 200 to 299.
-    Delivered,
-    /// All attempts have failed. It can be replayed.
-    Failed,
-}
-
-impl DeliveryStatus {
-    /// Returns `pending`, `delivered` or `failed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Returns the state with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|status| status.as_str() == name)
+words! {
+    /// The state of a delivery.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = DeliveryStatus)]
+    pub enum DeliveryStatus {
+        /// It is being sent, or waits for its next attempt.
+        Pending = "pending",
+        /// The receiver has answered with a status from 200 to 299.
+        Delivered = "delivered",
+        /// All attempts have failed. It can be replayed.
+        Failed = "failed",
     }
 }
 

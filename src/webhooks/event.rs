@@ -7,51 +7,35 @@ use utoipa::ToSchema;
 
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::{RunId, WatchId, WebhookId};
+use crate::base::words::words;
 use crate::runs::batches::batch::Batch;
 use crate::runs::coverage::Coverage;
 use crate::runs::run::Status;
 
-/// The type of an event to which a webhook can subscribe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[schema(as = WebhookEventType)]
-pub enum EventType {
-    /// All modules of a search have ended.
-    #[serde(rename = "run.completed")]
-    RunCompleted,
-    /// A search could not continue. Its credits were refunded.
-    #[serde(rename = "run.failed")]
-    RunFailed,
-    /// A watch has found changes.
-    #[serde(rename = "watch.changed")]
-    WatchChanged,
-    /// All searches of a batch have ended, or those that had begun when it was stopped.
-    #[serde(rename = "batch.completed")]
-    BatchCompleted,
+words! {
+    /// The type of an event to which a webhook can subscribe.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+    #[schema(as = WebhookEventType)]
+    pub enum EventType {
+        /// All modules of a search have ended.
+        #[serde(rename = "run.completed")]
+        RunCompleted = "run.completed",
+        /// A search could not continue. Its credits were refunded.
+        #[serde(rename = "run.failed")]
+        RunFailed = "run.failed",
+        /// A watch has found changes.
+        #[serde(rename = "watch.changed")]
+        WatchChanged = "watch.changed",
+        /// All searches of a batch have ended, or those that had begun when it was stopped.
+        #[serde(rename = "batch.completed")]
+        BatchCompleted = "batch.completed",
+    }
 }
 
 /// The type of a message with which the owner of a webhook tests it. No webhook subscribes to it.
 const TEST: &str = "webhook.test";
 
 impl EventType {
-    /// All types.
-    pub const ALL: [Self; 4] =
-        [Self::RunCompleted, Self::RunFailed, Self::WatchChanged, Self::BatchCompleted];
-
-    /// Returns the name of the event, such as `run.completed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RunCompleted => "run.completed",
-            Self::RunFailed => "run.failed",
-            Self::WatchChanged => "watch.changed",
-            Self::BatchCompleted => "batch.completed",
-        }
-    }
-
-    /// Returns the event with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|event| event.as_str() == name)
-    }
-
     /// Returns the event of a run that has ended with that status. Returns `None` for a run that has not ended.
     pub fn of_run(status: Status) -> Option<Self> {
         match status {

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::event::EventType;
 use crate::base::ids::{AccountId, WebhookId};
+use crate::base::words::words;
 
 /// The most webhooks of an account.
 pub const MOST_WEBHOOKS: usize = 10;
@@ -36,32 +37,18 @@ pub struct Webhook {
     pub created_at: Timestamp,
 }
 
-/// The reason why a webhook is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = WebhookDisabledReason)]
-pub enum DisabledReason {
-    /// The owner has disabled it.
-    Owner,
-    /// The receiver has answered with the status 410.
-    Gone,
-    /// Every attempt of five days has failed.
-    Failing,
-}
-
-impl DisabledReason {
-    /// Returns `owner`, `gone` or `failing`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Gone => "gone",
-            Self::Failing => "failing",
-        }
-    }
-
-    /// Returns the reason with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Owner, Self::Gone, Self::Failing].into_iter().find(|reason| reason.as_str() == name)
+words! {
+    /// The reason why a webhook is disabled.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WebhookDisabledReason)]
+    pub enum DisabledReason {
+        /// The owner has disabled it.
+        Owner = "owner",
+        /// The receiver has answered with the status 410.
+        Gone = "gone",
+        /// Every attempt of five days has failed.
+        Failing = "failing",
     }
 }
 

@@ -1,29 +1,21 @@
 //! Policies, their limits, and the state of an account under them.
 
 use crate::base::storage::StorageError;
+use crate::base::words::words;
 
 /// The window of all limits in seconds.
 pub const WINDOW_SECS: i64 = 60;
 
-/// A kind of requests with its own limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
-    /// Requests to `POST /v1/searches`.
-    Search,
-    /// Requests that start a stream or attach to one.
-    Stream,
-    /// All other requests that need a key.
-    Read,
-}
-
-impl Policy {
-    /// Returns the name in the `RateLimit` headers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Stream => "stream",
-            Self::Read => "read",
-        }
+words! {
+    /// A kind of requests with its own limit. Its word is in the `RateLimit` headers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Policy {
+        /// Requests to `POST /v1/searches`.
+        Search = "search",
+        /// Requests that start a stream or attach to one.
+        Stream = "stream",
+        /// All other requests that need a key.
+        Read = "read",
     }
 }
 

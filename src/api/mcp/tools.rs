@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::message::Params;
 use super::schemas::{self, arguments, flag, names, number, search_type, text};
 use crate::runs::family::member::{MAX_DEPTH, MAX_SEARCHES};
+use crate::runs::leads::class::Class;
 use crate::runs::run_options::TimeBudget;
 
 /// The bounds and the default of the number of results in an answer.
@@ -135,7 +136,7 @@ fn search() -> Tool {
     let follow = json!({"type": "object", "additionalProperties": false, "properties": {
         "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH},
         "max_searches": {"type": "integer", "minimum": 0, "maximum": MAX_SEARCHES},
-        "links": {"type": "string", "enum": ["verified", "stated"]},
+        "links": {"type": "string", "enum": Class::ALL.map(Class::as_str)},
     }, "description": "Follow the leads of the results. Each search that a lead starts costs 1 credit."});
     Tool {
         name: "search",

@@ -8,39 +8,32 @@ use serde_json::Value;
 
 use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::result::Extractor;
+use crate::base::words::words;
 
 /// The most pages that an entry may request.
 const MAX_PAGES: u32 = 20;
 
-/// The HTTP method of a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-#[schemars(inline)]
-pub enum Method {
-    /// A GET request, the default.
-    #[default]
-    Get,
-    /// A HEAD request, whose answer has no body: only for rules on status and headers.
-    Head,
-    /// A POST request, which can have a body.
-    Post,
-    /// A PUT request, which can have a body.
-    Put,
+words! {
+    /// The HTTP method of a probe.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "UPPERCASE")]
+    #[schemars(inline)]
+    pub enum Method {
+        /// A GET request, the default.
+        #[default]
+        Get = "GET",
+        /// A HEAD request, whose answer has no body: only for rules on status and headers.
+        Head = "HEAD",
+        /// A POST request, which can have a body.
+        Post = "POST",
+        /// A PUT request, which can have a body.
+        Put = "PUT",
+    }
 }
 
 impl Method {
     fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Returns the method's name in HTTP, such as `GET`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-        }
     }
 }
 

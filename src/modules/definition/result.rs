@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::rule::JsonRule;
+use crate::base::words::words;
 
 /// The most values of an extractor or a list.
 pub(crate) const MAX_VALUES: usize = 1_000;
@@ -186,31 +187,33 @@ pub struct ListResult {
     pub limit: Option<usize>,
 }
 
-/// The type of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(missing_docs, reason = "the names are the field's own")]
-pub enum ResultType {
-    Account,
-    Profile,
-    Email,
-    Username,
-    PersonName,
-    Url,
-    Domain,
-    Subdomain,
-    DnsRecord,
-    IpAddress,
-    Certificate,
-    Registration,
-    Technology,
-    Archive,
-    Breach,
-    Reputation,
-    PublicKey,
-    Phone,
-    Tenant,
+words! {
+    /// The type of a result.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    #[expect(missing_docs, reason = "the names are the field's own")]
+    pub enum ResultType {
+        Account = "account",
+        Profile = "profile",
+        Email = "email",
+        Username = "username",
+        PersonName = "person_name",
+        Url = "url",
+        Domain = "domain",
+        Subdomain = "subdomain",
+        DnsRecord = "dns_record",
+        IpAddress = "ip_address",
+        Certificate = "certificate",
+        Registration = "registration",
+        Technology = "technology",
+        Archive = "archive",
+        Breach = "breach",
+        Reputation = "reputation",
+        PublicKey = "public_key",
+        Phone = "phone",
+        Tenant = "tenant",
+    }
 }
 
 impl ResultType {
@@ -227,31 +230,6 @@ impl ResultType {
             Self::Archive => &["archive"],
             Self::PublicKey => &["key_sha256"],
             _ => &[],
-        }
-    }
-
-    /// Returns the name that the API uses, such as `person_name`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Profile => "profile",
-            Self::Email => "email",
-            Self::Username => "username",
-            Self::PersonName => "person_name",
-            Self::Url => "url",
-            Self::Domain => "domain",
-            Self::Subdomain => "subdomain",
-            Self::DnsRecord => "dns_record",
-            Self::IpAddress => "ip_address",
-            Self::Certificate => "certificate",
-            Self::Registration => "registration",
-            Self::Technology => "technology",
-            Self::Archive => "archive",
-            Self::Breach => "breach",
-            Self::Reputation => "reputation",
-            Self::PublicKey => "public_key",
-            Self::Phone => "phone",
-            Self::Tenant => "tenant",
         }
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::limits::{DATE, DATE_ALLOWED};
+use crate::base::words::words;
 
 /// The newest evidence that an entry fits the answers of its site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,34 +19,22 @@ pub struct Verified {
     pub date: String,
 }
 
-/// The kind of evidence for an entry: `recorded` (answers of the site, recorded on that date), `list` (a
-/// maintained public list, which had this rule on that date) or `documentation` (the documentation or the
-/// standard of the interface, as it was on that date).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ToSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum VerifiedBy {
-    /// Answers of the site that were recorded on that date.
-    Recorded,
-    /// A maintained public list that had this rule on that date.
-    List,
-    /// The documentation or the standard of the interface, as it was on that date.
-    Documentation,
-}
-
-impl VerifiedBy {
-    /// All kinds of evidence, the strongest first.
-    pub const ALL: [Self; 3] = [Self::Recorded, Self::List, Self::Documentation];
-
-    /// Returns the name of the kind as entries contain it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::List => "list",
-            Self::Documentation => "documentation",
-        }
+words! {
+    /// The kind of evidence for an entry: `recorded` (answers of the site, recorded on that date), `list` (a
+    /// maintained public list, which had this rule on that date) or `documentation` (the documentation or the
+    /// standard of the interface, as it was on that date).
+    // The strongest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Serialize, Deserialize, JsonSchema, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum VerifiedBy {
+        /// Answers of the site that were recorded on that date.
+        Recorded = "recorded",
+        /// A maintained public list that had this rule on that date.
+        List = "list",
+        /// The documentation or the standard of the interface, as it was on that date.
+        Documentation = "documentation",
     }
 }
 

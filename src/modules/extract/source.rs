@@ -80,8 +80,10 @@ impl Source {
             "header" => Self::Header(argument.to_ascii_lowercase()),
             "cookie" => Self::Cookie(argument.to_owned()),
             "body_hash" => {
-                let unknown =
-                    || format!("`{argument}` is not a known algorithm; allowed are {}", Algorithm::NAMES);
+                let unknown = || {
+                    let known = Algorithm::ALL.map(Algorithm::as_str).join(", ");
+                    format!("`{argument}` is not a known algorithm; allowed are {known}")
+                };
                 Self::BodyHash(mistakes.take(Algorithm::from_name(argument).ok_or_else(unknown))?)
             }
             "final_url" => Self::FinalUrl,

@@ -21,42 +21,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::base::words::words;
+
 /// The maximum length of a query in bytes. It is enough for a pasted page address.
 pub const MAX_QUERY_BYTES: usize = 1024;
 
-/// The type of a query: a domain name, an email address or a username.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ToSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum SearchType {
-    /// A domain name.
-    Domain,
-    /// An email address.
-    Email,
-    /// A username.
-    Username,
+words! {
+    /// The type of a query: a domain name, an email address or a username.
+    // In the order in which the API lists them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[derive(Serialize, Deserialize, JsonSchema, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum SearchType {
+        /// A domain name.
+        Domain = "domain",
+        /// An email address.
+        Email = "email",
+        /// A username.
+        Username = "username",
+    }
 }
 
 impl SearchType {
-    /// All search types, in the order in which the API lists them.
-    pub const ALL: [Self; 3] = [Self::Domain, Self::Email, Self::Username];
-
-    /// Returns the name of the type: `domain`, `email` or `username`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Domain => "domain",
-            Self::Email => "email",
-            Self::Username => "username",
-        }
-    }
-
-    /// Returns the type with the given name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
     /// Returns the type that a typed text most likely has. A domain or the address of a page (see
     /// [`domain`]) is a domain. A text with an `@` after its first character is an email address. Everything
     /// else is a username. The text need not be a valid query of that type.

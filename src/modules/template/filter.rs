@@ -8,44 +8,32 @@ use sha2::{Digest, Sha256};
 
 use super::place::Place;
 use crate::base::encoding::{hex, percent_encode};
+use crate::base::words::words;
 use crate::modules::public_suffix::{PublicSuffix, suffix_with_label};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filter {
-    Lower,
-    Md5,
-    Sha1,
-    Sha256,
-    Wkd,
-    First56,
-    Registrable,
-    Label,
-    Suffix,
-    Tld,
-    ReverseIp,
-    UrlEncode,
+words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Filter {
+        Lower = "lower",
+        Md5 = "md5",
+        Sha1 = "sha1",
+        Sha256 = "sha256",
+        Wkd = "wkd",
+        First56 = "first_56",
+        Registrable = "registrable",
+        Label = "label",
+        Suffix = "suffix",
+        Tld = "tld",
+        ReverseIp = "reverse_ip",
+        UrlEncode = "urlencode",
+    }
 }
 
-const NAMES: [(&str, Filter); 12] = [
-    ("lower", Filter::Lower),
-    ("md5", Filter::Md5),
-    ("sha1", Filter::Sha1),
-    ("sha256", Filter::Sha256),
-    ("wkd", Filter::Wkd),
-    ("first_56", Filter::First56),
-    ("registrable", Filter::Registrable),
-    ("label", Filter::Label),
-    ("suffix", Filter::Suffix),
-    ("tld", Filter::Tld),
-    ("reverse_ip", Filter::ReverseIp),
-    ("urlencode", Filter::UrlEncode),
-];
-
 impl Filter {
-    pub(super) fn from_name(name: &str) -> Result<Self, String> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, filter)| *filter).ok_or_else(|| {
-            let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            format!("`|{name}` is not a filter; allowed are {}", known.join(", "))
+    pub(super) fn read(name: &str) -> Result<Self, String> {
+        Self::from_name(name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            format!("`|{name}` is not a filter; allowed are {known}")
         })
     }
 

@@ -128,7 +128,7 @@ impl Reader<'_> {
 fn slot(text: &str) -> Result<Slot, String> {
     let mut words = text.split('|');
     let variable = variable(words.next().unwrap_or_default())?;
-    let filters = words.map(Filter::from_name).collect::<Result<_, _>>()?;
+    let filters = words.map(Filter::read).collect::<Result<_, _>>()?;
     Ok(Slot { variable, filters, place: Place::Plain })
 }
 

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::base::words::words;
 use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
 use crate::runs::entity::merge;
@@ -16,31 +17,19 @@ const SPF: &[&str] = &["dns_spf", "mail_domain_spf"];
 const DKIM: &[&str] = &["dkim_google", "dkim_microsoft"];
 const DMARC: &[&str] = &["dns_dmarc", "mail_domain_dmarc"];
 const MTA_STS: &[&str] = &["dns_mta_sts", "mta_sts_policy"];
-/// The word for a record of which nothing is known.
-const UNKNOWN: &str = "unknown";
 
-/// How well a domain is protected by a kind of record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grade {
-    /// The record protects.
-    Good,
-    /// There is a record, and it protects little.
-    Weak,
-    /// There is none.
-    Missing,
-    /// Nothing is known.
-    Unknown,
-}
-
-impl Grade {
-    /// Returns `good`, `weak`, `missing` or `unknown`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Weak => "weak",
-            Self::Missing => "missing",
-            Self::Unknown => UNKNOWN,
-        }
+words! {
+    /// How well a domain is protected by a kind of record.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Grade {
+        /// The record protects.
+        Good = "good",
+        /// There is a record, and it protects little.
+        Weak = "weak",
+        /// There is none.
+        Missing = "missing",
+        /// Nothing is known.
+        Unknown = "unknown",
     }
 }
 

@@ -17,39 +17,25 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::text::write_json;
+use crate::base::words::words;
 use crate::runs::graph::Graph;
 use about::About;
 
-/// A format of a graph: `json`, `graphml` (for Gephi, yEd and Neo4j) or `stix` (a STIX 2.1 bundle).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GraphFormat {
-    /// Nodes and edges.
-    Json,
-    /// GraphML.
-    Graphml,
-    /// A STIX 2.1 bundle.
-    Stix,
+words! {
+    /// A format of a graph: `json`, `graphml` (for Gephi, yEd and Neo4j) or `stix` (a STIX 2.1 bundle).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GraphFormat {
+        /// Nodes and edges.
+        Json = "json",
+        /// GraphML.
+        Graphml = "graphml",
+        /// A STIX 2.1 bundle.
+        Stix = "stix",
+    }
 }
 
 impl GraphFormat {
-    /// All formats.
-    pub const ALL: [Self; 3] = [Self::Json, Self::Graphml, Self::Stix];
-
-    /// Returns `json`, `graphml` or `stix`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Graphml => "graphml",
-            Self::Stix => "stix",
-        }
-    }
-
-    /// Returns the format with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
-    }
-
     /// Returns the `Content-Type`: for GraphML the one of XML, since it has none of its own.
     pub fn media_type(self) -> &'static str {
         match self {

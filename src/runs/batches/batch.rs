@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::search::BatchSearch;
 use crate::base::ids::{AccountId, BatchId};
+use crate::base::words::words;
 use crate::runs::journal::Idempotency;
 use crate::runs::run::RunSummary;
 
@@ -44,29 +45,19 @@ pub struct NewBatch {
     pub idempotency: Option<Idempotency>,
 }
 
-/// The state of a batch: `running`, `waiting_for_credits`, `stopped` or `completed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BatchStatus {
-    /// Searches are in progress, or wait for their turn.
-    Running,
-    /// The account has not enough credits for the next search. The batch continues as soon as it has.
-    WaitingForCredits,
-    /// It was stopped. Searches that had begun go on.
-    Stopped,
-    /// Every search has ended or was refused.
-    Completed,
-}
-
-impl BatchStatus {
-    /// Returns the name of the status, such as `running`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::WaitingForCredits => "waiting_for_credits",
-            Self::Stopped => "stopped",
-            Self::Completed => "completed",
-        }
+words! {
+    /// The state of a batch: `running`, `waiting_for_credits`, `stopped` or `completed`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BatchStatus {
+        /// Searches are in progress, or wait for their turn.
+        Running = "running",
+        /// The account has not enough credits for the next search. The batch continues as soon as it has.
+        WaitingForCredits = "waiting_for_credits",
+        /// It was stopped. Searches that had begun go on.
+        Stopped = "stopped",
+        /// Every search has ended or was refused.
+        Completed = "completed",
     }
 }
 
@@ -172,39 +163,20 @@ pub enum RowState {
     Refused(RowRefusal),
 }
 
-/// The reason why a search of a batch was refused when its turn came: `suppressed`, `invalid_choice`,
-/// `premium_unavailable` or `unreadable`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RowRefusal {
-    /// The identifier is never searched.
-    Suppressed,
-    /// The choice of modules is not valid with the current catalogue.
-    InvalidChoice,
-    /// No browser was available for a premium search.
-    PremiumUnavailable,
-    /// The query is not valid for this version of the program.
-    Unreadable,
-}
-
-impl RowRefusal {
-    /// All reasons.
-    pub const ALL: [Self; 4] =
-        [Self::Suppressed, Self::InvalidChoice, Self::PremiumUnavailable, Self::Unreadable];
-
-    /// Returns the name of the reason, such as `suppressed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Suppressed => "suppressed",
-            Self::InvalidChoice => "invalid_choice",
-            Self::PremiumUnavailable => "premium_unavailable",
-            Self::Unreadable => "unreadable",
-        }
-    }
-
-    /// Returns the reason with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+words! {
+    /// The reason why a search of a batch was refused when its turn came: `suppressed`, `invalid_choice`,
+    /// `premium_unavailable` or `unreadable`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RowRefusal {
+        /// The identifier is never searched.
+        Suppressed = "suppressed",
+        /// The choice of modules is not valid with the current catalogue.
+        InvalidChoice = "invalid_choice",
+        /// No browser was available for a premium search.
+        PremiumUnavailable = "premium_unavailable",
+        /// The query is not valid for this version of the program.
+        Unreadable = "unreadable",
     }
 }
 

@@ -30,6 +30,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::base::words::words;
+
 /// The log-odds that two accounts of which nothing is known belong to one person: 1 in 10.
 const PRIOR: f64 = -2.2;
 /// The most that copies weigh together: a score of 0.786.
@@ -136,16 +138,18 @@ pub(super) fn score(kinds: &[EvidenceKind]) -> f64 {
     (1000.0 / (1.0 + (-log_odds).exp())).round() / 1000.0
 }
 
-/// How sure a score is: `confirmed` from 0.95, `likely` from 0.8, `possible` from 0.5.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Band {
-    /// From 0.95.
-    Confirmed,
-    /// From 0.8.
-    Likely,
-    /// From 0.5.
-    Possible,
+words! {
+    /// How sure a score is: `confirmed` from 0.95, `likely` from 0.8, `possible` from 0.5.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Band {
+        /// From 0.95.
+        Confirmed = "confirmed",
+        /// From 0.8.
+        Likely = "likely",
+        /// From 0.5.
+        Possible = "possible",
+    }
 }
 
 impl Band {
@@ -156,15 +160,6 @@ impl Band {
             0.8.. => Some(Self::Likely),
             0.5.. => Some(Self::Possible),
             _ => None,
-        }
-    }
-
-    /// Returns `confirmed`, `likely` or `possible`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Likely => "likely",
-            Self::Possible => "possible",
         }
     }
 }

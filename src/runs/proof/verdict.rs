@@ -6,60 +6,37 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::question::{ExpectedOutcome, Question, QuestionKind};
+use crate::base::words::words;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
 
-/// The verdict on a module's answers, from good to bad. The worst of several verdicts is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Every outcome was the expected one.
-    Ok,
-    /// Some questions could not be asked: the module has no known name, or needs a key or a browser.
-    Unproven,
-    /// The proof was interrupted before all questions were asked.
-    Unfinished,
-    /// The site gave no usable answer: DNS, TLS or connection failed, or the site reported an error.
-    Error,
-    /// The site did not answer in time.
-    Timeout,
-    /// A captcha, a challenge, a login page or a limit prevented the check.
-    Blocked,
-    /// The module hits a made-up name.
-    Unreliable,
-    /// A known name misses, or the module's rules do not fit the answers.
-    Broken,
+words! {
+    /// The verdict on a module's answers, from good to bad. The worst of several verdicts is used.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
+        /// Every outcome was the expected one.
+        Ok = "ok",
+        /// Some questions could not be asked: the module has no known name, or needs a key or a browser.
+        Unproven = "unproven",
+        /// The proof was interrupted before all questions were asked.
+        Unfinished = "unfinished",
+        /// The site gave no usable answer: DNS, TLS or connection failed, or the site reported an error.
+        Error = "error",
+        /// The site did not answer in time.
+        Timeout = "timeout",
+        /// A captcha, a challenge, a login page or a limit prevented the check.
+        Blocked = "blocked",
+        /// The module hits a made-up name.
+        Unreliable = "unreliable",
+        /// A known name misses, or the module's rules do not fit the answers.
+        Broken = "broken",
+    }
 }
 
 impl Verdict {
-    /// All verdicts, from good to bad.
-    pub const ALL: [Self; 8] = [
-        Self::Ok,
-        Self::Unproven,
-        Self::Unfinished,
-        Self::Error,
-        Self::Timeout,
-        Self::Blocked,
-        Self::Unreliable,
-        Self::Broken,
-    ];
-
-    /// Returns the verdict as a word, such as `ok` or `unproven`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Unproven => "unproven",
-            Self::Unfinished => "unfinished",
-            Self::Error => "error",
-            Self::Timeout => "timeout",
-            Self::Blocked => "blocked",
-            Self::Unreliable => "unreliable",
-            Self::Broken => "broken",
-        }
-    }
-
     /// Returns whether the catalogue entry needs to be corrected.
     pub fn is_failing(self) -> bool {
         matches!(self, Self::Unreliable | Self::Broken)

@@ -279,7 +279,7 @@ pub(super) fn read_account(row: &Row, first: usize) -> Result<Account, StorageEr
         anchor: row.get(first + 3)?,
         created_at: row.get(first + 4)?,
         // A role that only a later version knows grants nothing here.
-        role: Role::named(&row.get::<String>(first + 5)?).unwrap_or_default(),
+        role: Role::from_name(&row.get::<String>(first + 5)?).unwrap_or_default(),
     })
 }
 
