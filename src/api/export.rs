@@ -57,10 +57,7 @@ impl ExportParameters {
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let ExportParameters { format } = ExportParameters::read(call.request)?;
-    let run = match format.has_pictures() {
-        true => api.runs.reader.record_with_thumbnails(&found)?,
-        false => api.runs.reader.record(&found)?,
-    };
+    let run = format.read(&api.runs.reader, &found)?;
     if format != Format::Pdf {
         return file(api, &run, format).map(Reply::Now);
     }

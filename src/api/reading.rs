@@ -97,7 +97,7 @@ fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
 
 /// Returns the snapshot of a run that follows leads. It is not kept, because it changes with the runs of its family.
 fn snapshot_of_root(api: &Api, account: AccountId, found: &Found) -> Result<Snapshot, ApiError> {
-    let record = api.runs.reader.record(found)?;
+    let record = api.runs.reader.record_with_follow(found)?;
     let body = json_response(200, &RunBody::from(&record)).body.to_vec();
     Ok(Snapshot::stored(account, body, None))
 }

@@ -302,7 +302,7 @@ fn start_child(runs: &Runs, root: &StartRequest, next: NextSearch) -> Option<Arc
         choice: order.choice_for(query.search_type(), root.query.search_type()),
         query,
         premium: false,
-        family: Some(NewMember { place, lead, class, max_searches }),
+        family: Some(NewMember { place, lead, class, max_searches, is_on_request: false }),
         ..root.clone()
     };
     match runs.starter.start(request) {

@@ -97,8 +97,8 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub retry_of: Option<RunId>,
-    /// Present only at the first search of a family, in `GET /v1/searches/{run_id}` and in reports: how far leads are
-    /// followed.
+    /// Present only at the first search of a family, in `GET /v1/searches/{run_id}` and its JSON report: how far leads
+    /// are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub follow: Option<FollowState>,

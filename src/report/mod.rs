@@ -51,11 +51,14 @@ use std::io::{self, Write};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::base::storage::StorageError;
 use crate::base::text::{json, write_json};
 use crate::base::words::words;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
+
 use crate::runs::record::RunRecord;
+use crate::runs::service::{Found, Reader};
 use body::{FamilyBody, ReportBody};
 use graph::GraphFormat;
 use graph::about::About;
@@ -109,9 +112,16 @@ impl Format {
         (self == Self::Html).then(html::content_security_policy)
     }
 
-    /// Returns whether the format shows thumbnails.
-    pub fn has_pictures(self) -> bool {
-        matches!(self, Self::Html | Self::Pdf)
+    /// Returns a run with all that the format shows of it.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn read(self, reader: &Reader, found: &Found) -> Result<RunRecord, StorageError> {
+        match self {
+            Self::Json => reader.record_with_follow(found),
+            Self::Html | Self::Pdf => reader.record_with_thumbnails(found),
+            _ => reader.record(found),
+        }
     }
 
     /// Writes the run. `print` prints a page as a PDF; it is only called for that format.

@@ -8,7 +8,7 @@
 //! | `running` | the checks that have begun, and whether another one may |
 //! | `turns` | the modules that wait for a host |
 //! | `pictures` | fetching profile pictures |
-//! | `recorder` | what has ended, until it is stored and published |
+//! | `recorder` | findings and ended modules, until they are stored and published |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
 mod checks;

@@ -178,7 +178,7 @@ pub enum Started {
 /// Why a run is not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The idempotency key was used before with another body.
+    /// The idempotency key was used before with another body, or for a run that was deleted since.
     Mismatch,
     /// The account was deleted just before.
     UnknownAccount,

@@ -179,6 +179,15 @@ impl Reader {
         let notes = self.notes(found)?;
         notes.annotate(&mut record.results);
         record.summary.notes = notes.run;
+        Ok(record)
+    }
+
+    /// Returns the complete state of a run with how far its leads are followed, if it is the first of a family.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn record_with_follow(&self, found: &Found) -> Result<RunRecord, StorageError> {
+        let mut record = self.record(found)?;
         if found.is_following_root() {
             let RunSummary { id, account, .. } = record.summary;
             record.follow = self.context().journal.family(id, account)?.as_ref().map(FollowState::of);

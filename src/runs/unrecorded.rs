@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use uuid::Uuid;
 
 use super::family::journal::{Families, StoredFamily};
 use super::family::member::{FollowEnd, FollowedLead, Lookup};
@@ -36,10 +35,6 @@ pub struct Unrecorded {
 }
 
 impl Families for Unrecorded {
-    fn forget_lead(&self, _: RunId, _: Uuid) -> Result<(), StorageError> {
-        Ok(())
-    }
-
     fn family(&self, _: RunId, _: AccountId) -> Result<Option<StoredFamily>, StorageError> {
         Ok(None)
     }

@@ -254,7 +254,8 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
     assert!(bench.runs.delete(child, bench.account, &Origin::CLI).unwrap());
     let lead =
         bench.leads(root).into_iter().find(|lead| lead.value == "friend" && lead.platform.is_none()).unwrap();
-    assert_eq!((lead.status, lead.run_id), (LeadStatus::NotFollowed, None));
+    let deleted = (LeadStatus::NotFollowed, Some(LeadReason::Deleted), None);
+    assert_eq!((lead.status, lead.reason, lead.run_id), deleted);
     assert_eq!(bench.state(root).searches_started, 1);
     // Its owner may follow the lead again.
     let charge = bench.order("alice").charge;

@@ -26,7 +26,6 @@ use sightline::runs::notification::Subscriber;
 use sightline::runs::record::Thumbnails;
 use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary};
 use sightline::store::Store;
-use uuid::Uuid;
 
 /// A store that can be switched off.
 pub(super) struct Switched {
@@ -62,10 +61,6 @@ impl Switched {
 }
 
 impl Families for Switched {
-    fn forget_lead(&self, root: RunId, lead: Uuid) -> Result<(), StorageError> {
-        self.up()?;
-        self.inner.forget_lead(root, lead)
-    }
     fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
         self.up()?;
         self.inner.family(root, account)

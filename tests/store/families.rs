@@ -33,7 +33,8 @@ impl Fixture {
 
     fn child(&self, root: &NewRun, lead: u128) -> NewRun {
         let place = Membership { root: root.id, parent: root.id, depth: 1 };
-        let family = NewMember { place, lead: Uuid::from_u128(lead), class: Class::Stated, max_searches: 3 };
+        let lead = Uuid::from_u128(lead);
+        let family = NewMember { place, lead, class: Class::Stated, max_searches: 3, is_on_request: false };
         NewRun { family: Some(family), owner: None, max_waiting: 0, ..root.clone() }
     }
 }
@@ -53,11 +54,21 @@ on_both! {
         // A deleted run still counts, and its lead is not searched again.
         assert!(f.store.delete(first, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
         assert_eq!((start(1).0, start(4).0), (Started::Repeated(first), Started::Refused(Refused::FamilyFull)));
+        // Only its owner has it searched again. A start that is refused changes nothing.
+        let again = |credits, allowed| {
+            let mut child = NewRun { id: RunId::new(), ..f.child(&root, 1) };
+            child.family.as_mut().unwrap().is_on_request = true;
+            (f.store.start(&child, &charge(credits, allowed)).unwrap(), child.id)
+        };
+        assert_eq!(again(1, Some(4)).0, Started::Refused(Refused::InsufficientCredits { used: 4 }));
+        assert_eq!(start(1).0, Started::Repeated(first));
+        let (started, second) = again(1, None);
+        assert_eq!((started, start(1).0), (Started::Created, Started::Repeated(second)));
         let family = f.store.family(root.id, f.account.id).unwrap().unwrap();
-        assert_eq!((family.members.len(), family.followed.len()), (3, 3));
+        assert_eq!((family.members.len(), family.followed.len()), (4, 3));
         assert_eq!((family.members[0].id, family.members[0].follow.as_deref()), (root.id, Some(&ORDER)));
         assert_eq!(family.members[1].family, Some(Membership { root: root.id, parent: root.id, depth: 1 }));
-        assert_eq!(f.store.children(root.id, root.id).unwrap().len(), 2);
+        assert_eq!(f.store.children(root.id, root.id).unwrap().len(), 3);
         assert!(f.store.family(root.id, AccountId::new()).unwrap().is_none());
     }
 

@@ -1,4 +1,4 @@
-//! [`About`]: what a graph says of the run that it shows.
+//! [`About`]: the texts about a run that stand in its graph.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::modules::outcome::Outcome;
 use crate::runs::record::RunRecord;
 use crate::runs::run::Status;
 
-/// What a graph says of the run that it shows.
+/// The texts about a run that stand in its graph: which run it is, and its coverage.
 pub(in crate::report) struct About {
     pub(super) run: RunId,
     /// The start of the run, and its end or the time of this state.

@@ -36,7 +36,7 @@ pub(super) struct Checks<'a> {
     on_open_circuit: OnOpenCircuit,
     sender: Sender<Message>,
     lanes: Lanes,
-    /// What the modules in the lanes are asked for.
+    /// The queries for the modules in the lanes.
     subjects: Vec<Subject>,
     running: RunningChecks,
     pub(super) turns: Turns,
@@ -44,10 +44,10 @@ pub(super) struct Checks<'a> {
     share: Option<Share<'a>>,
 }
 
-/// The modules that are asked after those of the search, and what they are asked for.
+/// Modules that are asked after those of the search, each with its query.
 pub(super) type Round = Vec<(Arc<Module>, Subject)>;
 
-/// What a module is asked for.
+/// The query for a module.
 #[derive(Clone)]
 pub(super) struct Subject {
     query: Arc<Query>,

@@ -1,8 +1,9 @@
-//! [`Message`]: what wakes the thread that drives a run.
+//! [`Message`]: the reasons for which the thread that drives a run wakes up.
 
 use super::recorder::Answer;
 use crate::runs::pictures::avatar::Avatar;
 
+/// A reason for the driver to wake up.
 pub(super) enum Message {
     /// The check of the module with that place has ended.
     Ended { place: usize, answer: Answer },

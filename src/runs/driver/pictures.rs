@@ -36,6 +36,7 @@ const PICTURE_TIME: Duration = Duration::from_secs(5);
 /// The time for which a run waits for its pictures after its last check.
 const LAST_PICTURES: Duration = Duration::from_secs(3);
 
+/// The pictures that the results of a run name, and those that are being fetched.
 pub(super) struct PictureFetcher<'a> {
     context: &'a Arc<RunContext>,
     run: &'a Arc<LiveRun>,

@@ -1,4 +1,4 @@
-//! [`Recorder`]: keeps what the checks of a run have brought until it is stored, and publishes it then.
+//! [`Recorder`]: keeps findings and ended modules of a run until they are stored, and publishes them then.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::runs::pictures::avatar::{AVATAR, Avatar};
 use crate::runs::run::ModuleReport;
 use crate::runs::unstored_results::UnstoredResults;
 
-/// What a run knows and has not stored yet. Readers see nothing of it before it is stored.
+/// The findings and ended modules of a run that are not stored yet. Readers see nothing of them before.
 pub(super) struct Recorder<'a> {
     context: &'a RunContext,
     run: &'a LiveRun,

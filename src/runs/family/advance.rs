@@ -95,7 +95,10 @@ fn start_next(
         let Some(charge) = (context.charge_of)(root.account)? else { return Ok(None) };
         let named = !order.choice_for(search.query.search_type(), root.search_type).modules.is_empty();
         let (like, max_searches, origin) = (root, order.max_searches, Origin::SYSTEM);
-        match (Start { like, search, named, max_searches, origin }).start(context, &charge)?.1 {
+        match (Start { like, search, named, max_searches, is_on_request: false, origin })
+            .start(context, &charge)?
+            .1
+        {
             Started::Refused(Refused::InsufficientCredits { .. }) => {
                 return Ok(Some(StopReason::InsufficientCredits));
             }

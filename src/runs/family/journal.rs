@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::member::{FollowEnd, FollowedLead, Lookup};
 use crate::account::audit::Origin;
@@ -29,7 +28,7 @@ pub struct StoredFamily {
 impl StoredFamily {
     /// Returns the part of the family that a run begins: the run and the runs below it.
     pub fn from_run(self, run: RunId) -> Self {
-        let is_root = self.members.first().is_some_and(|first| first.id == run);
+        let is_root = self.members.first().is_some_and(|first| first.id == run && first.family.is_none());
         if is_root {
             return self;
         }
@@ -60,9 +59,6 @@ pub(super) fn with_runs_below<'a>(
 /// The storage of families of runs. Runs are started by
 /// [`Journal::start`](crate::runs::journal::Journal::start).
 pub trait Families: Send + Sync {
-    /// Forgets that a run was started for a lead, if the run was deleted since.
-    fn forget_lead(&self, root: RunId, lead: Uuid) -> Result<(), StorageError>;
-
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
     fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError>;
 

@@ -67,6 +67,8 @@ pub struct NewMember {
     pub class: Class,
     /// The maximum number of runs that leads start in the family.
     pub max_searches: u8,
+    /// Whether its owner asked for it: a lead whose run was deleted is not followed by itself.
+    pub is_on_request: bool,
 }
 
 /// An account that is looked up in the run whose result named it.

@@ -1,10 +1,12 @@
 //! [`FamilyReader`]: reads a family frame by frame.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::frames::child_of;
 use super::state::FollowState;
+use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::runs::context::RunContext;
 use crate::runs::event::{self, DoneData, Frame};
@@ -20,15 +22,15 @@ const POLL_EVERY: Duration = Duration::from_secs(1);
 pub struct FamilyReader {
     context: Arc<RunContext>,
     first: RunSummary,
-    /// The number of runs that were sent.
-    sent: usize,
+    /// The runs that were sent. Leads can be freed again, so their number says nothing.
+    sent: HashSet<RunId>,
     state: Option<FollowState>,
     is_done: bool,
 }
 
 impl FamilyReader {
     pub(super) fn new(context: Arc<RunContext>, first: RunSummary) -> Self {
-        Self { context, first, sent: 0, state: None, is_done: false }
+        Self { context, first, sent: HashSet::new(), state: None, is_done: false }
     }
 
     /// Returns the frames of what has changed since the last read, or `None` if the first run was deleted.
@@ -40,11 +42,12 @@ impl FamilyReader {
         let Some(first) = family.members.first().filter(|run| run.id == id) else { return Ok(None) };
         self.first = first.clone();
         let mut frames = Vec::new();
-        for followed in family.followed.iter().skip(self.sent) {
+        for followed in &family.followed {
             let run = family.members.iter().find(|run| run.id == followed.run);
-            frames.extend(run.map(|run| child_of(followed, run)));
+            if let Some(run) = run.filter(|run| self.sent.insert(run.id)) {
+                frames.push(child_of(followed, run));
+            }
         }
-        self.sent = self.sent.max(family.followed.len());
         let state = FollowState::of(&family);
         if self.state.replace(state) != Some(state) {
             frames.push(event::follow_frame(&state));

@@ -166,7 +166,8 @@ impl FamilyService {
     }
 
     /// Starts a run for a lead of a run, even if it is further away or less sure than leads are followed otherwise. An
-    /// account is looked up with its own module. Repeating the request starts no second run.
+    /// account is looked up with its own module. Repeating the request starts no second run, unless the first one was
+    /// deleted.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -201,13 +202,12 @@ impl FamilyService {
             parent: parent.id,
             depth: Levels::of(&findings).of_lead(lead),
         };
-        // If the run of the lead was deleted, its owner may follow the lead again.
-        self.context.journal.forget_lead(place.root, lead_id)?;
         let start = Start {
             like: parent,
             named: lead.kind == ResultType::Account,
             search: NextSearch { lead: lead_id, class: lead.class, query, modules, place },
             max_searches: MAX_SEARCHES,
+            is_on_request: true,
             origin,
         };
         let (run, started) = start.start(&self.context, charge)?;

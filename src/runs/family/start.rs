@@ -23,6 +23,8 @@ pub(super) struct Start<'a> {
     pub(super) named: bool,
     /// The maximum number of runs that leads start in the family.
     pub(super) max_searches: u8,
+    /// Whether its owner asked for it, and not the following of leads.
+    pub(super) is_on_request: bool,
     /// Who asked for it.
     pub(super) origin: Origin,
 }
@@ -38,7 +40,7 @@ impl Start<'_> {
         context: &RunContext,
         charge: &Charge,
     ) -> Result<(RunId, Started), StorageError> {
-        let Self { like, search, named, max_searches, origin } = self;
+        let Self { like, search, named, max_searches, is_on_request, origin } = self;
         let NextSearch { lead, class, query, modules, place } = search;
         let new = NewRun {
             id: RunId::new(),
@@ -50,7 +52,7 @@ impl Start<'_> {
             choice: None,
             follow: like.follow.clone(),
             watch: None,
-            family: Some(NewMember { place, lead, class, max_searches }),
+            family: Some(NewMember { place, lead, class, max_searches, is_on_request }),
             batch: None,
             retry_of: None,
             simulated: like.simulated,

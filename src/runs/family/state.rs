@@ -38,17 +38,18 @@ pub enum FollowStatus {
 impl FollowState {
     /// Returns the state of a family, or of a part of it.
     pub fn of(family: &StoredFamily) -> Self {
-        let children =
-            || family.members.iter().filter(|run| family.followed.iter().any(|lead| lead.run == run.id));
-        let ended = children().filter(|run| run.status.is_terminal()).count();
-        let (started, lookups) = (family.followed.len(), family.lookups.iter().sum());
+        // The first is the run itself. If the root was deleted, it is not known which leads were followed.
+        let below = family.members.get(1..).unwrap_or_default();
+        let ended = below.iter().filter(|run| run.status.is_terminal()).count();
+        let started = family.followed.len().max(below.len());
+        let lookups = family.lookups.iter().sum();
         let is_running = family.is_following || family.members.iter().any(|run| !run.status.is_terminal());
         let so_far = LeadCounts { followed: count(started) + lookups, not_followed: 0 };
         Self {
             status: if is_running { FollowStatus::Running } else { FollowStatus::Completed },
             searches_started: count(started),
             // Runs that were deleted since have ended, too.
-            searches_completed: count(ended + started.saturating_sub(children().count())),
+            searches_completed: count(ended + started - below.len()),
             lookups,
             leads: family.end.map_or(so_far, |FollowEnd { leads, .. }| leads),
         }

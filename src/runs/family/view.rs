@@ -1,6 +1,6 @@
 //! What became of the leads of a family.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
@@ -44,6 +44,10 @@ pub(super) fn settle(context: &RunContext, family: &StoredFamily, members: &[Run
         if done.tell(lead) || lead.status == LeadStatus::Found {
             continue;
         }
+        if done.deleted.contains(&lead.lead_id) {
+            (lead.status, lead.reason) = (LeadStatus::NotFollowed, Some(LeadReason::Deleted));
+            continue;
+        }
         let Some(rules) = &rules else { continue };
         let reason = match rules.judge(lead, levels.of_lead(lead)) {
             Verdict::No(reason) => Some(reason),
@@ -65,6 +69,8 @@ struct Done<'a> {
     /// The results that look-ups have found.
     results: HashMap<Uuid, ResultRef>,
     searches: HashMap<Uuid, RunId>,
+    /// The leads whose runs were deleted.
+    deleted: HashSet<Uuid>,
     is_following: bool,
     end: Option<FollowEnd>,
 }
@@ -80,13 +86,13 @@ impl<'a> Done<'a> {
                 Some((FoundBy::of(&record.metadata)?.lead_id, ResultRef { run_id, result_id: record.id }))
             })
         });
-        // A run may have been deleted since.
         let exists = |followed: &&FollowedLead| members.iter().any(|run| run.summary.id == followed.run);
-        let followed = family.followed.iter();
+        let (followed, deleted): (Vec<_>, Vec<_>) = family.followed.iter().partition(exists);
         Self {
             lookups: lookups.collect(),
             results: results.collect(),
-            searches: followed.filter(exists).map(|followed| (followed.lead, followed.run)).collect(),
+            searches: followed.into_iter().map(|followed| (followed.lead, followed.run)).collect(),
+            deleted: deleted.into_iter().map(|followed| followed.lead).collect(),
             is_following: family.is_following,
             end: family.end,
         }

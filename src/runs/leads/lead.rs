@@ -83,6 +83,8 @@ pub enum LeadReason {
     InsufficientCredits,
     /// The search was stopped.
     Stopped,
+    /// The search that was started for it was deleted.
+    Deleted,
     /// The identifier is never searched.
     Suppressed,
     /// The search has asked its module for this name already, without finding it.

@@ -9,7 +9,7 @@ use crate::runs::family::frames::frames;
 use crate::runs::family::member::{FollowedLead, Lookup};
 use crate::runs::run::RunSummary;
 
-/// What following the leads of a run has brought.
+/// The accounts that a run looks up because results name them, and the runs that its leads have started.
 #[derive(Default)]
 pub struct Following {
     lookups: Mutex<Vec<Lookup>>,

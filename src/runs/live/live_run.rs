@@ -23,9 +23,9 @@ pub struct LiveRun {
     lease: Lease,
     /// The time for which the run has been driven.
     pub driven: DrivenTime,
-    /// What the driver is told from outside.
+    /// Requests to the driver.
     pub signals: Signals,
-    /// What following the leads of the run has brought.
+    /// The accounts that are looked up, and the runs that leads have started.
     pub following: Following,
     pub(super) state: Mutex<State>,
     pub(super) waiters: Waiters,

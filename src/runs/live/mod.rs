@@ -16,8 +16,8 @@
 //! | `live_run` | the run |
 //! | `state` | the published state and the ring |
 //! | `driven_time` | the time for which it has been driven |
-//! | `signals` | what the driver is told from outside |
-//! | `following` | what following its leads has brought |
+//! | `signals` | requests to the driver |
+//! | `following` | the accounts that it looks up, and the runs that its leads have started |
 //! | `reading` | reading the next frames |
 //! | `cursor` | positions of readers |
 //! | `waiters` | waiting for changes |

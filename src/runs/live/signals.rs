@@ -1,4 +1,4 @@
-//! [`Signals`]: what the driver of a run is told from outside.
+//! [`Signals`]: requests of other threads to the driver of a run.
 
 use std::time::Instant;
 
@@ -18,7 +18,8 @@ pub enum Stopped {
     Deleted,
 }
 
-/// What the driver of a run is told from outside. Each signal wakes it.
+/// Requests of other threads to the driver of a run: to stop, to end the run early, or to write a checkpoint. Each wakes
+/// it.
 #[derive(Default)]
 pub struct Signals {
     told: Mutex<Told>,

@@ -1,7 +1,6 @@
 //! Families of runs: the runs that leads have started.
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::audit::note;
 use super::start::forget_request;
@@ -43,15 +42,7 @@ const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' A
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
 const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 RETURNING id";
 
-/// Frees a lead whose run was deleted.
-const FORGET_LEAD: &str = "DELETE FROM followed_leads WHERE root = ?1 AND lead = ?2 \
-     AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run)";
-
 impl Families for Sql {
-    fn forget_lead(&self, root: RunId, lead: Uuid) -> Result<(), StorageError> {
-        self.change(Operation::on_runs("forget_lead").light(), FORGET_LEAD, values![root, lead]).map(drop)
-    }
-
     fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
         self.read(Operation::on_runs("family"), |statements| {
             let rows = statements.rows(MEMBERS, values![root, account])?;

@@ -31,7 +31,7 @@ const FORGET_REQUEST: &str =
 const KEEP_KEY: &str = "UPDATE idempotency_keys SET body_hash = ?2 WHERE run = ?1";
 const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys (account, key, body_hash, run, created_at) \
      VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO NOTHING";
-/// The number of tries with a key whose run is deleted between two statements.
+/// The number of tries with a key that is removed between two statements.
 const REQUEST_TRIES: usize = 10;
 
 /// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
@@ -52,6 +52,9 @@ const TAKE_RETRY: &str =
 /// Locks the root of a family. After a root was stopped, no lead is followed until the following has ended.
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 \
      AND NOT (stopped_at IS NOT NULL AND following IS NOT NULL AND following = 'running') /*pg FOR NO KEY UPDATE */";
+/// Frees a lead whose run was deleted.
+const FREE_LEAD: &str = "DELETE FROM followed_leads WHERE root = ?1 AND lead = ?2 \
+     AND NOT EXISTS (SELECT 1 FROM runs WHERE id = run)";
 const RUN_OF_LEAD: &str = "SELECT run FROM followed_leads WHERE root = ?1 AND lead = ?2";
 const NOTE_LEAD: &str =
     "INSERT INTO followed_leads (root, lead, class, run, parent) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -164,7 +167,7 @@ pub(super) fn note_request(
         if statements.execute(NOTE_REQUEST, values)? == 1 {
             return Ok(None);
         }
-        // If there is no row, its run was deleted between the two statements, and the key is free.
+        // If there is no row, it was removed between the two statements, and the key is free.
         if let Some(known) = known_request(statements, account, idempotency)? {
             return Ok(Some(known));
         }
@@ -185,7 +188,10 @@ fn refuse_member(
     }
     let known = statements.rows(RUN_OF_LEAD, values![root, member.lead])?;
     if let Some(row) = known.first() {
-        return Ok(Some(Started::Repeated(row.get(0)?)));
+        let known: RunId = row.get(0)?;
+        if !member.is_on_request || statements.execute(FREE_LEAD, values![root, member.lead])? == 0 {
+            return Ok(Some(Started::Repeated(known)));
+        }
     }
     let rows = statements.rows("SELECT count(*) FROM followed_leads WHERE root = ?1", values![root])?;
     let started: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;

@@ -24,10 +24,7 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         WebError::invalid(format!("A search can be exported in these formats: {names}."))
     })?;
     let found = find(web, &visit)?;
-    let run = match format.has_pictures() {
-        true => web.parts.runs.reader.record_with_thumbnails(&found)?,
-        false => web.parts.runs.reader.record(&found)?,
-    };
+    let run = format.read(&web.parts.runs.reader, &found)?;
     if format != Format::Pdf {
         return file(web, &run, format).map(Reply::Now);
     }

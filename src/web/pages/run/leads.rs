@@ -229,6 +229,7 @@ fn became(lead: &Lead) -> &'static str {
         (_, Some(LeadReason::Limit)) => "not searched, because the limit was reached",
         (_, Some(LeadReason::InsufficientCredits)) => "not searched, because no credits were left",
         (_, Some(LeadReason::Stopped)) => "not searched, because the search was stopped",
+        (_, Some(LeadReason::Deleted)) => "searched, and the search was deleted",
         (_, Some(LeadReason::Suppressed)) => "never searched here",
         (_, Some(LeadReason::AlreadyAsked)) => "asked by this search already, and not found",
         (_, Some(LeadReason::Conflict)) => "verified links contradict each other",
