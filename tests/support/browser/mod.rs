@@ -45,7 +45,10 @@ impl Browser {
     pub(crate) fn start() -> Self {
         let (turn, profile) = (TURN.lock(), Folder::new());
         let driver = Chromedriver::start(&capabilities(&profile));
-        Self::of(Box::new(driver), profile, turn)
+        let browser = Self::of(Box::new(driver), profile, turn);
+        // Some versions do not give a window the focus without a screen, and `focus()` then causes no event.
+        browser.command("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
+        browser
     }
 
     /// Starts Firefox with an empty profile. Returns `None` if there is no Firefox.
