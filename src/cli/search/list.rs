@@ -154,7 +154,7 @@ impl<'a> Report<'a> {
             Format::Ndjson => BatchFormat::Ndjson,
             Format::Csv => BatchFormat::Csv,
             // The formats that hold one search are refused before.
-            _ => {
+            Format::Table | Format::Html | Format::Pdf | Format::Md | Format::Graphml | Format::Stix => {
                 let view =
                     if is_output { View::new(Format::Table, all) } else { View::of_file(Format::Table, all) };
                 return Ok(Self::Table { out, view, headed: None });

@@ -167,8 +167,8 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     }
     let is_list = matches!(searched, Searches::List(_));
     if is_list && !formats().all(Format::takes_lists) {
-        let text = "html, pdf, md, graphml and stix hold one search: several queries and --from need table, json, ndjson or csv as \
-                    --format and --output";
+        let text = "html, pdf, md, graphml and stix hold one search: several queries and --from need table, json, \
+                    ndjson or csv as --format and --output";
         return Err(Failure::Usage(text.to_owned()));
     }
     if formats().any(|format| format == Format::Pdf) && !args.engine.browsers.is_configured() {

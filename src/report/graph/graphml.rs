@@ -27,7 +27,8 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
   <graph id="sightline" edgedefault="directed">
 "#;
 
-/// Writes the graph, with what `about` says of the run. A node is `n` and its id, because an XML id must not begin with a digit.
+/// Writes the graph, with what `about` says of the run. A node is `n` and its id, because an XML id must not begin with a
+/// digit.
 pub(super) fn write(out: &mut dyn Write, graph: &Graph, about: Option<&About>) -> io::Result<()> {
     out.write_all(HEAD.as_bytes())?;
     if let Some(about) = about {

@@ -11,8 +11,7 @@
 //! | other kinds | none |
 //!
 //! An edge is a `relationship`, the results about an observable are an `observed-data`, and the coverage of a run is a
-//! `note` about its query. All ids are UUIDs of version
-//! 5, so that the same entities give the same ids.
+//! `note` about its query. All ids are UUIDs of version 5, so that the same entities give the same ids.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
