@@ -18,7 +18,7 @@ BUDGET_SECS = 6
 # The time after a search until the server counts as at rest.
 REST_SECS = 15
 # The default of --host-concurrency.
-HOST_CONCURRENCY = 6
+HOST_CONCURRENCY = 10
 
 
 class Search:

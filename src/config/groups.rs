@@ -199,7 +199,7 @@ pub struct EngineConfig {
     pub check_workers: usize,
     /// Most checks at once that ask one host, over all searches; it starts with 2, more are used while the
     /// host answers well
-    #[arg(long, env = "SIGHTLINE_HOST_CONCURRENCY", value_name = "N", default_value = "6")]
+    #[arg(long, env = "SIGHTLINE_HOST_CONCURRENCY", value_name = "N", default_value = "10")]
     #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 64)))]
     pub host_concurrency: usize,
     /// Longest time for one check; the control check of a hit gets at least 3s
