@@ -193,7 +193,7 @@ impl Search {
         key: impl FnOnce() -> Result<Option<String>, ApiError>,
         request_id: &RequestId,
     ) -> Result<Self, ApiError> {
-        if api.runs.starter.is_suppressed(&body.query) {
+        if api.runs.selector.is_suppressed(&body.query) {
             // Checked again in the transaction that starts the run. Checked here before anything about the caller
             // or the search is revealed.
             return Err(ApiError::suppressed());
@@ -203,7 +203,7 @@ impl Search {
             // Checked again when the run starts. Checked here so that an invalid choice is refused before a
             // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
             // catalogue.
-            api.runs.starter.modules_for(&body.query, body.is_premium(), &body.choice)?;
+            api.runs.selector.modules_for(&body.query, body.is_premium(), &body.choice)?;
         }
         require_premium(api, caller, body.is_premium())?;
         let flight = match &key {
@@ -293,7 +293,7 @@ impl Search {
         let found =
             self.api.runs.reader.wait_for_end(found, until)?.ok_or_else(|| ApiError::no_such("run"))?;
         let response = match found {
-            Found::Live(run) if run.ended_at().is_some() => {
+            Found::Live(run) if run.published.ended_at().is_some() => {
                 let (summary, results, _) = run.snapshot();
                 finished(&summary, results.iter().map(|result| &result.record).collect())
             }

@@ -72,7 +72,7 @@ pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let (summary, now) = (found.summary(), api.clock.now());
     let reports = api.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &api.runs.starter.catalog(), now)
+    let retry = Retry::of(&summary, &reports, &api.runs.selector.catalog(), now)
         .map_err(|error| ApiError::conflict(error.to_string()))?;
     require_premium(api, caller, retry.is_premium())?;
     let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(now));

@@ -143,10 +143,10 @@ pub struct WatchChangeList {
 pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let WatchBody { search, request } = WatchBody::read(call.request)?;
-    if api.runs.starter.is_suppressed(&search.query) {
+    if api.runs.selector.is_suppressed(&search.query) {
         return Err(ApiError::suppressed());
     }
-    api.runs.starter.modules_for(&search.query, search.is_premium(), &search.choice)?;
+    api.runs.selector.modules_for(&search.query, search.is_premium(), &search.choice)?;
     require_premium(api, caller, search.is_premium())?;
     let watch = api.watches.create(caller.account.id, request, &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &Watch::from(&watch))))

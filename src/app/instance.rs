@@ -73,7 +73,7 @@ impl Instance {
         let snapshots = Arc::new(Snapshots::default());
         let engine = engine(config, catalog, &store, &clock, &accounts, &snapshots)?;
         if let Some(list) = suppressed {
-            engine.runs.starter.suppress(list);
+            engine.runs.selector.suppress(list);
         }
         let webhooks = WebhookParts::start(config, &store, &clock)?;
         let (runs, simulated) = (Arc::clone(&engine.runs), engine.sandbox.is_some());

@@ -68,13 +68,13 @@ impl Maintenance {
 
     fn do_quick_tasks(&mut self) {
         if let Some(list) = self.suppression.as_mut().and_then(Watch::changed_list) {
-            self.runs.starter.suppress(list);
+            self.runs.selector.suppress(list);
         }
         if let Some(catalog) = self.bundles.changed_catalog() {
             if let Some(sandbox) = &self.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }
-            self.runs.starter.use_catalog(catalog);
+            self.runs.selector.use_catalog(catalog);
         }
         self.runs.maintenance.run_due_tasks();
         self.watches.run_due_tasks();

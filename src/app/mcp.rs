@@ -63,7 +63,7 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     let hooks = hooks(&accounts);
     let built = Engine::build(engine, catalog, MAX_RUNS, LEASE, store.clone(), Arc::clone(&clock), hooks)?;
     if let Some(list) = suppressed {
-        built.runs.starter.suppress(list);
+        built.runs.selector.suppress(list);
     }
     let runs = Arc::clone(&built.runs);
     let api = api(engine, &built, &store, &accounts, &clock);

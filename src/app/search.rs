@@ -122,7 +122,7 @@ pub fn search(
     let most_runs = 1 + request.follow.as_ref().map_or(0, |order| usize::from(order.max_searches));
     let local = LocalSearches::open(request, most_runs)?;
     let runs = &local.engine.runs;
-    if runs.starter.is_suppressed(query) {
+    if runs.selector.is_suppressed(query) {
         return Err(AppError::config(SUPPRESSED));
     }
     let start = local.start_request(request, query);
@@ -141,7 +141,7 @@ pub fn search(
         }
     }
     local.close();
-    Ok(Searched { records, catalog: local.engine.runs.starter.catalog(), engine: local.engine })
+    Ok(Searched { records, catalog: local.engine.runs.selector.catalog(), engine: local.engine })
 }
 
 /// Runs a search for each query, some at once, until all have ended or `sink` breaks off. Events come in the order of the
@@ -163,7 +163,7 @@ pub fn search_all(
     for index in 0..queries.len() {
         let free = if stop.is_set() { 0 } else { AT_ONCE - started.len() };
         for query in waiting.by_ref().take(free) {
-            let is_suppressed = runs.starter.is_suppressed(query);
+            let is_suppressed = runs.selector.is_suppressed(query);
             let start = (!is_suppressed).then(|| local.start(local.start_request(request, query)));
             started.push_back(start.transpose()?);
         }
@@ -178,10 +178,9 @@ pub fn search_all(
                     SearchEvent::Child(_) => ControlFlow::Continue(()),
                 };
                 let goes_on = local.watch(&run, stop, &mut pass_on);
-                goes_on
-                    .is_continue()
-                    .then(|| local.record(&run))
-                    .map_or(goes_on, |record| sink(index, ListEvent::Ended(&record, &runs.starter.catalog())))
+                goes_on.is_continue().then(|| local.record(&run)).map_or(goes_on, |record| {
+                    sink(index, ListEvent::Ended(&record, &runs.selector.catalog()))
+                })
             }
         };
         if shown.is_break() {
@@ -215,13 +214,14 @@ impl LocalSearches {
             RunHooks::default(),
         )?;
         if let Some((list, _)) = suppressed {
-            engine.runs.starter.suppress(list);
+            engine.runs.selector.suppress(list);
         }
         Ok(Self { engine, journal, clock })
     }
 
     fn start_request(&self, request: &SearchRequest, query: &Query) -> StartRequest {
-        let choice = self.engine.runs.starter.catalog().with_ids(query.search_type(), request.choice.clone());
+        let choice =
+            self.engine.runs.selector.catalog().with_ids(query.search_type(), request.choice.clone());
         let follow = request.follow.clone().map(|order| FollowOrder { choice: choice.clone(), ..order });
         let now = self.clock.now();
         StartRequest {
@@ -282,7 +282,7 @@ impl LocalSearches {
             if summary.status.is_terminal() || run.signals.stopped().is_some() {
                 return ControlFlow::Continue(());
             }
-            run.wait_for_change(version, Instant::now() + LOOK_EVERY);
+            run.published.wait_for_change(version, Instant::now() + LOOK_EVERY);
             self.engine.runs.maintenance.run_due_tasks();
         }
     }

@@ -89,7 +89,7 @@ impl Dispatcher {
             self.follow_leads(&job.run);
             if job.run.opening().batch.is_some() {
                 // The next run of a batch can start.
-                self.registry.wake_maintenance();
+                self.registry.lifecycle.wake_maintenance();
             }
             drop(job);
             next = self.claim_next(&mut slot);
@@ -99,7 +99,7 @@ impl Dispatcher {
     /// Starts further runs of the family of a run that has ended.
     fn follow_leads(&self, run: &LiveRun) {
         let summary = run.summary();
-        if summary.follow.is_some() && run.is_stored() {
+        if summary.follow.is_some() && run.published.is_stored() {
             let root = summary.family.map_or(summary.id, |place| place.root);
             advance(&self.context, root, summary.account, None);
         }
@@ -121,7 +121,7 @@ impl Dispatcher {
     /// Takes over at most `limit` runs without a driver. Returns the number of these runs, and the jobs of those that
     /// must be driven. Returns `None` if the store does not answer or the process shuts down.
     fn claim(&self, limit: usize) -> Option<(usize, Vec<Job>)> {
-        if self.registry.is_shutting_down() {
+        if self.registry.lifecycle.is_shutting_down() {
             return None;
         }
         if limit == 0 {
@@ -149,7 +149,7 @@ impl Dispatcher {
                     self.queue.expired.lock().request_look();
                 }
                 let jobs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
-                if taken > 0 && self.registry.is_shutting_down() {
+                if taken > 0 && self.registry.lifecycle.is_shutting_down() {
                     // The runs may have been taken after all leases were released.
                     self.release_leases();
                 }
@@ -264,7 +264,7 @@ impl Dispatcher {
                 ModuleReport::skipped(id, platform, Reason::Stopped)
             });
             let (reports, run) = (left.collect(), LiveRun::resume(from));
-            run.publish(Batch::default(), reports);
+            run.published.add(Batch::default(), reports);
             ending::store_once(context, &run, &ending::stopped(context))?;
             self.registry.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
         }

@@ -4,13 +4,15 @@
 //! | file | holds |
 //! |---|---|
 //! | `message` | what wakes the thread |
-//! | `checks` | the modules of the run: which of them wait, run, or may start |
+//! | `checks` | the modules of the run: which of them wait, run, or are asked next |
+//! | `check_starter` | starting a check, if its host allows it |
 //! | `running` | the checks that have begun, and whether another one may |
 //! | `turns` | the modules that wait for a host |
 //! | `pictures` | fetching profile pictures |
 //! | `recorder` | findings and ended modules, until they are stored and published |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
+mod check_starter;
 mod checks;
 mod lookups;
 mod message;
@@ -30,10 +32,11 @@ use log::{error, log};
 use super::context::RunContext;
 use super::ending;
 use super::job::Job;
-use super::journal::{Ending, Write};
+use super::journal::{Batch, Ending, Write};
 use super::live::{LiveRun, Stopped};
 use super::run::Status;
 use super::time_limit::TimeLimit;
+use check_starter::CheckStarter;
 use checks::Checks;
 use message::Message;
 use pictures::PictureFetcher;
@@ -106,7 +109,11 @@ impl<'a> Driver<'a> {
             run,
             limit,
             receiver,
-            checks: Checks::new(context, run, limit, modules, Arc::clone(&query), sender.clone()),
+            checks: Checks::new(
+                CheckStarter::new(context, run, limit, sender.clone()),
+                modules,
+                Arc::clone(&query),
+            ),
             pictures: PictureFetcher::new(context, run, limit, query, sender),
             recorder: Recorder::new(context, run, &job.earlier),
             checkpoint_at: Instant::now() + CHECKPOINT_EVERY,
@@ -181,7 +188,7 @@ impl<'a> Driver<'a> {
 
     fn checkpoint_if_due(&mut self) {
         if Instant::now() >= self.checkpoint_at || self.run.signals.take_checkpoint_request() {
-            self.run.announce_changes();
+            self.run.published.announce_changes();
             // The checks before them in a queue may have ended without taking their turns.
             self.checks.turns.try_all();
             self.checkpoint();
@@ -213,7 +220,8 @@ impl<'a> Driver<'a> {
 
     fn finish(mut self) {
         let ending = if self.store_refuses() {
-            self.recorder.publish_reports();
+            // The modules that have ended are published, although their results cannot be stored.
+            self.recorder.publish(Batch::default());
             ending::not_stored(self.context)
         } else if let Some(message) = self.recorder.failure() {
             match self.run.signals.stopped_at() {

@@ -81,7 +81,7 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
-        if retry.is_hopeless(context.limits.store_patience) && run.ended_at().is_none() {
+        if retry.is_hopeless(context.limits.store_patience) && run.published.ended_at().is_none() {
             ending = not_stored(context);
             run.end(ending.clone(), false);
         }

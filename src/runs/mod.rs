@@ -29,6 +29,7 @@
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
 //! | [`leads`] | what results point to, which could be searched next |
+//! | [`comparable`] | the earlier runs with which a run can be compared |
 //! | [`diff`] | what changed between two runs of one query |
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
@@ -58,6 +59,7 @@
 //! | [`run_options`] | the options of a search that decide how long its checks may take |
 //! | `time_limit` | the end of a run's time |
 //! | [`page`] | the list of runs in pages |
+//! | `selector` | the modules that searches may ask, and the queries that are never searched |
 //! | `starter` | starts a search, or queues it |
 //! | `stopper` | stops a search before its end |
 //! | [`retry`] | asking the modules of a run again that came to no conclusion |
@@ -74,6 +76,7 @@ pub mod batches;
 pub mod browsing;
 pub mod bundles;
 mod checking;
+pub mod comparable;
 pub mod context;
 pub mod coverage;
 pub mod diff;
@@ -118,6 +121,7 @@ pub mod retry;
 pub mod ring;
 pub mod run;
 pub mod run_options;
+mod selector;
 pub mod service;
 pub mod shared_answers;
 mod shared_read;

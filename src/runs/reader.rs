@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::Timestamp;
-
 use super::context::RunContext;
-use super::dispatcher::Dispatcher;
 use super::family::state::FollowState;
 use super::follow::Follower;
 use super::journal::ListFilter;
@@ -19,10 +16,6 @@ use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::stored_run::{all_results, read_run};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::modules::query::Query;
-
-/// The number of earlier runs that are considered as the last one with the same query.
-const EARLIER: usize = 20;
 
 /// A run in memory or in the store.
 pub enum Found {
@@ -68,12 +61,13 @@ impl Found {
 
 /// A component that finds, lists and follows runs, in memory or in the store.
 pub struct Reader {
-    dispatcher: Arc<Dispatcher>,
+    context: Arc<RunContext>,
+    registry: Arc<Registry>,
 }
 
 impl Reader {
-    pub(super) fn new(dispatcher: Arc<Dispatcher>) -> Self {
-        Self { dispatcher }
+    pub(super) fn new(context: Arc<RunContext>, registry: Arc<Registry>) -> Self {
+        Self { context, registry }
     }
 
     /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
@@ -84,7 +78,7 @@ impl Reader {
         if let Some(run) = self.live(id) {
             return Ok((run.opening().account == account).then_some(Found::Live(run)));
         }
-        let stored = self.context().journal.run(id, account)?;
+        let stored = self.context.journal.run(id, account)?;
         Ok(stored.map(|summary| Found::Stored(Box::new(summary))))
     }
 
@@ -93,58 +87,12 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stored(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
-        Ok(self.context().journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
+        Ok(self.context.journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
     }
 
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
     pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.registry().live(id)
-    }
-
-    /// Returns the last run before this one with the same account, type and normal form of the query, if both have ended.
-    /// Only some of the newest runs whose query contains that form are considered.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn earlier(&self, run: &RunSummary) -> Result<Option<RunSummary>, StorageError> {
-        let before = Some((run.created_at, run.id));
-        Ok(self.comparable(run, before, EARLIER)?.into_iter().next())
-    }
-
-    /// Returns the runs that can be compared with a run, the newest first: those that have ended, with the same account,
-    /// type and normal form of the query. There are none if the run itself has not ended. Only the `limit` newest runs
-    /// before the given place are considered whose query contains that form.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn comparable(
-        &self,
-        run: &RunSummary,
-        before: Option<(Timestamp, RunId)>,
-        limit: usize,
-    ) -> Result<Vec<RunSummary>, StorageError> {
-        let normal = |run: &RunSummary| {
-            Query::parse(run.search_type, &run.query).ok().map(|query| query.normal().to_owned())
-        };
-        let Some(query) = normal(run).filter(|_| run.status.is_terminal()) else { return Ok(Vec::new()) };
-        let filter = ListFilter {
-            search_type: Some(run.search_type),
-            status: None,
-            text: Some(query.clone()),
-            root: None,
-            watch: None,
-            tag: None,
-            before,
-        };
-        let mut runs = self.page(run.account, &filter, limit)?.runs;
-        let is_same = |one: &RunSummary| {
-            one.id != run.id
-                && one.status.is_terminal()
-                && one.simulated == run.simulated
-                && normal(one).as_deref() == Some(query.as_str())
-        };
-        runs.retain(is_same);
-        Ok(runs)
+        self.registry.live(id)
     }
 
     /// Returns all results of a stored run.
@@ -152,7 +100,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stored_results(&self, id: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-        all_results(&*self.context().journal, id)
+        all_results(&*self.context.journal, id)
     }
 
     /// Returns the reports of the modules that have ended.
@@ -161,8 +109,8 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn reports(&self, found: &Found) -> Result<Vec<ModuleReport>, StorageError> {
         match found {
-            Found::Live(run) => Ok(run.reports()),
-            Found::Stored(summary) => self.context().journal.modules(summary.id),
+            Found::Live(run) => Ok(run.published.reports()),
+            Found::Stored(summary) => self.context.journal.modules(summary.id),
         }
     }
 
@@ -171,10 +119,10 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn record(&self, found: &Found) -> Result<RunRecord, StorageError> {
-        let as_of = self.context().clock.now();
+        let as_of = self.context.clock.now();
         let mut record = match found {
             Found::Live(run) => run.record(as_of),
-            Found::Stored(summary) => read_run(&*self.context().journal, (**summary).clone(), as_of)?,
+            Found::Stored(summary) => read_run(&*self.context.journal, (**summary).clone(), as_of)?,
         };
         let notes = self.notes(found)?;
         notes.annotate(&mut record.results);
@@ -190,7 +138,7 @@ impl Reader {
         let mut record = self.record(found)?;
         if found.is_following_root() {
             let RunSummary { id, account, .. } = record.summary;
-            record.follow = self.context().journal.family(id, account)?.as_ref().map(FollowState::of);
+            record.follow = self.context.journal.family(id, account)?.as_ref().map(FollowState::of);
         }
         Ok(record)
     }
@@ -210,8 +158,8 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn notes(&self, found: &Found) -> Result<StoredNotes, StorageError> {
         match found {
-            Found::Live(run) if !run.is_annotated() => Ok(StoredNotes::default()),
-            found => self.context().journal.notes(found.id()),
+            Found::Live(run) if !run.published.is_annotated() => Ok(StoredNotes::default()),
+            found => self.context.journal.notes(found.id()),
         }
     }
 
@@ -223,7 +171,7 @@ impl Reader {
         let mut record = self.record(found)?;
         // A picture may have been stored since, or its run deleted: then the result has none.
         if record.summary.options.avatars {
-            record.thumbnails = self.context().journal.thumbnails(found.id())?;
+            record.thumbnails = self.context.journal.thumbnails(found.id())?;
         }
         Ok(record)
     }
@@ -233,7 +181,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-        self.context().journal.thumbnail(run, result)
+        self.context.journal.thumbnail(run, result)
     }
 
     /// Waits until a run ends, even if another instance drives it, and until the given moment at most. The run is
@@ -250,30 +198,30 @@ impl Reader {
             Found::Live(run) => Box::new(run.summary()),
             Found::Stored(summary) => summary,
         };
-        let remote = self.registry().remote(summary.id);
+        let remote = self.registry.remote.get(summary.id);
         while !summary.status.is_terminal() {
             let seen = remote.count();
-            if let Some(run) = self.registry().followed(summary.id)
+            if let Some(run) = self.registry.followed(summary.id)
                 && (run.wait_for_end(until) || Instant::now() >= until)
             {
                 return Ok(Some(Found::Live(run)));
             }
-            match self.context().journal.run(summary.id, summary.account)? {
+            match self.context.journal.run(summary.id, summary.account)? {
                 Some(newer) => *summary = newer,
                 None => return Ok(None),
             }
             // The run is read once more after the last wait.
-            if Instant::now() >= until || self.registry().is_shutting_down() {
+            if Instant::now() >= until || self.registry.lifecycle.is_shutting_down() {
                 break;
             }
-            self.registry().wait_for_notification(&remote, seen, until);
+            self.registry.remote.wait(&remote, seen, until);
         }
         Ok(Some(Found::Stored(summary)))
     }
 
     /// Returns a follower of a run that leaves out results up to `after`.
     pub fn follow(&self, found: Found, after: u32) -> Follower {
-        let (registry, journal) = (Arc::clone(self.registry()), Arc::clone(&self.context().journal));
+        let (registry, journal) = (Arc::clone(&self.registry), Arc::clone(&self.context.journal));
         match found {
             Found::Live(run) => Follower::live(registry, journal, run, after),
             Found::Stored(summary) => Follower::stored(registry, journal, *summary, after),
@@ -286,7 +234,7 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn page(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Page, StorageError> {
         // One additional run shows whether there is a further page.
-        let mut runs = self.context().journal.list(account, filter, limit.saturating_add(1))?;
+        let mut runs = self.context.journal.list(account, filter, limit.saturating_add(1))?;
         let has_more = runs.len() > limit;
         runs.truncate(limit);
         let next = runs.last().filter(|_| has_more).map(Cursor::after);
@@ -299,13 +247,5 @@ impl Reader {
         // A run may have ended since the list was read.
         runs.retain(|run| filter.status.is_none_or(|status| run.status == status));
         Ok(Page { runs, next })
-    }
-
-    fn context(&self) -> &RunContext {
-        &self.dispatcher.context
-    }
-
-    fn registry(&self) -> &Arc<Registry> {
-        &self.dispatcher.registry
     }
 }

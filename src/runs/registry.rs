@@ -2,53 +2,15 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::RwLock;
 
 use super::lifecycle::Lifecycle;
 use super::live::{LiveRun, Stopped};
 use super::notification::Notification;
-use super::remote_run::{RemoteRun, RemoteRuns};
+use super::remote_run::{RemoteRuns, Subscription};
 use crate::base::ids::RunId;
-
-/// The interval at which the store is polled for changes of a run that another instance drives, while no
-/// notifications are received.
-const POLL_EVERY: Duration = Duration::from_millis(500);
-/// The interval at which the store is polled while notifications are received. A notification may be lost, and
-/// instances of an earlier version send none.
-const POLL_WHEN_CONNECTED: Duration = Duration::from_secs(3);
-
-/// The state of the subscription to notifications.
-#[derive(Debug)]
-pub(super) struct Subscription(AtomicU8);
-
-impl Default for Subscription {
-    fn default() -> Self {
-        Self(AtomicU8::new(Self::NONE))
-    }
-}
-
-impl Subscription {
-    /// No notifications are expected, because this seems to be the only process on the store.
-    const NONE: u8 = 0;
-    const CONNECTED: u8 = 1;
-    const DISCONNECTED: u8 = 2;
-
-    fn set(&self, to: u8) {
-        self.0.store(to, Ordering::Relaxed);
-    }
-
-    /// Returns whether there are other processes whose notifications are not received.
-    pub(super) fn is_disconnected(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == Self::DISCONNECTED
-    }
-
-    fn poll_every(&self) -> Duration {
-        if self.0.load(Ordering::Relaxed) == Self::CONNECTED { POLL_WHEN_CONNECTED } else { POLL_EVERY }
-    }
-}
 
 /// A function that is called with the id of a run that was deleted or changed, through this process or another one.
 pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
@@ -56,9 +18,10 @@ pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
 /// The runs in memory, by id.
 pub(super) struct Registry {
     live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
-    remote: RemoteRuns,
-    subscription: Subscription,
-    lifecycle: Arc<Lifecycle>,
+    /// The runs of other instances that have readers here.
+    pub(super) remote: RemoteRuns,
+    /// The shutdown of the process, which stops the runs.
+    pub(super) lifecycle: Arc<Lifecycle>,
     keep_ended: Duration,
     on_deletion: OnRun,
     on_annotation: OnRun,
@@ -72,9 +35,8 @@ impl Registry {
         on_deletion: OnRun,
         on_annotation: OnRun,
     ) -> Self {
-        let (live, remote, subscription) =
-            (RwLock::default(), RemoteRuns::default(), Subscription::default());
-        Self { live, remote, subscription, lifecycle, keep_ended, on_deletion, on_annotation }
+        let (live, remote) = (RwLock::default(), RemoteRuns::default());
+        Self { live, remote, lifecycle, keep_ended, on_deletion, on_annotation }
     }
 
     /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
@@ -104,14 +66,16 @@ impl Registry {
     /// expired. Their drivers renew them, unless another instance is faster.
     pub(super) fn driven(&self) -> Vec<RunId> {
         let live = self.live.read();
-        let driven = live.values().filter(|run| run.signals.stopped().is_none() && run.ended_at().is_none());
+        let driven =
+            live.values().filter(|run| run.signals.stopped().is_none() && run.published.ended_at().is_none());
         driven.map(|run| run.id()).collect()
     }
 
     /// Returns the number of runs of batches that this process drives.
     pub(super) fn driven_of_batches(&self) -> usize {
         let live = self.live.read();
-        let driven = live.values().filter(|run| run.signals.stopped().is_none() && run.ended_at().is_none());
+        let driven =
+            live.values().filter(|run| run.signals.stopped().is_none() && run.published.ended_at().is_none());
         driven.filter(|run| run.opening().batch.is_some()).count()
     }
 
@@ -133,7 +97,7 @@ impl Registry {
     /// Lets the readers of a run read what is noted about it, if it is live in this process.
     pub(super) fn note_annotated(&self, run: RunId) {
         if let Some(live) = self.live(run) {
-            live.note_annotated();
+            live.published.note_annotated();
         }
         (self.on_annotation)(run);
     }
@@ -152,27 +116,6 @@ impl Registry {
         self.remote.sweep();
     }
 
-    /// Returns the entry of a run that another instance drives.
-    pub(super) fn remote(&self, run: RunId) -> Arc<RemoteRun> {
-        self.remote.get(run)
-    }
-
-    /// Waits until there are more notifications of a run than `seen`, but until the given moment or the next poll at
-    /// most. The beginning of the shutdown wakes all waiting threads.
-    pub(super) fn wait_for_notification(&self, run: &RemoteRun, seen: u64, until: Instant) {
-        run.wait_past(seen, until.min(Instant::now() + self.subscription.poll_every()));
-    }
-
-    /// Returns whether the shutdown has begun.
-    pub(super) fn is_shutting_down(&self) -> bool {
-        self.lifecycle.is_shutting_down()
-    }
-
-    /// Wakes the maintenance thread, because there may be runs without a driver.
-    pub(super) fn wake_maintenance(&self) {
-        self.lifecycle.wake_maintenance();
-    }
-
     /// Handles a notification.
     pub(super) fn notify(&self, notification: Notification) {
         match notification {
@@ -189,14 +132,14 @@ impl Registry {
             Notification::Connected => {
                 // A run that ended, and was deleted without a notification, must not be kept longer.
                 self.drop_ended();
-                self.subscription.set(Subscription::CONNECTED);
+                self.remote.subscription.set(Subscription::CONNECTED);
                 self.remote.notify_all();
                 self.lifecycle.wake_maintenance();
             }
             Notification::Disconnected => {
-                self.subscription.set(Subscription::DISCONNECTED);
+                self.remote.subscription.set(Subscription::DISCONNECTED);
                 // Whether notes are changed is not told from now on.
-                self.live.read().values().for_each(|run| run.note_annotated());
+                self.live.read().values().for_each(|run| run.published.note_annotated());
                 // Runs may be deleted without a notification, but the store has them.
                 self.drop_ended();
                 self.remote.notify_all();
@@ -213,14 +156,14 @@ impl Registry {
         self.remote.notify(run);
     }
 
+    /// Removes runs that have ended and are stored.
     fn drop_ended(&self) {
-        self.live.write().retain(|_, run| !self.is_evictable(run));
-    }
-
-    /// Returns whether a run may be removed because it has ended and is stored.
-    fn is_evictable(&self, run: &LiveRun) -> bool {
-        let keep = if self.subscription.is_disconnected() { Duration::ZERO } else { self.keep_ended };
-        run.signals.is_gone() || run.is_stored() && run.ended_at().is_some_and(|at| at.elapsed() >= keep)
+        let keep = if self.remote.subscription.is_disconnected() { Duration::ZERO } else { self.keep_ended };
+        let may_stay = |run: &LiveRun| {
+            let ended_at = run.published.ended_at().filter(|_| run.published.is_stored());
+            !run.signals.is_gone() && ended_at.is_none_or(|at| at.elapsed() < keep)
+        };
+        self.live.write().retain(|_, run| may_stay(run));
     }
 }
 

@@ -1,8 +1,9 @@
 //! Readers of runs that other instances drive, and the notifications that wake them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -11,10 +12,49 @@ use super::shared_read::{self, SharedRead, SharedReads};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 
+/// The interval at which the store is polled for changes of a run that another instance drives, while no
+/// notifications are received.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// The interval at which the store is polled while notifications are received. A notification may be lost, and
+/// instances of an earlier version send none.
+const POLL_WHEN_CONNECTED: Duration = Duration::from_secs(3);
+
+/// The state of the subscription to notifications.
+#[derive(Debug)]
+pub(super) struct Subscription(AtomicU8);
+
+impl Default for Subscription {
+    fn default() -> Self {
+        Self(AtomicU8::new(Self::NONE))
+    }
+}
+
+impl Subscription {
+    /// No notifications are expected, because this seems to be the only process on the store.
+    const NONE: u8 = 0;
+    pub(super) const CONNECTED: u8 = 1;
+    pub(super) const DISCONNECTED: u8 = 2;
+
+    pub(super) fn set(&self, to: u8) {
+        self.0.store(to, Ordering::Relaxed);
+    }
+
+    /// Returns whether there are other processes whose notifications are not received.
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::DISCONNECTED
+    }
+
+    fn poll_every(&self) -> Duration {
+        if self.0.load(Ordering::Relaxed) == Self::CONNECTED { POLL_WHEN_CONNECTED } else { POLL_EVERY }
+    }
+}
+
 /// The runs of other instances that have readers here, by id.
 #[derive(Debug, Default)]
 pub(super) struct RemoteRuns {
     runs: Mutex<HashMap<RunId, Weak<RemoteRun>>>,
+    /// The subscription to the notifications of other instances.
+    pub(super) subscription: Subscription,
 }
 
 /// A run that another instance drives: a counter of the notifications about it, which wakes its readers.
@@ -52,6 +92,12 @@ impl RemoteRuns {
         runs.iter().for_each(|run| run.notify());
     }
 
+    /// Waits until there are more notifications of a run than `seen`, but until the given moment or the next poll at
+    /// most. The beginning of the shutdown wakes all waiting threads.
+    pub(super) fn wait(&self, run: &RemoteRun, seen: u64, until: Instant) {
+        run.wait_past(seen, until.min(Instant::now() + self.subscription.poll_every()));
+    }
+
     /// Frees the memory of runs that have no readers any more.
     pub(super) fn sweep(&self) {
         self.runs.lock().retain(|_, run| run.strong_count() > 0);
@@ -81,7 +127,7 @@ impl RemoteRun {
     }
 
     /// Waits until there are more than `seen` notifications, or the moment is reached.
-    pub(super) fn wait_past(&self, seen: u64, until: Instant) {
+    fn wait_past(&self, seen: u64, until: Instant) {
         let mut count = self.count.lock();
         while *count == seen && !self.more.wait_until(&mut count, until).timed_out() {}
     }
@@ -94,10 +140,8 @@ impl RemoteRun {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-    use std::time::Duration;
-
     use super::*;
+    use std::thread;
 
     #[test]
     fn a_notification_between_two_reads_is_not_missed() {

@@ -30,9 +30,10 @@ use super::queue::Queue;
 pub use super::reader::{Found, Reader};
 pub use super::registry::OnRun;
 use super::registry::Registry;
+pub use super::selector::{ModuleCounts, Selector};
 use super::shared_answers::SharedAnswers;
 pub use super::start_request::{StartError, StartRequest, StartResult};
-pub use super::starter::{ModuleCounts, Starter};
+pub use super::starter::Starter;
 pub use super::stopper::Stopper;
 use super::suppression::Suppressed;
 use super::unconfirmed::UnconfirmedCommits;
@@ -92,6 +93,8 @@ impl Default for RunHooks {
 
 /// The runs of a process. There is one value for each process, which all layers share.
 pub struct Runs {
+    /// The selector, which selects the modules of searches.
+    pub selector: Arc<Selector>,
     /// The starter, which starts searches.
     pub starter: Starter,
     /// The component that stops searches before their end.
@@ -161,14 +164,19 @@ impl Runs {
             queue: Queue::default(),
         });
         let unconfirmed = Arc::new(UnconfirmedCommits::new(Arc::clone(&dispatcher)));
-        let starter = || Starter::new(Arc::clone(&dispatcher), Arc::clone(&unconfirmed), config.max_waiting);
+        let selector = Arc::new(Selector::new(Arc::clone(&context)));
+        let starter = || {
+            let (dispatcher, selector) = (Arc::clone(&dispatcher), Arc::clone(&selector));
+            Starter::new(dispatcher, selector, Arc::clone(&unconfirmed), config.max_waiting)
+        };
         let feeder =
             batches.map(|batches| Feeder::new(starter(), Arc::clone(&dispatcher), batches, config.max_runs));
         Arc::new(Self {
             starter: starter(),
+            selector,
             stopper: Stopper::new(Arc::clone(&dispatcher)),
             notebook: Notebook::new(Arc::clone(&dispatcher)),
-            reader: Reader::new(Arc::clone(&dispatcher)),
+            reader: Reader::new(Arc::clone(&context), Arc::clone(&dispatcher.registry)),
             families: FamilyService::new(context),
             maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),
             dispatcher,

@@ -1,7 +1,6 @@
 //! [`Starter`]: starts a search. It is charged and created in one transaction, and then driven by this process or
 //! queued.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,27 +13,17 @@ use super::journal::{InstanceId, NewRun, Refused, Started};
 use super::live::LiveRun;
 use super::run::RunSummary;
 use super::run_options::RunOptions;
+use super::selector::Selector;
 use super::start_request::{StartError, StartRequest, StartResult};
-use super::suppression::Suppressed;
 use super::unconfirmed::{UnconfirmedCommit, UnconfirmedCommits};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::module::Module;
-use crate::modules::query::{Query, SearchType};
-
-/// The number of modules that a search uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModuleCounts {
-    /// The number of modules in a standard search of each type.
-    pub standard: BTreeMap<SearchType, usize>,
-    /// The number of additional modules in a premium search for a username.
-    pub premium: usize,
-}
 
 /// A component that starts searches.
 pub struct Starter {
     dispatcher: Arc<Dispatcher>,
+    selector: Arc<Selector>,
     unconfirmed: Arc<UnconfirmedCommits>,
     max_waiting: usize,
 }
@@ -43,71 +32,11 @@ impl Starter {
     /// Creates a starter. `max_waiting` is the maximum number of waiting runs.
     pub(super) fn new(
         dispatcher: Arc<Dispatcher>,
+        selector: Arc<Selector>,
         unconfirmed: Arc<UnconfirmedCommits>,
         max_waiting: usize,
     ) -> Self {
-        Self { dispatcher, unconfirmed, max_waiting }
-    }
-
-    /// Returns the modules that a search uses.
-    ///
-    /// # Errors
-    /// Returns an error if the choice is not valid.
-    pub fn modules_for(
-        &self,
-        query: &Query,
-        premium: bool,
-        choice: &Choice,
-    ) -> Result<Vec<Arc<Module>>, ChoiceError> {
-        let switches = Selection {
-            search_type: query.search_type(),
-            premium,
-            discovery: self.context().discovery,
-            nsfw: choice.nsfw,
-        };
-        self.catalog().choose(&switches, choice)
-    }
-
-    /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
-    /// driven are not stopped.
-    pub fn suppress(&self, list: Suppressed) {
-        self.context().suppression.set(Arc::new(list));
-        self.context().shared_answers.clear();
-    }
-
-    /// Returns whether a query is suppressed.
-    pub fn is_suppressed(&self, query: &Query) -> bool {
-        self.context().suppression.get().holds(query)
-    }
-
-    /// Returns the catalogue that searches choose from now.
-    pub fn catalog(&self) -> Arc<Catalog> {
-        self.context().catalog.get()
-    }
-
-    /// Replaces the catalogue for new searches. Removes all shared answers and verdicts of control checks, since a changed
-    /// entry may give others. Runs that are being driven keep their modules.
-    pub fn use_catalog(&self, catalog: Arc<Catalog>) {
-        self.context().catalog.set(catalog);
-        self.context().shared_answers.clear();
-        self.context().checker.forget_verdicts();
-    }
-
-    /// Returns the number of modules that a search without a choice uses.
-    pub fn module_counts(&self) -> ModuleCounts {
-        let (catalog, discovery) = (self.catalog(), self.context().discovery);
-        let count = |search_type, premium| {
-            catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
-        };
-        let standard: BTreeMap<_, _> =
-            SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();
-        let usernames = standard.get(&SearchType::Username).copied().unwrap_or_default();
-        ModuleCounts { premium: count(SearchType::Username, true) - usernames, standard }
-    }
-
-    /// Returns whether a browser is available for premium searches.
-    pub fn can_browse(&self) -> bool {
-        self.context().browsing.is_available()
+        Self { dispatcher, selector, unconfirmed, max_waiting }
     }
 
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
@@ -148,15 +77,15 @@ impl Starter {
 
     /// Checks everything that can be checked before a charge. Returns the modules of the search.
     fn check(&self, request: &StartRequest) -> Result<Vec<Arc<Module>>, StartError> {
-        if self.is_suppressed(&request.query) {
+        if self.selector.is_suppressed(&request.query) {
             return Err(StartError::Suppressed);
         }
-        if self.dispatcher.registry.is_shutting_down() {
+        if self.dispatcher.registry.lifecycle.is_shutting_down() {
             return Err(StartError::ShuttingDown);
         }
-        let modules = self.modules_for(&request.query, request.premium, &request.choice);
+        let modules = self.selector.modules_for(&request.query, request.premium, &request.choice);
         let modules = modules.map_err(StartError::Choice)?;
-        if request.premium && !self.can_browse() {
+        if request.premium && !self.selector.can_browse() {
             return Err(StartError::NoBrowser);
         }
         Ok(modules)
@@ -178,7 +107,7 @@ impl Starter {
         let job = Job { run: Arc::clone(&run), query: request.query, modules, gone, earlier };
         let started =
             self.unconfirmed.confirm(&run.summary(), self.context().journal.start(&new, &request.charge));
-        if self.dispatcher.registry.is_shutting_down() && matches!(started, Ok(Started::Created)) {
+        if self.dispatcher.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // The commit may have been completed after all leases were released.
             self.dispatcher.release_leases();
         }
@@ -216,7 +145,7 @@ impl Starter {
             self.context().figures.note_start(new.search_type, request.charge.credits);
             self.dispatcher.queue.note_queued();
             // A driver may have become free meanwhile.
-            self.dispatcher.registry.wake_maintenance();
+            self.dispatcher.registry.lifecycle.wake_maintenance();
         }
         result(started, || StartResult::Queued(Box::new(self.with_position(opening))))
     }

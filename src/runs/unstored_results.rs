@@ -60,7 +60,7 @@ impl UnstoredResults {
                 merge::merge(&mut changed[at], found);
             }
             Err(at) => {
-                let Some(mut record) = run.result(id) else { return };
+                let Some(mut record) = run.published.result(id) else { return };
                 if merge::merge(&mut record, found) {
                     changed.insert(at, record);
                 }
@@ -74,7 +74,7 @@ impl UnstoredResults {
         let at = match changed.binary_search_by_key(&id, |record| record.id) {
             Ok(at) => at,
             Err(at) => {
-                let Some(record) = run.result(id) else { return false };
+                let Some(record) = run.published.result(id) else { return false };
                 changed.insert(at, record);
                 at
             }

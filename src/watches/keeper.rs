@@ -82,7 +82,7 @@ impl WatchKeeper {
     }
 
     fn start(&self, watch: &Watch) -> Result<Due, StorageError> {
-        if watch.search.premium && !self.runs.starter.can_browse() {
+        if watch.search.premium && !self.runs.selector.can_browse() {
             return Ok(Due::Settled);
         }
         let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(Due::Settled) };
@@ -177,7 +177,7 @@ impl WatchKeeper {
         let Some(found) = self.runs.reader.stored(ended.run, ended.watch.account)? else { return nothing };
         let record = self.runs.reader.record(&found)?;
         let Some(run) = record.findings() else { return nothing };
-        let catalog = self.runs.starter.catalog();
+        let catalog = self.runs.selector.catalog();
         match ended.baseline.compare(&run, catalog.profiles()) {
             Ok((changes, baseline)) => Ok(Comparison { changes, baseline: Some(baseline) }),
             Err(error) => {

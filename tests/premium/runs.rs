@@ -379,7 +379,7 @@ fn checks_of_a_dead_browser_fail_with_a_reason() {
     let summary = run.summary();
     assert_eq!(summary.status, Status::Completed);
     let failed: Vec<_> =
-        run.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
+        run.published.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
     let died = failed.iter().filter(|report| report.reason.map(Reason::as_str) == Some("browser")).count();
     assert!(died >= 2, "{failed:?}");
     assert_eq!(
@@ -432,7 +432,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         bench.finish(&run);
         assert_eq!(bench.used(), 2);
         stage.dead.store(true, Ordering::SeqCst);
-        eventually("the browser is known to be dead", || !bench.runs.starter.can_browse());
+        eventually("the browser is known to be dead", || !bench.runs.selector.can_browse());
         assert!(matches!(bench.runs.starter.start(bench.order("bob")), Err(StartError::NoBrowser)));
         assert!(
             matches!(bench.runs.starter.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id())
@@ -441,7 +441,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         let standard = StartRequest { premium: false, ..bench.order("carol") };
         bench.finish(&bench.start(standard));
         stage.dead.store(false, Ordering::SeqCst);
-        eventually("the browser is back", || bench.runs.starter.can_browse());
+        eventually("the browser is back", || bench.runs.selector.can_browse());
         bench.finish(&bench.premium("dave"));
     }
 }

@@ -149,11 +149,11 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert_eq!(summary.status, Status::Failed);
     assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
     assert_eq!(summary.progress.modules_completed, 5);
-    assert!(!run.is_stored());
+    assert!(!run.published.is_stored());
     bench.runs.maintenance.run_due_tasks();
     assert!(bench.runs.reader.live(run.id()).is_some(), "it stays in memory until the store has it");
     journal.down.store(false, Ordering::SeqCst);
-    eventually("the store has its end", || run.is_stored());
+    eventually("the store has its end", || run.published.is_stored());
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
     assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
     assert_eq!(bench.store.credits_used(bench.account, cycle).unwrap(), 0);
@@ -194,7 +194,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     journal.refuses_endings.store(true, Ordering::SeqCst);
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
     let second = first.another_process_on(Arc::clone(&journal) as _, RunsConfig { limits, ..config() });
-    second.starter.suppress(suppressed("alice"));
+    second.selector.suppress(suppressed("alice"));
     // The call returns each time without waiting for the store.
     for tries in 1..=2 {
         let maintenance = std::thread::spawn({

@@ -237,7 +237,7 @@ fn a_suppressed_name_is_neither_looked_up_nor_searched() {
     bench.has_profile("a", "alice", json!({"website": "https://b.example.com/hidden"}));
     let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
     let query = Query::parse(SearchType::Username, "hidden").unwrap();
-    bench.runs.starter.suppress(Suppressed::parse(&key.line(&query), key).unwrap());
+    bench.runs.selector.suppress(Suppressed::parse(&key.line(&query), key).unwrap());
     let root = bench.follow("alice", ORDER);
     assert_eq!((bench.queries(root).len(), bench.state(root).lookups), (1, 0));
     let suppressed = (LeadStatus::NotFollowed, Some(LeadReason::Suppressed));

@@ -15,7 +15,7 @@ fn feed(id: &str) -> Value {
 
 impl Bench {
     fn checks(&self, module: &str) -> u64 {
-        let catalog = self.runs.starter.catalog();
+        let catalog = self.runs.selector.catalog();
         let all = self.runs.module_health().of_all(catalog.modules(), SystemClock.now());
         all.iter().find(|(known, _)| &**known.id() == module).map_or(0, |(_, health)| health.checks)
     }
@@ -151,7 +151,7 @@ fn a_new_list_of_suppressed_identifiers_removes_shared_answers() {
         bench.web.total()
     };
     assert_eq!([(); 2].map(|()| requests_after_a_search()), [1, 1]);
-    bench.runs.starter.suppress(failures::suppressed("bob"));
+    bench.runs.selector.suppress(failures::suppressed("bob"));
     assert_eq!(requests_after_a_search(), 2);
 }
 
@@ -172,7 +172,7 @@ fn a_disproved_miss_counts_against_its_module_and_its_known_account_is_asked_for
         assert_eq!((summary.coverage.count_of(Outcome::Unreliable), summary.credits_charged), (1, 1));
         assert_eq!(bench.web.asked("miss-000"), asked);
     }
-    let catalog = bench.runs.starter.catalog();
+    let catalog = bench.runs.selector.catalog();
     let all = bench.runs.module_health().of_all(catalog.modules(), SystemClock.now());
     let (_, health) = all.iter().find(|(module, _)| &**module.id() == "miss-000").unwrap();
     assert_eq!((health.status, health.checks), (Verdict::Broken, 3));

@@ -109,7 +109,7 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
             prop_assert!(are_sequential(&records));
             prop_assert_eq!(summary.total_results as usize, want.len());
             prop_assert_eq!(client, as_followed(&records));
-            eventually("the store has it", || run.is_stored());
+            eventually("the store has it", || run.published.is_stored());
             prop_assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records.clone());
             let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
             prop_assert_eq!(&stored, &run.summary());
@@ -217,7 +217,7 @@ fn a_reader_switches_between_store_and_live_run_without_a_loss() {
     web.open_gate();
     let resumed = second.reader.live(run.id()).unwrap();
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
-    eventually("the store has it", || resumed.is_stored());
+    eventually("the store has it", || resumed.published.is_stored());
     follow_on(&mut follower, &mut has);
     first.web.open_gate();
     let want = as_followed(&records(&resumed));
@@ -254,7 +254,7 @@ fn results_written_before_a_take_over_are_not_missed() {
     let resumed = second.reader.live(run.id()).expect("taken over");
     web.open_gate();
     follow_on(&mut follower, &mut has);
-    assert_eq!(resumed.result(1), Some(more));
+    assert_eq!(resumed.published.result(1), Some(more));
     assert_eq!(has, as_followed(&records(&resumed)));
 }
 

@@ -178,7 +178,7 @@ fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
     assert!(bench.runs.delete(deleted.id, bench.account, &Origin::CLI).unwrap());
     let positions = [suppressed.id, last.id].map(|run| bench.stored(run).queue_position);
     assert_eq!(positions, [Some(1), Some(2)]);
-    bench.runs.starter.suppress(failures::suppressed("alice"));
+    bench.runs.selector.suppress(failures::suppressed("alice"));
     bench.web.open_gate();
     for run in [suppressed.id, last.id] {
         let ended = bench.wait_for(run);

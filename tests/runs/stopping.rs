@@ -20,7 +20,7 @@ impl Bench {
     fn retry(&self, run: RunId, minutes_later: i64) -> Result<RunSummary, NoRetry> {
         let (summary, reports) = (self.in_store(run), self.store.modules(run).unwrap());
         let now = SystemClock.now() + jiff::SignedDuration::from_mins(minutes_later);
-        let retry = Retry::of(&summary, &reports, &self.runs.starter.catalog(), now)?;
+        let retry = Retry::of(&summary, &reports, &self.runs.selector.catalog(), now)?;
         let Ok(StartResult::Started(run)) =
             retry.start(&self.runs.starter, self.order("x").charge, None, Origin::CLI)
         else {
@@ -105,7 +105,7 @@ fn a_retry_asks_only_what_gave_no_answer_and_is_free_once() {
     assert_eq!((first.status, first.coverage.conclusive(), bench.used()), (Status::Completed, 2, 1));
     eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
     // Ten minutes later, it costs a credit.
-    let late = Retry::of(&first, &run.reports(), &bench.runs.starter.catalog(), {
+    let late = Retry::of(&first, &run.published.reports(), &bench.runs.selector.catalog(), {
         first.completed_at.unwrap() + jiff::SignedDuration::from_secs(601)
     });
     assert!(!late.unwrap().is_free());

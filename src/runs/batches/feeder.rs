@@ -75,7 +75,10 @@ impl Feeder {
     /// have their share of the drivers.
     fn free_driver(&self) -> Option<Slot> {
         let Dispatcher { registry, drivers, queue, .. } = &*self.dispatcher;
-        if registry.is_shutting_down() || queue.waiting() > 0 || registry.driven_of_batches() >= self.most {
+        if registry.lifecycle.is_shutting_down()
+            || queue.waiting() > 0
+            || registry.driven_of_batches() >= self.most
+        {
             return None;
         }
         drivers.reserve()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use log::log;
 use url::Url;
 
-use super::checks::requester;
+use super::check_starter::requester;
 use super::message::Message;
 use crate::modules::probe::Trace;
 use crate::modules::query::Query;

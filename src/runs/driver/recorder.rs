@@ -227,11 +227,6 @@ impl<'a> Recorder<'a> {
 
     /// Publishes results that are stored, and the modules that have ended.
     pub(super) fn publish(&mut self, stored: Batch) {
-        self.run.publish(stored, std::mem::take(&mut self.reports));
-    }
-
-    /// Publishes the modules that have ended, although their results cannot be stored.
-    pub(super) fn publish_reports(&mut self) {
-        self.publish(Batch::default());
+        self.run.published.add(stored, std::mem::take(&mut self.reports));
     }
 }

@@ -69,7 +69,7 @@ impl Frames for Follower {
                     // The other driver lists ended modules in another order. A repeated module is harmless, but an
                     // omitted one is not.
                     let place = Place { reports: 0, ..cursor.place() };
-                    let remote = self.registry.remote(self.summary.id);
+                    let remote = self.registry.remote.get(self.summary.id);
                     self.source = Source::Stored(StoredCursor::at(place, remote));
                 }
                 Some((next, _)) => return Ok(next),
@@ -99,7 +99,7 @@ impl Follower {
         after: u32,
     ) -> Self {
         let place = Place { left_out: after, ..Place::default() };
-        let cursor = StoredCursor::at(place, registry.remote(summary.id));
+        let cursor = StoredCursor::at(place, registry.remote.get(summary.id));
         Self { registry, journal, summary, source: Source::Stored(cursor) }
     }
 
@@ -120,13 +120,13 @@ impl Follower {
                 Some(frames) if !frames.is_empty() => return Ok(Next::Frames(frames)),
                 Some(_) => {}
             }
-            if self.registry.is_shutting_down() {
+            if self.registry.lifecycle.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
             }
             if Instant::now() >= until {
                 return Ok(Next::Quiet);
             }
-            self.registry.wait_for_notification(&remote, seen, until);
+            self.registry.remote.wait(&remote, seen, until);
         }
     }
 

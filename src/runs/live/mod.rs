@@ -14,7 +14,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `live_run` | the run |
-//! | `state` | the published state and the ring |
+//! | `published` | its published state, with a lock and waiting readers |
+//! | `state` | the published state itself and the ring |
 //! | `driven_time` | the time for which it has been driven |
 //! | `signals` | requests to the driver |
 //! | `following` | the accounts that it looks up, and the runs that its leads have started |
@@ -26,6 +27,7 @@ mod cursor;
 mod driven_time;
 mod following;
 mod live_run;
+mod published;
 mod reading;
 mod signals;
 mod state;
@@ -35,6 +37,7 @@ mod waiters;
 
 pub use cursor::{Cursor, Place};
 pub use live_run::LiveRun;
+pub use published::PublishedState;
 pub use reading::Next;
 pub use signals::Stopped;
-pub use state::{Published, RING_EVENTS};
+pub use state::{PublishedResult, RING_EVENTS};

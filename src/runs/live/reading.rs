@@ -2,18 +2,16 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::cursor::Cursor;
-use super::live_run::LiveRun;
-use super::signals::Stopped;
+use super::signals::{Signals, Stopped};
 use super::state::{Event, State};
 use crate::runs::event::Frame;
 
 /// The maximum number of events that a reader takes under one lock.
 const READ_EVENTS: usize = 256;
 
-/// The result of [`LiveRun::read`].
+/// The result of [`LiveRun::read`](super::LiveRun::read).
 #[derive(Debug)]
 pub enum Next {
     /// Frames in the order in which they must be sent.
@@ -26,40 +24,25 @@ pub enum Next {
     Stopped(Stopped),
 }
 
-impl LiveRun {
-    /// Returns the frames after `cursor`. Waits for them until the given moment.
-    pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
-        loop {
-            let seen = self.waiters.count();
-            if let Some(next) = self.read_now(cursor) {
-                return next;
-            }
-            if !self.waiters.wait(seen, until) {
-                return Next::Quiet;
-            }
+/// Returns the frames after `cursor`, or the reason why there are none. Returns `None` if there may be more later.
+pub(super) fn next(state: &State, cursor: &mut Cursor, signals: &Signals) -> Option<Next> {
+    loop {
+        let before = cursor.next_event;
+        let frames = unread(state, cursor);
+        if !frames.is_empty() {
+            return Some(Next::Frames(frames));
+        }
+        // This reader leaves out all events that were read, but there may be more.
+        if cursor.next_event == before {
+            break;
         }
     }
-
-    fn read_now(&self, cursor: &mut Cursor) -> Option<Next> {
-        let state = self.state.lock();
-        loop {
-            let before = cursor.next_event;
-            let frames = unread(&state, cursor);
-            if !frames.is_empty() {
-                return Some(Next::Frames(frames));
-            }
-            // This reader leaves out all events that were read, but there may be more.
-            if cursor.next_event == before {
-                break;
-            }
-        }
-        if cursor.done_seen {
-            return Some(Next::End);
-        }
-        let why = self.signals.stopped()?;
-        cursor.told = state.told();
-        Some(Next::Stopped(why))
+    if cursor.done_seen {
+        return Some(Next::End);
     }
+    let why = signals.stopped()?;
+    cursor.told = state.told();
+    Some(Next::Stopped(why))
 }
 
 fn unread(state: &State, cursor: &mut Cursor) -> Vec<Frame> {

@@ -25,7 +25,7 @@ pub(super) struct State {
     pub(super) ending: Option<Ending>,
     pub(super) credits_charged: u64,
     /// The results in the order of their ids.
-    pub(super) results: Vec<Arc<Published>>,
+    pub(super) results: Vec<Arc<PublishedResult>>,
     /// The revision of the last write of results.
     pub(super) revision: u64,
     /// The ids of changed results that are not announced yet.
@@ -43,7 +43,7 @@ pub(super) struct State {
 
 /// A result with its frame.
 #[derive(Debug)]
-pub struct Published {
+pub struct PublishedResult {
     /// The stored form of the result.
     pub record: ResultRecord,
     pub(super) frame: Frame,
@@ -53,7 +53,7 @@ pub struct Published {
 
 #[derive(Clone)]
 pub(super) enum Event {
-    Result(Arc<Published>),
+    Result(Arc<PublishedResult>),
     /// Results have changed. The event contains their ids, because a reader gets the results in the state in which
     /// they are when it reads.
     Changes {
@@ -85,7 +85,7 @@ impl State {
             modules,
             ending: None,
             credits_charged: summary.credits_charged,
-            results: results.into_iter().map(Published::added).collect(),
+            results: results.into_iter().map(PublishedResult::added).collect(),
             revision: summary.revision,
             unannounced: BTreeSet::new(),
             coverage: ModuleReport::coverage_of(&reports),
@@ -140,12 +140,17 @@ impl State {
         self.results.binary_search_by_key(&id, |result| result.record.id).ok()
     }
 
-    pub(super) fn result(&self, id: u32) -> Option<&Arc<Published>> {
+    pub(super) fn result(&self, id: u32) -> Option<&Arc<PublishedResult>> {
         self.place(id).map(|at| &self.results[at])
     }
 
     /// Adds the results that the write `revision` has stored.
-    pub(super) fn take(&mut self, added: Vec<Arc<Published>>, changed: Vec<Arc<Published>>, revision: u64) {
+    pub(super) fn take(
+        &mut self,
+        added: Vec<Arc<PublishedResult>>,
+        changed: Vec<Arc<PublishedResult>>,
+        revision: u64,
+    ) {
         if !added.is_empty() || !changed.is_empty() {
             self.revision = revision;
         }
@@ -215,7 +220,7 @@ impl State {
     }
 }
 
-impl Published {
+impl PublishedResult {
     /// Creates a new result.
     pub(super) fn added(record: ResultRecord) -> Arc<Self> {
         Self::changed(record, 0)

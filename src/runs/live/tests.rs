@@ -67,7 +67,7 @@ fn parse(frame: &Frame) -> (String, Value) {
 fn a_late_reader_gets_one_merged_progress_frame() {
     let run = run(100);
     for number in 0..100 {
-        run.publish(added(vec![record(number + 1)]), vec![report(number as usize)]);
+        run.published.add(added(vec![record(number + 1)]), vec![report(number as usize)]);
     }
     let far = Instant::now() + Duration::from_secs(60);
     let Next::Frames(frames) = run.read(&mut Cursor::default(), far) else { panic!("nothing came") };
@@ -90,7 +90,7 @@ fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
             (matches!(first, Next::Frames(_)), matches!(second, Next::Stopped(Stopped::Shutdown)))
         })
     };
-    run.publish(added(vec![record(1)]), vec![]);
+    run.published.add(added(vec![record(1)]), vec![]);
     run.stop(Stopped::Shutdown);
     // The run may be stopped before the reader has read. It still gets the result first.
     assert_eq!(waiting.join().unwrap(), (true, true));
@@ -100,15 +100,15 @@ fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
 #[test]
 fn the_version_changes_with_every_change() {
     let run = run(1);
-    let mut versions = vec![run.version()];
-    run.publish(added(vec![record(1)]), vec![]);
-    versions.push(run.version());
-    run.publish(Batch::default(), vec![report(0)]);
-    versions.push(run.version());
+    let mut versions = vec![run.published.version()];
+    run.published.add(added(vec![record(1)]), vec![]);
+    versions.push(run.published.version());
+    run.published.add(Batch::default(), vec![report(0)]);
+    versions.push(run.published.version());
     run.end(ending(), true);
-    versions.push(run.version());
+    versions.push(run.published.version());
     run.end(ending(), true);
-    assert_eq!(run.version(), versions[3], "a run ends once");
+    assert_eq!(run.published.version(), versions[3], "a run ends once");
     versions.dedup();
     assert_eq!(versions.len(), 4);
 }
@@ -120,7 +120,7 @@ fn a_frame_is_serialized_once_for_all_readers() {
     for cursor in &mut cursors {
         assert!(matches!(run.read(cursor, Instant::now()), Next::Quiet));
     }
-    run.publish(added(vec![record(1)]), vec![report(0)]);
+    run.published.add(added(vec![record(1)]), vec![report(0)]);
     run.end(ending(), true);
     let read: Vec<Vec<Frame>> = cursors
         .iter_mut()
@@ -140,7 +140,7 @@ fn a_reader_that_leaves_out_results_gets_those_after_them() {
     let run = run(2);
     let mut cursor = Cursor::after(1000);
     assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Quiet));
-    run.publish(added((1..=600).map(record).collect()), vec![report(0)]);
+    run.published.add(added((1..=600).map(record).collect()), vec![report(0)]);
     let far = Instant::now() + Duration::from_secs(60);
     let Next::Frames(frames) = run.read(&mut cursor, far) else { panic!("nothing came") };
     assert_eq!(parse(&frames[0]).0, "progress");
@@ -217,9 +217,9 @@ proptest! {
                 added: (first..counts.len()).map(of).collect(),
                 changed: touched.iter().copied().map(of).collect(),
             };
-            run.publish(batch, vec![report(at)]);
+            run.published.add(batch, vec![report(at)]);
             if *announces {
-                run.announce_changes();
+                run.published.announce_changes();
             }
             for (pace, client) in &mut clients {
                 if at % *pace == 0 {
@@ -247,14 +247,14 @@ proptest! {
 fn twelve_sources_at_once_are_announced_in_one_frame() {
     let run = run(2000);
     let mut client = Client::default();
-    run.publish(added(vec![with_sources(1, 1)]), vec![report(0)]);
+    run.published.add(added(vec![with_sources(1, 1)]), vec![report(0)]);
     client.read(&run);
     for count in 2..=12 {
         let changed = vec![with_sources(1, count)];
-        run.publish(Batch { revision: count as u64, added: vec![], changed }, vec![report(count)]);
+        run.published.add(Batch { revision: count as u64, added: vec![], changed }, vec![report(count)]);
         client.read(&run);
         assert_eq!(
-            run.result(1).unwrap().value.as_deref(),
+            run.published.result(1).unwrap().value.as_deref(),
             Some(&*count.to_string()),
             "a poll sees it at once"
         );
@@ -262,18 +262,18 @@ fn twelve_sources_at_once_are_announced_in_one_frame() {
     assert_eq!(client.frames, 1);
     let mut late = Client::default();
     late.read(&run);
-    run.announce_changes();
+    run.published.announce_changes();
     client.read(&run);
     assert_eq!((client.frames, client.newest[&1]), (2, 12));
     late.read(&run);
     assert_eq!((late.frames, late.newest[&1]), (1, 12), "who came late has it already");
     // The reader falls behind the ring. Results that it has are not sent again.
     for number in 0..=RING_EVENTS {
-        run.publish(Batch::default(), vec![report(number)]);
+        run.published.add(Batch::default(), vec![report(number)]);
     }
     client.read(&run);
     assert_eq!(client.frames, 2);
-    run.announce_changes();
+    run.published.announce_changes();
     run.end(ending(), true);
     client.read(&run);
     assert_eq!((client.frames, client.done), (2, true));
@@ -284,11 +284,11 @@ fn the_end_announces_changes_except_to_readers_that_leave_them_out() {
     let run = run(3);
     let mut all = Client::default();
     let mut rest = Client { cursor: Cursor::after(1), ..Client::default() };
-    run.publish(added(vec![with_sources(1, 1), with_sources(2, 1)]), vec![report(0)]);
+    run.published.add(added(vec![with_sources(1, 1), with_sources(2, 1)]), vec![report(0)]);
     all.read(&run);
     rest.read(&run);
     let changed = vec![with_sources(1, 2), with_sources(2, 2)];
-    run.publish(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
+    run.published.add(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
     run.end(ending(), true);
     all.read(&run);
     rest.read(&run);
@@ -299,13 +299,13 @@ fn the_end_announces_changes_except_to_readers_that_leave_them_out() {
 #[test]
 fn a_change_changes_the_version_and_wakes_a_waiting_reader() {
     let run = Arc::new(run(2));
-    run.publish(added(vec![with_sources(1, 1)]), vec![report(0)]);
+    run.published.add(added(vec![with_sources(1, 1)]), vec![report(0)]);
     let mut cursor = Cursor::default();
     run.read(&mut cursor, Instant::now());
-    let version = run.version();
+    let version = run.published.version();
     let changed = vec![with_sources(1, 2)];
-    run.publish(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
-    assert_ne!(run.version(), version);
+    run.published.add(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
+    assert_ne!(run.published.version(), version);
     run.read(&mut cursor, Instant::now());
     let waiting = {
         let run = Arc::clone(&run);
@@ -314,7 +314,7 @@ fn a_change_changes_the_version_and_wakes_a_waiting_reader() {
             move || matches!(run.read(&mut cursor, far), Next::Frames(frames) if frames.len() == 1),
         )
     };
-    run.announce_changes();
+    run.published.announce_changes();
     assert!(waiting.join().unwrap());
 }
 
@@ -323,14 +323,14 @@ fn a_reader_of_a_lost_run_knows_which_changes_it_has_not_received() {
     for announced in [false, true] {
         let run = run(3);
         let mut cursor = Cursor::after(1);
-        run.publish(added((1..=3).map(record).collect()), vec![report(0)]);
+        run.published.add(added((1..=3).map(record).collect()), vec![report(0)]);
         let changed = vec![with_sources(2, 2)];
         assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Frames(_)));
-        run.publish(Batch { revision: 4, added: vec![], changed }, vec![report(1)]);
+        run.published.add(Batch { revision: 4, added: vec![], changed }, vec![report(1)]);
         if announced {
-            run.announce_changes();
+            run.published.announce_changes();
         }
-        run.publish(Batch { revision: 5, added: vec![record(4)], changed: vec![] }, vec![report(2)]);
+        run.published.add(Batch { revision: 5, added: vec![record(4)], changed: vec![] }, vec![report(2)]);
         run.stop(Stopped::LeaseLost);
         while let Next::Frames(_) = run.read(&mut cursor, Instant::now()) {}
         let want = Place {

@@ -79,7 +79,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Respon
     let now = parts.clock.now();
     let page = Page {
         price: form.price(caller.plan.premium),
-        categories: form.sites.groups(&parts.runs.starter.catalog()),
+        categories: form.sites.groups(&parts.runs.selector.catalog()),
         form,
         premium: premium(web, caller),
         standard_cost: STANDARD_COST,
@@ -95,8 +95,8 @@ fn premium(web: &Web, caller: &Caller) -> Premium {
     let Web { parts, .. } = web;
     Premium {
         is_allowed: caller.plan.premium,
-        is_available: parts.runs.starter.can_browse(),
-        modules: parts.runs.starter.module_counts().premium,
+        is_available: parts.runs.selector.can_browse(),
+        modules: parts.runs.selector.module_counts().premium,
         plan: caller.plan.name.clone(),
         plans: parts.accounts.plans().names_where(|plan| plan.premium).join(", "),
     }
@@ -118,7 +118,7 @@ pub(super) fn credits_left(balance: &Balance) -> String {
 /// # Errors
 /// Returns 401 without a session, 503 if the store is unavailable.
 pub(in crate::web) fn start(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let catalog = web.parts.runs.starter.catalog();
+    let catalog = web.parts.runs.selector.catalog();
     let form = SearchForm::read(&visit.form()).with_address_read(catalog.profiles());
     begin(web, visit, form)
 }
@@ -164,7 +164,7 @@ fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId
         Ok(query) => query,
         Err(error) => return Ok(Err(Refusal::query(&error))),
     };
-    if parts.runs.starter.is_suppressed(&query) {
+    if parts.runs.selector.is_suppressed(&query) {
         return Ok(Err(Refusal::suppressed()));
     }
     let premium = form.asks_premium(&query);
@@ -201,7 +201,7 @@ fn place(
     let premium = form.asks_premium(&query);
     let cost = cost(premium);
     let charge = parts.accounts.charge(caller, cost);
-    let choice = form.choice(&query, &parts.runs.starter.catalog());
+    let choice = form.choice(&query, &parts.runs.selector.catalog());
     let request = StartRequest {
         account: caller.account.id,
         query,

@@ -102,7 +102,7 @@ pub(in crate::web) fn module(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 }
 
 fn find(web: &Web, visit: &Visit) -> Result<Arc<Module>, WebError> {
-    let catalog = web.parts.runs.starter.catalog();
+    let catalog = web.parts.runs.selector.catalog();
     visit.segment("id").and_then(|id| catalog.get(id)).map(Arc::clone).ok_or_else(WebError::no_such_page)
 }
 

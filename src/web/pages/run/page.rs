@@ -21,6 +21,7 @@ use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::html::Overview;
+use crate::runs::comparable;
 use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
 use crate::runs::run::RunSummary;
@@ -95,7 +96,7 @@ struct Page {
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let found = find(web, &visit)?;
     let record = web.parts.runs.reader.record(&found)?;
-    let earlier = web.parts.runs.reader.earlier(&record.summary)?.map(|run| run.id);
+    let earlier = comparable::earlier(&web.parts.runs.reader, &record.summary)?.map(|run| run.id);
     let watch = watch(web, &record.summary)?;
     let again = Again::of(web, &record.summary, &record.modules, visit.caller()?);
     let retry_of = retry_of(web, &record.summary)?;
@@ -113,7 +114,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 
 fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
     let run = &record.summary;
-    let catalog = web.parts.runs.starter.catalog();
+    let catalog = web.parts.runs.selector.catalog();
     let site = |module: &str| {
         let entry = catalog.get(module).map(|module| module.entry());
         let category = entry.map(|entry| entry.category.clone());
@@ -214,7 +215,7 @@ fn silence(keep_alive: Duration) -> Duration {
 /// `coding:github~25 gitlab~310|social:mastodon`.
 fn sites(web: &Web, search_type: SearchType) -> String {
     let mut categories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let catalog = web.parts.runs.starter.catalog();
+    let catalog = web.parts.runs.selector.catalog();
     for module in catalog.modules() {
         if module.search_type() == search_type {
             let entry = module.entry();

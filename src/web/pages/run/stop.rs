@@ -27,7 +27,7 @@ impl Again {
     /// Returns the button of a run. Returns `None` if the run has not ended, or there is nothing to ask again.
     pub(super) fn of(web: &Web, run: &RunSummary, reports: &[ModuleReport], caller: &Caller) -> Option<Self> {
         let now = web.parts.clock.now();
-        let retry = Retry::of(run, reports, &web.parts.runs.starter.catalog(), now).ok()?;
+        let retry = Retry::of(run, reports, &web.parts.runs.selector.catalog(), now).ok()?;
         if retry.is_premium() && !caller.plan.premium {
             return None;
         }
@@ -63,7 +63,7 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
     let found = find(web, &visit)?;
     let (summary, now) = (found.summary(), parts.clock.now());
     let reports = parts.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &parts.runs.starter.catalog(), now).map_err(|_| {
+    let retry = Retry::of(&summary, &reports, &parts.runs.selector.catalog(), now).map_err(|_| {
         WebError::invalid("No site of this search can give another answer. Nothing was charged.")
     })?;
     if retry.is_premium() && !caller.plan.premium {

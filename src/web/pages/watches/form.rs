@@ -88,13 +88,13 @@ impl WatchForm {
             "" => None,
             id => Some(id.parse::<WebhookId>().map_err(|_| refused(&WatchError::UnknownWebhook))?),
         };
-        let starter = &web.parts.runs.starter;
-        if starter.is_suppressed(&query) {
+        let selector = &web.parts.runs.selector;
+        if selector.is_suppressed(&query) {
             return Err(Refusal::suppressed());
         }
         let premium = self.search.asks_premium(&query);
-        let choice = self.search.choice(&query, &starter.catalog());
-        starter.modules_for(&query, premium, &choice).map_err(|error| Refusal::choice(&error))?;
+        let choice = self.search.choice(&query, &selector.catalog());
+        selector.modules_for(&query, premium, &choice).map_err(|error| Refusal::choice(&error))?;
         if premium && !caller.plan.premium {
             let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);
             return Err(Refusal::plan_required(&caller.plan.name, &plans));
