@@ -7,9 +7,7 @@
 //! | `account` | `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
-//! | `circuit` | `circuit list`, `reset` |
-//! | `quarantine` | `quarantine list`, `reset` |
-//! | `deadline` | `deadline list`, `reset` |
+//! | `learnt` | `circuit list`, `reset`; `quarantine list`, `reset`; `deadline list`, `reset` |
 //! | `graph` | `graph REPORT.json` |
 //! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `variants` | `variants` |
@@ -44,15 +42,14 @@ mod audit;
 mod backup;
 mod bar;
 mod catalog;
-mod circuit;
 mod completions;
 mod database;
-mod deadline;
 mod diff;
 mod exit;
 mod graph;
 mod interrupt;
 mod key;
+mod learnt;
 mod logging;
 mod man;
 mod manual;
@@ -61,7 +58,6 @@ mod migrate;
 mod openapi;
 mod options;
 mod people;
-mod quarantine;
 mod replace;
 mod report_file;
 mod search;
@@ -119,9 +115,12 @@ enum Action {
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
-    Circuit(circuit::CircuitArgs),
-    Quarantine(quarantine::QuarantineArgs),
-    Deadline(deadline::DeadlineArgs),
+    #[command(subcommand)]
+    Circuit(learnt::CircuitAction),
+    #[command(subcommand)]
+    Quarantine(learnt::QuarantineAction),
+    #[command(subcommand)]
+    Deadline(learnt::DeadlineAction),
     Suppress(suppress::SuppressArgs),
     Migrate(migrate::MigrateArgs),
     Backup(backup::BackupArgs),
@@ -184,9 +183,9 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),
-        Action::Circuit(args) => circuit::run(&args, out),
-        Action::Quarantine(args) => quarantine::run(&args, out),
-        Action::Deadline(args) => deadline::run(&args, out),
+        Action::Circuit(action) => learnt::circuit(&action, out),
+        Action::Quarantine(action) => learnt::quarantine(&action, out),
+        Action::Deadline(action) => learnt::deadline(&action, out),
         Action::Suppress(args) => suppress::run(&args, out),
         Action::Migrate(args) => migrate::run(&args, out),
         Action::Backup(args) => backup::run(&args, out),

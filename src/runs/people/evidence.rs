@@ -41,41 +41,43 @@ const MOST_CLAIMED: f64 = 5.0;
 /// The highest score of a claim by an account that names a person whose accounts do not name it.
 pub(super) const MOST_UNANSWERED: f64 = 0.79;
 
-/// What joins two accounts, or contradicts that they belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EvidenceKind {
-    /// A platform has checked the link from one account to the other.
-    VerifiedLink,
-    /// The accounts name each other.
-    MutualLink,
-    /// Both platforms know the account by the same email address, or its hash.
-    SameEmail,
-    /// Both accounts have a verified link to the same site.
-    VerifiedSite,
-    /// One account names the other, whose links lead back to it through further accounts.
-    LinkCircle,
-    /// The accounts have the same email address, which at least one of them only states.
-    StatedEmail,
-    /// The accounts have the same public key.
-    SameKey,
-    /// The accounts name the same site, which is not one where many people publish.
-    SameSite,
-    /// The accounts have the same profile picture, byte for byte. A picture that many accounts have is no evidence, nor is
-    /// one of only two colours: platforms draw such pictures themselves.
-    SamePicture,
-    /// The accounts have the same sentence of six or more words in their bios.
-    SameBio,
-    /// The accounts have nearly the same profile picture, for example in another size.
-    SimilarPicture,
-    /// One account names the other, which does not name it.
-    StatedLink,
-    /// The accounts show the same full name.
-    SameName,
-    /// The accounts share an address, a site or a page of links with many others, such as `info@example.org`.
-    SharedByMany,
-    /// The accounts show full names that have no word in common.
-    OtherName,
+words! {
+    /// What joins two accounts, or contradicts that they belong together.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EvidenceKind {
+        /// A platform has checked the link from one account to the other.
+        VerifiedLink = "verified_link",
+        /// The accounts name each other.
+        MutualLink = "mutual_link",
+        /// Both platforms know the account by the same email address, or its hash.
+        SameEmail = "same_email",
+        /// Both accounts have a verified link to the same site.
+        VerifiedSite = "verified_site",
+        /// One account names the other, whose links lead back to it through further accounts.
+        LinkCircle = "link_circle",
+        /// The accounts have the same email address, which at least one of them only states.
+        StatedEmail = "stated_email",
+        /// The accounts have the same public key.
+        SameKey = "same_key",
+        /// The accounts name the same site, which is not one where many people publish.
+        SameSite = "same_site",
+        /// The accounts have the same profile picture, byte for byte. A picture that many accounts have is no evidence,
+        /// nor is one of only two colours: platforms draw such pictures themselves.
+        SamePicture = "same_picture",
+        /// The accounts have the same sentence of six or more words in their bios.
+        SameBio = "same_bio",
+        /// The accounts have nearly the same profile picture, for example in another size.
+        SimilarPicture = "similar_picture",
+        /// One account names the other, which does not name it.
+        StatedLink = "stated_link",
+        /// The accounts show the same full name.
+        SameName = "same_name",
+        /// The accounts share an address, a site or a page of links with many others, such as `info@example.org`.
+        SharedByMany = "shared_by_many",
+        /// The accounts show full names that have no word in common.
+        OtherName = "other_name",
+    }
 }
 
 /// Who can produce a kind of evidence.
@@ -172,26 +174,9 @@ mod tests {
     #[test]
     fn the_table_says_the_score_of_each_kind() {
         let source = include_str!("evidence.rs");
-        for kind in [
-            VerifiedLink,
-            MutualLink,
-            SameEmail,
-            VerifiedSite,
-            LinkCircle,
-            StatedEmail,
-            SameKey,
-            SameSite,
-            SamePicture,
-            SameBio,
-            SimilarPicture,
-            StatedLink,
-            SameName,
-            SharedByMany,
-            OtherName,
-        ] {
-            let name = serde_json::to_value(kind).unwrap();
-            let alone =
-                format!("`{}` | {:.1} | {:.3} |", name.as_str().unwrap(), kind.weight(), score(&[kind]));
+        for kind in EvidenceKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+            let alone = format!("`{}` | {:.1} | {:.3} |", kind.as_str(), kind.weight(), score(&[kind]));
             assert!(source.contains(&alone), "{alone}");
         }
     }
