@@ -1,4 +1,4 @@
-//! The earlier runs with which a run can be compared.
+//! The runs with which a run can be compared.
 
 use jiff::Timestamp;
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::adaptive_limit::Feedback;
+use super::adaptive_limit::{AdaptiveLimit, Feedback};
 use super::health::circuits::{Circuits, OnOpenCircuit};
 use super::health::quarantines::{ModuleAccess, Quarantines};
 use super::pace::{Pace, Paces, Refusal};
@@ -174,6 +174,14 @@ impl HostLimiter {
     /// does not contact hosts whose circuit is open, or ask modules in quarantine.
     pub fn new(most: usize, circuits: Arc<Circuits>, quarantines: Arc<Quarantines>) -> Self {
         Self { most, hosts: Arc::default(), paces: Arc::default(), circuits, quarantines }
+    }
+
+    /// Returns how many checks of a module may run at once now, by the limits of the hosts that it queries first.
+    pub fn at_once(&self, checker: &Checker, module: &Module, query: &Query) -> u32 {
+        let hosts = checker.hosts(module, query).into_iter().next().unwrap_or_default();
+        let (table, unknown) = (self.hosts.lock(), AdaptiveLimit::new(self.most));
+        let limits = hosts.iter().map(|name| table.get(name).map_or(unknown.get(), |host| host.limit.get()));
+        limits.min().and_then(|least| u32::try_from(least).ok()).unwrap_or(u32::MAX)
     }
 
     /// Requests permission to start a check, within the limits of the hosts that it queries first and the rate of the

@@ -1,7 +1,8 @@
 //! The order in which a run starts its modules.
 //!
-//! There are two lanes. A quarter of the window starts with the modules that are expected to be slowest, because they
-//! determine the duration of the run. The rest starts with popular and fast platforms, so that hits come early.
+//! There are two lanes. A quarter of the window starts with the modules that are expected to hold the run longest: slow
+//! ones, and those of hosts that few checks may ask at once, for which the checks of many runs wait. The rest starts with
+//! popular and fast platforms, so that hits come early.
 //! Modules that need a browser have their own lane outside the window, because there are few browsers and no other
 //! module must wait for them.
 
@@ -16,7 +17,7 @@ use crate::modules::module::Module;
 pub enum Lane {
     /// Popular and fast modules come first.
     Front,
-    /// Modules that are expected to be slow come first.
+    /// Modules whose hosts are expected to need longest for each check come first.
     Tail,
     /// Only modules that need a browser. Popular and fast ones come first.
     Browser,
@@ -33,8 +34,9 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Orders modules by their current health.
-    pub fn new(modules: Vec<Arc<Module>>, health: &HealthTable) -> Self {
+    /// Orders modules by their current health. `at_once` is, for each module, the number of its checks that may run at
+    /// once.
+    pub fn new(modules: Vec<Arc<Module>>, at_once: &[u32], health: &HealthTable) -> Self {
         let expected: Vec<Duration> = modules.iter().map(|module| health.expected(module.id())).collect();
         let mut front: Vec<usize> = (0..modules.len()).collect();
         // Fast modules come first, in steps of half a second. Within a step, modules are ordered by popularity.
@@ -44,7 +46,7 @@ impl Lanes {
         let (browser, front): (Vec<usize>, Vec<usize>) =
             front.into_iter().partition(|&at| modules[at].is_premium());
         let mut tail = front.clone();
-        tail.sort_by_key(|&at| (std::cmp::Reverse(expected[at]), at));
+        tail.sort_by_key(|&at| (std::cmp::Reverse(expected[at] / at_once[at]), at));
         Self { waiting: vec![true; modules.len()], left: modules.len(), modules, front, tail, browser }
     }
 
@@ -83,5 +85,38 @@ impl Lanes {
         if std::mem::replace(&mut self.waiting[place], false) {
             self.left -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modules::outcome::Outcome;
+
+    fn module(id: &str) -> Arc<Module> {
+        let entry = serde_json::json!({
+            "id": id, "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": format!("https://{id}.example/{{query}}")}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        });
+        Arc::new(Module::compile(serde_json::from_value(entry).unwrap()).unwrap())
+    }
+
+    fn ids(lanes: &Lanes, lane: Lane) -> Vec<String> {
+        lanes.waiting(lane).iter().map(|(_, module)| module.id().to_string()).collect()
+    }
+
+    #[test]
+    fn modules_of_hosts_that_few_checks_may_ask_come_first_in_the_tail() {
+        let health = HealthTable::new(Duration::from_secs(10), Arc::default(), Arc::default());
+        let modules: Vec<_> = ["a", "b", "slow", "refused"].map(module).into();
+        for (module, latency) in modules.iter().zip([100, 100, 400, 100]) {
+            let at = "2026-03-01T12:00:00Z".parse().unwrap();
+            health.note(module.id(), Outcome::Miss, Duration::from_millis(latency), at);
+        }
+        // A host needs 10 ms for each check of "a" and "b", 40 ms for one of "slow", and 50 ms for one of "refused".
+        let lanes = Lanes::new(modules, &[10, 10, 10, 2], &health);
+        assert_eq!(ids(&lanes, Lane::Tail), ["refused", "slow", "a", "b"]);
+        assert_eq!(ids(&lanes, Lane::Front), ["a", "b", "slow", "refused"]);
     }
 }

@@ -29,7 +29,7 @@
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
 //! | [`leads`] | what results point to, which could be searched next |
-//! | [`comparable`] | the earlier runs with which a run can be compared |
+//! | [`comparable`] | the runs with which a run can be compared |
 //! | [`diff`] | what changed between two runs of one query |
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |

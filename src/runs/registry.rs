@@ -20,7 +20,7 @@ pub(super) struct Registry {
     live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
     /// The runs of other instances that have readers here.
     pub(super) remote: RemoteRuns,
-    /// The shutdown of the process, which stops the runs.
+    /// The shutdown of the process, and the wake-up of its maintenance thread.
     pub(super) lifecycle: Arc<Lifecycle>,
     keep_ended: Duration,
     on_deletion: OnRun,
@@ -156,7 +156,7 @@ impl Registry {
         self.remote.notify(run);
     }
 
-    /// Removes runs that have ended and are stored.
+    /// Removes runs that have ended, are stored and were kept long enough, and copies that are out of date.
     fn drop_ended(&self) {
         let keep = if self.remote.subscription.is_disconnected() { Duration::ZERO } else { self.keep_ended };
         let may_stay = |run: &LiveRun| {

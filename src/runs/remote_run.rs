@@ -140,8 +140,9 @@ impl RemoteRun {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::thread;
+
+    use super::*;
 
     #[test]
     fn a_notification_between_two_reads_is_not_missed() {

@@ -18,7 +18,7 @@ pub struct ModuleCounts {
     pub premium: usize,
 }
 
-/// A component that selects the modules of searches, and refuses suppressed queries.
+/// A component that selects the modules of searches, and knows which queries are never searched.
 pub struct Selector {
     context: Arc<RunContext>,
 }

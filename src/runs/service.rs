@@ -93,7 +93,7 @@ impl Default for RunHooks {
 
 /// The runs of a process. There is one value for each process, which all layers share.
 pub struct Runs {
-    /// The selector, which selects the modules of searches.
+    /// The selector, which selects the modules of searches and knows the suppressed queries.
     pub selector: Arc<Selector>,
     /// The starter, which starts searches.
     pub starter: Starter,

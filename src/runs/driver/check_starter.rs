@@ -56,6 +56,11 @@ impl<'a> CheckStarter<'a> {
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
+    /// Returns how many checks of a module may run at once now.
+    pub(super) fn at_once(&self, module: &Module, query: &Query) -> u32 {
+        self.context.host_limiter.at_once(&self.context.checker, module, query)
+    }
+
     /// Returns the answer of another run for the same query, if it shares one.
     pub(super) fn shared_answer(&self, module: &Module, query: &Query) -> Option<Answer> {
         let report = self.context.shared_answers.get(self.run, module, query)?.into();

@@ -47,10 +47,16 @@ impl Subject {
     }
 }
 
+fn lanes(starter: &CheckStarter<'_>, modules: Vec<Arc<Module>>, subjects: &[Subject]) -> Lanes {
+    let asked = modules.iter().zip(subjects);
+    let at_once: Vec<u32> = asked.map(|(module, subject)| starter.at_once(module, &subject.query)).collect();
+    Lanes::new(modules, &at_once, &starter.context.health)
+}
+
 impl<'a> Checks<'a> {
     pub(super) fn new(starter: CheckStarter<'a>, modules: Vec<Arc<Module>>, query: Arc<Query>) -> Self {
         let subjects = vec![Subject { query, lookup: None }; modules.len()];
-        let lanes = Lanes::new(modules, &starter.context.health);
+        let lanes = lanes(&starter, modules, &subjects);
         Self {
             share: lanes.has_browser().then(|| starter.context.browsing.share()),
             starter,
@@ -63,8 +69,8 @@ impl<'a> Checks<'a> {
 
     /// Asks further modules, after all have ended. Returns `false` if there are none.
     pub(super) fn begin_round(&mut self, round: Round) -> bool {
-        let (modules, subjects) = round.into_iter().unzip();
-        self.lanes = Lanes::new(modules, &self.starter.context.health);
+        let (modules, subjects): (_, Vec<Subject>) = round.into_iter().unzip();
+        self.lanes = lanes(&self.starter, modules, &subjects);
         self.subjects = subjects;
         self.lanes.left() > 0
     }
@@ -105,6 +111,9 @@ impl<'a> Checks<'a> {
         }
         self.take_turns(recorder);
         let window = context.window(run.opening().batch.is_some(), self.running.in_window());
+        // The slowest begin first, since the run waits for them. Then those whose hits come soonest.
+        self.fill(Lane::Tail, window, window / 16, recorder);
+        self.fill(Lane::Front, window, window - window / 4, recorder);
         self.fill(Lane::Tail, window, window / 4, recorder);
         self.fill(Lane::Front, window, window, recorder);
         self.fill(Lane::Browser, window, context.browsing.window(), recorder);

@@ -35,10 +35,11 @@ impl RunningChecks {
         self.in_browser
     }
 
-    /// Returns whether no further check of the lane may begin. The lane has a share of the window, or of the browsers.
+    /// Returns whether no further check of the lane may begin. The front fills the window up to its share, the tail and
+    /// the browsers have no more checks than theirs.
     pub(super) fn is_full(&self, lane: Lane, window: usize, share: usize) -> bool {
         match lane {
-            Lane::Front => self.in_window() >= window,
+            Lane::Front => self.in_window() >= share,
             Lane::Tail => self.in_window() >= window || self.in_tail >= share,
             Lane::Browser => self.in_browser >= share,
         }

@@ -59,8 +59,8 @@ impl PublishedState {
         });
     }
 
-    /// Adds stored results and ended modules, with one progress frame for them all. Readers get changed results through
-    /// [`Self::announce_changes`].
+    /// Adds stored results and ended modules, with one progress frame for them all. Readers that already have a changed
+    /// result get the change through [`Self::announce_changes`], or at the end of the run.
     pub fn add(&self, batch: Batch, reports: Vec<ModuleReport>) {
         if batch.added.is_empty() && batch.changed.is_empty() && reports.is_empty() {
             return;
