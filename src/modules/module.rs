@@ -41,6 +41,17 @@ pub struct KeyUse<'m> {
 }
 
 impl Module {
+    /// Returns a module with that id.
+    #[cfg(test)]
+    pub(crate) fn example(id: &str) -> Arc<Self> {
+        let entry = serde_json::json!({
+            "id": id, "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": format!("https://{id}.example/{{query}}")}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        });
+        Arc::new(Self::compile(serde_json::from_value(entry).unwrap()).unwrap())
+    }
+
     /// Returns the entry as it was written.
     pub fn entry(&self) -> &Entry {
         &self.entry

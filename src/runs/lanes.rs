@@ -23,6 +23,14 @@ pub enum Lane {
     Browser,
 }
 
+/// Returns the order in which a window is filled: lanes, each with a number of checks. For the front it is the most checks
+/// in the window, for the tail the most that come from the tail. The slowest begin first, since the run waits for them,
+/// then those whose hits come soonest.
+pub fn filling(window: usize) -> [(Lane, usize); 4] {
+    let quarter = window / 4;
+    [(Lane::Tail, window / 16), (Lane::Front, window - quarter), (Lane::Tail, quarter), (Lane::Front, window)]
+}
+
 /// The modules of a run that have not been started, in the order of each lane.
 pub struct Lanes {
     modules: Vec<Arc<Module>>,
@@ -93,15 +101,6 @@ mod tests {
     use super::*;
     use crate::modules::outcome::Outcome;
 
-    fn module(id: &str) -> Arc<Module> {
-        let entry = serde_json::json!({
-            "id": id, "platform": "M", "type": "username", "category": "social",
-            "probes": [{"url": format!("https://{id}.example/{{query}}")}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        });
-        Arc::new(Module::compile(serde_json::from_value(entry).unwrap()).unwrap())
-    }
-
     fn ids(lanes: &Lanes, lane: Lane) -> Vec<String> {
         lanes.waiting(lane).iter().map(|(_, module)| module.id().to_string()).collect()
     }
@@ -109,7 +108,7 @@ mod tests {
     #[test]
     fn modules_of_hosts_that_few_checks_may_ask_come_first_in_the_tail() {
         let health = HealthTable::new(Duration::from_secs(10), Arc::default(), Arc::default());
-        let modules: Vec<_> = ["a", "b", "slow", "refused"].map(module).into();
+        let modules: Vec<_> = ["a", "b", "slow", "refused"].map(Module::example).into();
         for (module, latency) in modules.iter().zip([100, 100, 400, 100]) {
             let at = "2026-03-01T12:00:00Z".parse().unwrap();
             health.note(module.id(), Outcome::Miss, Duration::from_millis(latency), at);

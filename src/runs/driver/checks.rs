@@ -16,7 +16,7 @@ use crate::modules::reason::Reason;
 use crate::runs::browsing::Share;
 use crate::runs::checking::denied_report;
 use crate::runs::host_limiter::Admission;
-use crate::runs::lanes::{Lane, Lanes};
+use crate::runs::lanes::{self, Lane, Lanes};
 
 /// The modules that a run asks: those that wait, and those whose checks run.
 pub(super) struct Checks<'a> {
@@ -47,7 +47,7 @@ impl Subject {
     }
 }
 
-fn lanes(starter: &CheckStarter<'_>, modules: Vec<Arc<Module>>, subjects: &[Subject]) -> Lanes {
+fn ordered(starter: &CheckStarter<'_>, modules: Vec<Arc<Module>>, subjects: &[Subject]) -> Lanes {
     let asked = modules.iter().zip(subjects);
     let at_once: Vec<u32> = asked.map(|(module, subject)| starter.at_once(module, &subject.query)).collect();
     Lanes::new(modules, &at_once, &starter.context.health)
@@ -56,7 +56,7 @@ fn lanes(starter: &CheckStarter<'_>, modules: Vec<Arc<Module>>, subjects: &[Subj
 impl<'a> Checks<'a> {
     pub(super) fn new(starter: CheckStarter<'a>, modules: Vec<Arc<Module>>, query: Arc<Query>) -> Self {
         let subjects = vec![Subject { query, lookup: None }; modules.len()];
-        let lanes = lanes(&starter, modules, &subjects);
+        let lanes = ordered(&starter, modules, &subjects);
         Self {
             share: lanes.has_browser().then(|| starter.context.browsing.share()),
             starter,
@@ -70,7 +70,7 @@ impl<'a> Checks<'a> {
     /// Asks further modules, after all have ended. Returns `false` if there are none.
     pub(super) fn begin_round(&mut self, round: Round) -> bool {
         let (modules, subjects): (_, Vec<Subject>) = round.into_iter().unzip();
-        self.lanes = lanes(&self.starter, modules, &subjects);
+        self.lanes = ordered(&self.starter, modules, &subjects);
         self.subjects = subjects;
         self.lanes.left() > 0
     }
@@ -111,11 +111,9 @@ impl<'a> Checks<'a> {
         }
         self.take_turns(recorder);
         let window = context.window(run.opening().batch.is_some(), self.running.in_window());
-        // The slowest begin first, since the run waits for them. Then those whose hits come soonest.
-        self.fill(Lane::Tail, window, window / 16, recorder);
-        self.fill(Lane::Front, window, window - window / 4, recorder);
-        self.fill(Lane::Tail, window, window / 4, recorder);
-        self.fill(Lane::Front, window, window, recorder);
+        for (lane, share) in lanes::filling(window) {
+            self.fill(lane, window, share, recorder);
+        }
         self.fill(Lane::Browser, window, context.browsing.window(), recorder);
         if self.running.in_browser() == 0 && !self.lanes.has_browser() {
             self.share = None;

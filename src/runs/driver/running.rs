@@ -64,3 +64,40 @@ impl RunningChecks {
         std::mem::take(self).checks.into_values().map(|check| (check.asked, check.since))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modules::module::Module;
+    use crate::runs::lanes;
+
+    /// Fills the window, and returns the lanes from which checks were begun.
+    fn fill(running: &mut RunningChecks, window: usize) -> Vec<Lane> {
+        let mut begun = Vec::new();
+        for (lane, share) in lanes::filling(window) {
+            while !running.is_full(lane, window, share) {
+                let place = (0..).find(|place| !running.checks.contains_key(place)).unwrap();
+                running.begin(place, Asked { module: Module::example("m"), lookup: None }, lane);
+                begun.push(lane);
+            }
+        }
+        begun
+    }
+
+    #[test]
+    fn a_quarter_of_the_window_is_for_the_tail_and_its_slowest_begin_first() {
+        for window in [1, 4, 16, 64, 512] {
+            let mut running = RunningChecks::default();
+            let begun = fill(&mut running, window);
+            assert_eq!((begun.len(), running.in_window(), running.in_tail), (window, window, window / 4));
+            let front = begun.iter().position(|lane| *lane == Lane::Front);
+            assert_eq!(front, Some(window / 16));
+            // The end of a check leaves its place to another one of the same lane.
+            for lane in begun.iter().rev().take(8) {
+                let place = *running.checks.iter().find(|(_, check)| check.lane == *lane).unwrap().0;
+                running.end(place);
+                assert_eq!(fill(&mut running, window), [*lane]);
+            }
+        }
+    }
+}

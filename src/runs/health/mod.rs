@@ -284,16 +284,6 @@ mod tests {
         HealthTable::new(CHECK_TIMEOUT, Arc::default(), Arc::default())
     }
 
-    /// Returns the module `m`.
-    fn module() -> Arc<Module> {
-        let entry = serde_json::json!({
-            "id": "m", "platform": "M", "type": "username", "category": "social",
-            "probes": [{"url": "https://m.example/{query}"}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        });
-        Arc::new(Module::compile(serde_json::from_value(entry).unwrap()).unwrap())
-    }
-
     /// Returns the health of the module `m`.
     fn of(table: &HealthTable) -> ModuleHealth {
         let tally = table.by_module.lock().get("m").map(ModuleTallies::all).unwrap_or_default();
@@ -355,7 +345,7 @@ mod tests {
             findings: Vec::new(),
             pauses: Vec::new(),
         };
-        let (table, module) = (new_table(), module());
+        let (table, module) = (new_table(), Module::example("m"));
         let checks = || of(&table).checks;
         let mut health_updates = HealthUpdates::new(RunId::new(), false);
         let mut take_of = |outcome, reason, requests| {
@@ -382,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_deadline_is_learnt_from_conclusive_answers() {
-        let (table, module) = (new_table(), module());
+        let (table, module) = (new_table(), Module::example("m"));
         let deadline = || of(&table).deadline_ms;
         let mut health_updates = HealthUpdates::new(RunId::new(), false);
         let mut take = |outcome, reason, secs| {
@@ -411,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_cut_check_lengthens_the_next_deadline_even_without_a_conclusion() {
-        let (table, module) = (new_table(), module());
+        let (table, module) = (new_table(), Module::example("m"));
         for _ in 0..5 {
             table.note(module.id(), Outcome::Miss, Duration::from_millis(50), now());
         }
@@ -430,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_pause_counts_only_for_the_check_that_caused_it() {
-        let (table, module) = (new_table(), module());
+        let (table, module) = (new_table(), Module::example("m"));
         let mut health_updates = HealthUpdates::new(RunId::new(), true);
         let mut take = |pauses| {
             let report = Report { pauses, ..Report::bare(Outcome::RateLimited, Reason::RetryAfter) };
