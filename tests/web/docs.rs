@@ -88,6 +88,21 @@ fn fits_into(browser: &Browser, width: u32) {
 }
 
 #[test]
+fn what_an_option_means_stands_beside_it() {
+    let server = Setup::new().start();
+    let browser = Browser::start();
+    browser.open(&format!("http://{}/manual/configuration", server.address));
+    browser.find(".table td");
+    for width in [1100, 1440] {
+        fits_into(&browser, width);
+        // A table that is wider than the page scrolls in its own box.
+        browser.wait_until(
+            "[...document.querySelectorAll('.table')].every((table) => table.scrollWidth <= table.clientWidth)",
+        );
+    }
+}
+
+#[test]
 fn swagger_ui_shows_every_operation_and_tries_one_out() {
     // The announced address differs from the reader's: requests go to the reader's server.
     let server = Setup::new().flag("--base-url=https://search.example.org").start();
