@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sightline::modules::catalog::{Catalog, Selection};
 use sightline::modules::query::SearchType;
 
-use crate::support::modules::with;
+use crate::support::modules::{builtin, with};
 
 mod builtin;
 mod bundles;

@@ -18,7 +18,7 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::modules::terms::{Access, Denial, HostAccess, Terms};
 
-use crate::support::modules::with;
+use crate::support::modules::{builtin, with};
 
 mod answers;
 mod bodies;

@@ -1,7 +1,6 @@
 //! Tests of the HTTP server over raw sockets.
 
 mod activation;
-mod capacity;
 pub(crate) mod chance;
 mod encoding;
 mod expected;
@@ -17,6 +16,10 @@ mod proxy;
 mod recovery;
 mod shutdown;
 mod slow;
-mod soak;
-mod soak_clients;
 mod streams;
+
+mod campaigns {
+    mod capacity;
+    mod soak;
+    mod soak_clients;
+}

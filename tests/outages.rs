@@ -9,13 +9,16 @@
 mod absent;
 mod commits;
 mod damage;
-mod disks;
-mod failover;
 mod files;
 pub(crate) mod kit;
 mod locks;
 mod network;
-mod rolling;
-mod rolling_clients;
 mod servers;
 mod shutdown;
+
+mod campaigns {
+    mod disks;
+    mod failover;
+    mod rolling;
+    mod rolling_clients;
+}

@@ -20,6 +20,7 @@ use sightline::modules::recording::{Exchange, Expected, Recording, replay_keys, 
 use sightline::net::HttpProber;
 
 use crate::net::tls::{tls_talking, trusting};
+use crate::support::modules::builtin;
 use crate::support::site::{Site, read_request};
 
 /// The most bytes of a recording's file: readers of the project download all of them.
@@ -141,11 +142,11 @@ pub(crate) fn replayed(catalog: &Catalog, recording: &Recording) -> Expected {
 
 #[test]
 fn the_modules_understand_the_recorded_answers() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let update = std::env::var_os("SIGHTLINE_TEST_UPDATE").is_some();
     let mut wrong = Vec::new();
     for (path, recording) in recordings() {
-        let got = Recording { expected: replayed(&catalog, &recording), ..recording.clone() };
+        let got = Recording { expected: replayed(catalog, &recording), ..recording.clone() };
         let text = got.to_text().unwrap();
         if text == std::fs::read_to_string(&path).unwrap() {
             continue;
@@ -187,7 +188,7 @@ fn recorded_evidence_is_a_recording_of_that_date() {
             dates.entry(recording.module).or_default().insert(recording.date);
         }
     }
-    for module in Catalog::builtin().unwrap().modules() {
+    for module in builtin().modules() {
         let Some(verified) = &module.entry().verified else { continue };
         if verified.by == VerifiedBy::Recorded {
             let known = dates.get(&**module.id());

@@ -70,20 +70,24 @@ fn module_health_survives_a_restart_and_a_kill() {
     }
 }
 
-#[test]
-fn the_counts_of_processes_on_one_database_are_added() {
-    let database = postgres();
-    // Without delays and faults: a check that a busy machine cannot run in time would not count.
-    let servers: Vec<Server> = (0..2).map(|_| Setup::new().database(&database.url).start()).collect();
-    let runs: Vec<String> = servers.iter().map(|server| server.search("username", "alice")).collect();
-    for (server, run) in servers.iter().zip(&runs) {
-        server.finished(run);
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn the_counts_of_processes_on_one_database_are_added() {
+        let database = postgres();
+        // Without delays and faults: a check that a busy machine cannot run in time would not count.
+        let servers: Vec<Server> = (0..2).map(|_| Setup::new().database(&database.url).start()).collect();
+        let runs: Vec<String> = servers.iter().map(|server| server.search("username", "alice")).collect();
+        for (server, run) in servers.iter().zip(&runs) {
+            server.finished(run);
+        }
+        for server in &servers {
+            eventually("each shows the checks of both", || {
+                let asked = asked(server);
+                !asked.is_empty() && asked.iter().all(|(_, health)| health["checks"] == 2)
+            });
+        }
+        eventually("both show the same", || asked(&servers[0]) == asked(&servers[1]));
     }
-    for server in &servers {
-        eventually("each shows the checks of both", || {
-            let asked = asked(server);
-            !asked.is_empty() && asked.iter().all(|(_, health)| health["checks"] == 2)
-        });
-    }
-    eventually("both show the same", || asked(&servers[0]) == asked(&servers[1]));
 }

@@ -71,40 +71,49 @@ fn other_formats_are_refused() {
     assert_eq!(leads(&server, &run)["leads"], Value::Array(Vec::new()));
 }
 
-/// Other programs read the files: NetworkX the GraphML, the validator of OASIS the STIX bundle.
-#[test]
-fn graphs_are_valid_for_other_programs() {
-    let server = Setup::new().start();
-    let folder = Folder::new();
-    let tools = venv(&["networkx==3.6.1", "stix2-validator==3.3.2"]);
-    for (kind, query) in
-        [("username", "everybody"), ("email", "everybody@example.com"), ("domain", "everybody.com")]
-    {
-        let run = server.search(kind, query);
-        server.finished(&run);
-        let counts = graph(&server, &run);
-        let count = |name: &str| counts[name].as_array().unwrap().len();
-        // An export also says which run it shows, and its coverage.
-        for path in ["graph", "export"] {
-            for (format, media) in
-                [("graphml", "application/xml"), ("stix", "application/stix+json;version=2.1")]
-            {
-                let answer = server.get(&format!("/v1/searches/{run}/{path}?format={format}"));
-                assert_eq!((answer.status, answer.header("content-type")), (200, Some(media)), "{answer}");
-                fs::write(folder.path(&format!("{format}.json")), &answer.body).unwrap();
-            }
-            let script = "import sys, networkx; g = networkx.read_graphml(sys.argv[1], force_multigraph=True); \
+mod campaigns {
+    use super::*;
+
+    /// Other programs read the files: NetworkX the GraphML, the validator of OASIS the STIX bundle.
+    #[test]
+    fn graphs_are_valid_for_other_programs() {
+        let server = Setup::new().start();
+        let folder = Folder::new();
+        let tools = venv(&["networkx==3.6.1", "stix2-validator==3.3.2"]);
+        for (kind, query) in
+            [("username", "everybody"), ("email", "everybody@example.com"), ("domain", "everybody.com")]
+        {
+            let run = server.search(kind, query);
+            server.finished(&run);
+            let counts = graph(&server, &run);
+            let count = |name: &str| counts[name].as_array().unwrap().len();
+            // An export also says which run it shows, and its coverage.
+            for path in ["graph", "export"] {
+                for (format, media) in
+                    [("graphml", "application/xml"), ("stix", "application/stix+json;version=2.1")]
+                {
+                    let answer = server.get(&format!("/v1/searches/{run}/{path}?format={format}"));
+                    assert_eq!(
+                        (answer.status, answer.header("content-type")),
+                        (200, Some(media)),
+                        "{answer}"
+                    );
+                    fs::write(folder.path(&format!("{format}.json")), &answer.body).unwrap();
+                }
+                let script = "import sys, networkx; g = networkx.read_graphml(sys.argv[1], force_multigraph=True); \
                           print(g.number_of_nodes(), g.number_of_edges())";
-            let read = tools
-                .command("python")
-                .args(["-c", script])
-                .arg(folder.path("graphml.json"))
-                .output()
-                .unwrap();
-            let shown = String::from_utf8_lossy(&read.stdout);
-            assert_eq!(shown.trim(), format!("{} {}", count("nodes"), count("edges")), "{read:?}");
-            let validated = tools.command("stix2_validator").arg(folder.path("stix.json")).output().unwrap();
-            assert!(validated.status.success(), "{}", String::from_utf8_lossy(&validated.stdout));
+                let read = tools
+                    .command("python")
+                    .args(["-c", script])
+                    .arg(folder.path("graphml.json"))
+                    .output()
+                    .unwrap();
+                let shown = String::from_utf8_lossy(&read.stdout);
+                assert_eq!(shown.trim(), format!("{} {}", count("nodes"), count("edges")), "{read:?}");
+                let validated =
+                    tools.command("stix2_validator").arg(folder.path("stix.json")).output().unwrap();
+                assert!(validated.status.success(), "{}", String::from_utf8_lossy(&validated.stdout));
+            }
         }
     }
 }

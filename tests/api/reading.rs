@@ -221,36 +221,40 @@ fn until_health_is(server: &Server, status: &str) -> Value {
     })
 }
 
-#[test]
-fn an_unavailable_database_degrades_health_and_nothing_is_charged() {
-    let database = postgres();
-    let server = Setup::new().database(&database.url).start();
-    let body = json!({"type": "username", "query": "alice"});
-    server.finished(&server.search("username", "alice"));
-    let before = server.get("/v1/credits").json();
-    assert_eq!(before["credits_used"], 1);
+mod postgres {
+    use super::*;
 
-    allow_connections(&database, false);
-    let health = until_health_is(&server, "degraded");
-    assert_ne!(health["database"], "ok", "{health}");
-    for _ in 0..2 {
-        let refused = server.post(&body);
-        refused.is_error(503, "unavailable");
-        let wait = refused.header("retry-after").and_then(|wait| wait.parse::<u32>().ok());
-        assert!(wait.is_some_and(|wait| wait > 0), "{refused}");
-        // Logged once with its reason, under the request id that the client got.
-        let (id, log) = (refused.header("x-request-id").unwrap(), server.log());
-        let told: Vec<&str> =
-            log.lines().filter(|line| line.contains(id) && line.contains("answers 503")).collect();
-        assert!(matches!(told[..], [line] if line.contains("the store is unavailable")), "{told:?}");
+    #[test]
+    fn an_unavailable_database_degrades_health_and_nothing_is_charged() {
+        let database = postgres();
+        let server = Setup::new().database(&database.url).start();
+        let body = json!({"type": "username", "query": "alice"});
+        server.finished(&server.search("username", "alice"));
+        let before = server.get("/v1/credits").json();
+        assert_eq!(before["credits_used"], 1);
+
+        allow_connections(&database, false);
+        let health = until_health_is(&server, "degraded");
+        assert_ne!(health["database"], "ok", "{health}");
+        for _ in 0..2 {
+            let refused = server.post(&body);
+            refused.is_error(503, "unavailable");
+            let wait = refused.header("retry-after").and_then(|wait| wait.parse::<u32>().ok());
+            assert!(wait.is_some_and(|wait| wait > 0), "{refused}");
+            // Logged once with its reason, under the request id that the client got.
+            let (id, log) = (refused.header("x-request-id").unwrap(), server.log());
+            let told: Vec<&str> =
+                log.lines().filter(|line| line.contains(id) && line.contains("answers 503")).collect();
+            assert!(matches!(told[..], [line] if line.contains("the store is unavailable")), "{told:?}");
+        }
+        server.get("/v1/credits").is_error(503, "unavailable");
+        assert_eq!(server.request("GET", "/v1/capabilities").send().status, 200, "it needs no database");
+
+        allow_connections(&database, true);
+        assert_eq!(until_health_is(&server, "ok")["database"], "ok");
+        assert_eq!(server.get("/v1/credits").json(), before);
+        assert_eq!(server.get("/v1/searches").json()["count"], 1);
+        server.finished(&server.search("username", "bob"));
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 2);
     }
-    server.get("/v1/credits").is_error(503, "unavailable");
-    assert_eq!(server.request("GET", "/v1/capabilities").send().status, 200, "it needs no database");
-
-    allow_connections(&database, true);
-    assert_eq!(until_health_is(&server, "ok")["database"], "ok");
-    assert_eq!(server.get("/v1/credits").json(), before);
-    assert_eq!(server.get("/v1/searches").json()["count"], 1);
-    server.finished(&server.search("username", "bob"));
-    assert_eq!(server.get("/v1/credits").json()["credits_used"], 2);
 }

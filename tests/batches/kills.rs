@@ -13,6 +13,7 @@ use crate::outages::kit::has_no_faults;
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::site::Site;
+use crate::support::tier::often;
 use crate::webhooks::lab::{key_flag, lab};
 
 /// The searches of the batch.
@@ -29,7 +30,7 @@ fn each_search_is_made_once_despite_kills_on_postgresql() {
 }
 
 fn each_search_is_made_once_despite_kills(database: &TestDatabase) {
-    let kills = setting("SIGHTLINE_TEST_KILLS_BATCHES", 10);
+    let kills = setting("SIGHTLINE_TEST_KILLS_BATCHES", often(3, 10));
     let mut chance = Chance::new(setting("SIGHTLINE_TEST_KILLS_SEED", 7));
     let site = Site::start(|stream, _| {
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");

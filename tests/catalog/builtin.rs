@@ -16,7 +16,7 @@ const NO_KNOWN_FIELD: [&str; 5] =
 
 fn chosen(search_type: SearchType) -> BTreeSet<String> {
     let selection = Selection { search_type, premium: false, discovery: false, nsfw: false };
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     catalog.select(&selection).iter().map(|module| module.id().to_string()).collect()
 }
 
@@ -32,7 +32,7 @@ fn a_default_search_uses_enough_modules() {
 
 #[test]
 fn the_manual_promises_no_more_modules_than_there_are() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let of = |kind| catalog.modules().iter().filter(|module| module.search_type() == kind).count();
     let page = sightline::manual::topic("catalogue").unwrap().markdown;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -51,7 +51,7 @@ fn the_manual_promises_no_more_modules_than_there_are() {
 
 #[test]
 fn every_disabled_module_has_a_reason() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let disabled: Vec<_> =
         catalog.modules().iter().map(|it| it.entry()).filter(|entry| !entry.enabled).collect();
     assert!(!disabled.is_empty());
@@ -63,7 +63,7 @@ fn every_disabled_module_has_a_reason() {
 
 #[test]
 fn no_built_in_module_pretends_to_be_a_browser() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let probes = catalog.modules().iter().flat_map(|module| {
         let entry = module.entry();
         entry.probes.iter().map(move |probe| (&entry.id, &probe.headers))

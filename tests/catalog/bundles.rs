@@ -7,6 +7,7 @@ use sightline::base::signature::{PublicKey, SigningKey};
 use sightline::modules::catalog::{Bundle, Catalog, Sources};
 
 use crate::cli::{Folder, Ran, ran};
+use crate::support::modules::builtin;
 
 mod downloads;
 mod refusals;
@@ -93,14 +94,14 @@ fn a_bundle_has_the_chosen_modules_and_equal_input_gives_equal_signed_bytes() {
     let named = ids("named.json", &["--module", "lichess", "--module", "github", "--module", "github"]);
     assert_eq!(named, ["github", "lichess"]);
     let all = ids("all.json", &[]);
-    assert_eq!(all.len(), Catalog::builtin().unwrap().modules().len());
+    assert_eq!(all.len(), builtin().modules().len());
     let domains = ids("domains.json", &["--type", "domain"]);
     assert!(domains.len() > 50 && domains.len() < all.len(), "{}", domains.len());
     assert!(!ids("again.json", &["--module", "github"]).is_empty());
     signer.made(7, "none.json", &["--module", "githob"]).code_is(2).err_has("did you mean \"github\"?");
 
     let key = SigningKey::from_pem(&read(&signer.folder.path("key.pem"))).unwrap();
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let text = |ids: [&str; 2]| {
         let entries = ids.map(|id| catalog.get(id).unwrap().entry().clone()).to_vec();
         Bundle::write(entries, 1, "2026-05-06T07:08:09Z".parse().unwrap(), &key).unwrap()

@@ -94,7 +94,7 @@ struct Played {
 }
 
 fn play(id: &str, domain: &str, answers: Vec<Answer>) -> Played {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let module = catalog.get(id).unwrap_or_else(|| panic!("there is no {id}"));
     // The answers are about one domain, so misses are not confirmed with a known one.
     let module = Module::compile(Entry { known: Vec::new(), ..module.entry().clone() }).unwrap();

@@ -9,7 +9,7 @@ use sightline::modules::module::Module;
 use super::*;
 
 fn modules() -> Vec<Arc<Module>> {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     catalog.modules().iter().filter(|it| it.search_type() == SearchType::Email).cloned().collect()
 }
 
@@ -26,7 +26,7 @@ fn files() -> BTreeMap<String, Vec<Entry>> {
 fn there_are_about_a_hundred_email_modules_and_most_are_used_by_default() {
     let chosen = |discovery| {
         let selection = Selection { search_type: SearchType::Email, premium: false, discovery, nsfw: false };
-        Catalog::builtin().unwrap().select(&selection)
+        builtin().select(&selection)
     };
     let without_key = |list: &[Arc<Module>]| list.iter().filter(|it| it.entry().needs.is_empty()).count();
     let (plain, all) = (chosen(false), chosen(true));

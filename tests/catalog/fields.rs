@@ -31,7 +31,7 @@ const REPLACED: [(&str, &str); 22] = [
 ];
 
 fn entries() -> Vec<Entry> {
-    Catalog::builtin().unwrap().modules().iter().map(|module| module.entry().clone()).collect()
+    builtin().modules().iter().map(|module| module.entry().clone()).collect()
 }
 
 /// Returns the metadata of an entry, each with the type of its result.

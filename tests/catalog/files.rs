@@ -81,8 +81,7 @@ fn an_entry_of_a_file_replaces_the_built_in_one_with_the_same_id() {
     let mut github = entry();
     github["id"] = json!("github");
     let file = folder.file("own.json", &json!([github]).to_string());
-    let (builtin, catalog) =
-        (Catalog::builtin().unwrap(), Catalog::load(true, &[PathBuf::from(&file)]).unwrap());
+    let (builtin, catalog) = (builtin(), Catalog::load(true, &[PathBuf::from(&file)]).unwrap());
     assert_eq!(catalog.modules().len(), builtin.modules().len());
     assert_eq!(
         (catalog.get("github").unwrap().platform(), builtin.get("github").unwrap().platform()),

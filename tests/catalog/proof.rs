@@ -49,7 +49,7 @@ fn every_built_in_module_passes_the_test_on_the_simulated_web() {
     let ran = ran.code_is(0);
     assert!(ran.err.contains("SIMULATED"), "{}", ran.err);
 
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let enabled = catalog.modules().iter().filter(|module| module.entry().enabled).count();
     assert!(enabled > 100 && modules.len() == enabled, "{} of {enabled}", modules.len());
     for module in modules {

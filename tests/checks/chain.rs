@@ -276,7 +276,7 @@ fn an_impossible_check_is_skipped_with_a_reason() {
 
 #[test]
 fn an_error_page_is_never_a_miss() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let kick = catalog.get("kick").unwrap();
     let outcome = |title: &str, text: &str| {
         let body = format!("<html><head><title>{title}</title></head><body><p>{text}</p></body></html>");

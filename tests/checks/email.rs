@@ -45,7 +45,7 @@ impl Said {
 
 /// Returns the report of a built-in module. Each request gets the first matching answer, or 404.
 fn ask(id: &str, address: &str, answers: Vec<Told>) -> Said {
-    let module = Catalog::builtin().unwrap().get(id).unwrap().clone();
+    let module = builtin().get(id).unwrap().clone();
     let keys = ["emailrep_key", "hibp_key", "intelx_key", "leaklookup_key", "hunter_key"]
         .map(|name| (name, "a-key"));
     let bench = Bench::with_keys(&keys, move |request| {

@@ -4,7 +4,7 @@ use super::*;
 
 /// Returns the metadata of the main result. The made-up name of the control check gets 404.
 fn profile(id: &str, name: &'static str, body: String) -> Value {
-    let module = Catalog::builtin().unwrap().get(id).unwrap().clone();
+    let module = builtin().get(id).unwrap().clone();
     let is_json = body.starts_with('{');
     let bench = Bench::new(move |request| {
         let is_asked = request.url.path().ends_with(name);

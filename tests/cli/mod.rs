@@ -5,12 +5,15 @@ mod catalog;
 mod completions;
 mod help;
 mod interrupts;
-mod man;
 mod real_web;
 mod record;
 mod refusals;
 mod search;
 mod serve;
+
+mod campaigns {
+    mod man;
+}
 
 use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};

@@ -1,13 +1,12 @@
 //! `catalog record`: what it writes, and what it leaves out.
 
 use serde_json::{Value, json};
-use sightline::modules::catalog::Catalog;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::recording::Recording;
 
 use super::{Folder, ran};
 use crate::recorded::replayed;
-use crate::support::modules::{entry, with};
+use crate::support::modules::{builtin, entry, with};
 use crate::support::site::{Site, closed_port, ok, with_headers};
 
 fn read(folder: &Folder, name: &str) -> Recording {
@@ -30,9 +29,9 @@ fn a_recording_of_the_simulated_web_is_replayed_with_the_same_result() {
         assert_eq!((hit.expected.outcome, miss.expected.outcome), (Outcome::Hit, Outcome::Miss), "{id}");
         assert!(!hit.expected.findings.is_empty() && hit.query != miss.query, "{id}");
         assert!(!hit.to_text().unwrap().contains("hunter2"), "{id}");
-        let catalog = Catalog::builtin().unwrap();
-        assert_eq!(replayed(&catalog, &hit), hit.expected, "{id}");
-        assert_eq!(replayed(&catalog, &miss), miss.expected, "{id}");
+        let catalog = builtin();
+        assert_eq!(replayed(catalog, &hit), hit.expected, "{id}");
+        assert_eq!(replayed(catalog, &miss), miss.expected, "{id}");
     }
 }
 
@@ -47,7 +46,8 @@ fn catalog_of(folder: &Folder, port: u16, hit: &Value) -> String {
 }
 
 fn record(catalog: &str, output: &str, more: &[&str]) -> super::Ran {
-    let args = ["catalog", "record", "little_site", "--no-builtin", "--catalog", catalog, "--output", output];
+    let args =
+        ["catalog", "record", "little_site", "--no-builtin", "--catalog", &catalog, "--output", output];
     let args: Vec<&str> = args.iter().chain(&["--allow-private-targets"]).chain(more).copied().collect();
     ran(&args, &[])
 }

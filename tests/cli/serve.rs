@@ -192,8 +192,7 @@ fn few_threads_make_fewer_workers_and_too_few_are_an_error() {
 
     let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     if !is_root {
-        println!("only root can run a program as a user who has nothing else running");
-        return;
+        return crate::support::tier::left_out("only root can run a program as a user without processes");
     }
     let folder = Folder::new();
     std::fs::set_permissions(folder.path(""), std::fs::Permissions::from_mode(0o777)).unwrap();

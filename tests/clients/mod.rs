@@ -1,8 +1,9 @@
 //! The API from a client's side: the example programs, and the libraries that people read streams with.
 
-mod browser;
-mod example;
-mod generated;
-mod libraries;
-mod manners;
-mod surviving;
+mod campaigns {
+    mod example;
+    mod generated;
+    mod libraries;
+    mod manners;
+    mod surviving;
+}

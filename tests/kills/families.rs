@@ -12,6 +12,7 @@ use crate::support::folder::Folder;
 use crate::support::modules::{entry, own_flags, with};
 use crate::support::server::{Server, Setup};
 use crate::support::site::{Site, answer};
+use crate::support::tier::often;
 
 /// The families that are followed at once.
 const FAMILIES: usize = 4;
@@ -56,7 +57,7 @@ fn families_survive_kills(database: &TestDatabase) {
     let mut server = setup().start();
     let key = server.key.clone();
     let mut roots: Vec<String> = Vec::new();
-    let kills = setting("SIGHTLINE_TEST_KILLS", 12);
+    let kills = setting("SIGHTLINE_TEST_KILLS", often(3, 12));
     for _ in 0..kills {
         // No kill falls into a moment without a family.
         let running = roots.iter().filter(|root| !is_completed(&server, root)).count();

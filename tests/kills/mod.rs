@@ -2,7 +2,7 @@
 //! result once under ids that never change, and is charged once. No site is queried again for an answer in a
 //! checkpoint.
 //!
-//! `SIGHTLINE_TEST_KILLS` is the number of kills for each database (25, for families 12, for watches 10), and
+//! `SIGHTLINE_TEST_KILLS` is the number of kills for each database (by default a few, and more in `scripts/test all`), and
 //! `SIGHTLINE_TEST_KILLS_SEED` determines their moments, as far as the machine does not.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +29,7 @@ use site::{GHOST, SLOW};
 use crate::http::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
 use crate::support::server::Setup;
+use crate::support::tier::often;
 
 /// The most active readers with which further searches are ordered.
 const MOST_READERS: usize = 96;
@@ -87,7 +88,7 @@ fn note_take_overs(database: &TestDatabase, run: &str, times: u64) {
 }
 
 fn searches_survive_kills(database: TestDatabase) {
-    let kills = usize::try_from(setting("SIGHTLINE_TEST_KILLS", 25)).unwrap();
+    let kills = usize::try_from(setting("SIGHTLINE_TEST_KILLS", often(4, 25))).unwrap();
     let seed = setting("SIGHTLINE_TEST_KILLS_SEED", 1);
     let began = Instant::now();
     let scene = Scene::new(database);

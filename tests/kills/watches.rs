@@ -6,6 +6,7 @@ use crate::http::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::server::Setup;
+use crate::support::tier::often;
 
 const WATCHES: usize = 6;
 
@@ -29,7 +30,7 @@ fn watches_survive_kills(database: &TestDatabase) {
         assert_eq!(answer.status, 201, "{answer}");
     }
     let mut before = runs_by_watch(database);
-    for _ in 0..setting("SIGHTLINE_TEST_KILLS", 10) {
+    for _ in 0..setting("SIGHTLINE_TEST_KILLS", often(3, 10)) {
         let begun: usize = before.iter().sum();
         let until = begun + chance.below(WATCHES);
         eventually("runs are started", || {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use sightline::modules::catalog::Catalog;
 use sightline::modules::definition::{Entry, Verified};
 use sightline::modules::query::SearchType;
 
 use crate::support::manual::page_has_table;
+use crate::support::modules::builtin;
 
 const TABLE_START: &str = "<!-- evidence: generated, see tests/manual/verified.rs -->\n";
 const TABLE_END: &str = "<!-- evidence ends -->";
@@ -27,7 +27,7 @@ fn row(evidence: &str, date: &str, entries: &[&Entry]) -> String {
 
 /// Returns the numbers of built-in modules by kind and date of their evidence, in the form of the manual's table.
 fn table() -> String {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let entries: Vec<&Entry> = catalog.modules().iter().map(|module| module.entry()).collect();
     let (enabled, disabled): (Vec<&Entry>, Vec<&Entry>) = entries.into_iter().partition(|it| it.enabled);
     let dates = enabled.iter().filter_map(|entry| entry.verified.as_ref()).map(|it| &it.date);

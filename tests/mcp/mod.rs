@@ -1,12 +1,15 @@
 //! The Model Context Protocol, over HTTP and over lines.
 
 mod cancelling;
-mod conformance;
 mod hostile;
-mod inspector;
 mod lines;
 mod protocol;
 mod tools;
+
+mod campaigns {
+    mod conformance;
+    mod inspector;
+}
 
 use serde_json::{Value, json};
 

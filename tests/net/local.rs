@@ -114,8 +114,7 @@ fn a_missing_network_does_not_count_for_module_health() {
     let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
         let why = String::from_utf8_lossy(&output.stderr);
         assert!(why.contains("unshare"), "{why}");
-        eprintln!("NOT TESTED WITHOUT A NETWORK: {why}");
-        return;
+        return crate::support::tier::left_out(&format!("a machine without a network: {why}"));
     };
     let modules = report["modules"].as_array().unwrap_or_else(|| panic!("{report}"));
     for (module, reason) in [("address", "no_network"), ("name", "no_resolver")] {

@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::json;
-use sightline::modules::catalog::Catalog;
 
 use super::page::Page;
 use super::scrape;
 use crate::support::admin::{admin_of, ask, get};
 use crate::support::gated_site::GatedSite;
+use crate::support::modules::builtin;
 use crate::support::python::venv;
 use crate::support::server::{Server, Setup};
 use crate::support::{awaited, eventually};
@@ -26,40 +26,6 @@ fn read_by_prometheus(text: &str) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{text}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
-#[test]
-fn the_metrics_pages_are_valid_for_prometheus() {
-    let server = Setup::new().start();
-    server.finished(&server.search("username", "everybody"));
-    let admin = admin_of(&server);
-    for path in ["/metrics", "/metrics/modules"] {
-        let said = get(admin, path);
-        assert_eq!(
-            (said.status, said.header("content-type")),
-            (200, "text/plain; version=0.0.4; charset=utf-8")
-        );
-        let page = Page::read(&said.text);
-        let mut kinds: Vec<(String, usize)> = Vec::new();
-        for kind in ["counter", "gauge", "histogram"] {
-            let count = page.families.values().filter(|known| *known == kind).count();
-            if count > 0 {
-                kinds.push((kind.to_owned(), count));
-            }
-        }
-        let shown = format!("{kinds:?}").replace('"', "'");
-        assert_eq!(read_by_prometheus(&said.text), shown);
-        for name in page.families.keys() {
-            assert!(name.starts_with("sightline_") || name.starts_with("process_"), "{name}");
-        }
-    }
-    let head = ask(admin, "HEAD /metrics");
-    assert_eq!((head.status, head.text.as_str()), (200, ""));
-    assert_eq!(ask(admin, "POST /metrics").status, 405);
-    assert_eq!(get(admin, "/nothing").status, 404);
-    // Neither listener serves the paths of the other.
-    assert_eq!(server.get("/metrics").status, 404);
-    assert_eq!(get(admin, "/v1/health").status, 404);
 }
 
 #[test]
@@ -122,7 +88,7 @@ fn counters_follow_the_events() {
     let answered = "sightline_http_requests_total";
     let timed = "sightline_http_request_duration_seconds_count";
     assert_eq!(after.sum(answered), after.sum(timed), "every answer is timed");
-    let modules = Catalog::builtin().unwrap().modules().len();
+    let modules = builtin().modules().len();
     assert_eq!(after.sum("sightline_modules{"), modules as f64);
     assert!(after.get("process_threads") > 20.0 && after.get("process_resident_memory_bytes") > 1e7);
     assert!(after.get("process_open_fds") < after.get("process_max_fds"));
@@ -229,4 +195,42 @@ fn there_is_no_admin_listener_unless_one_is_asked_for() {
     let server = Setup::new().without_admin().start();
     assert!(!server.log().contains("metrics and probes"), "{}", server.log());
     assert_eq!(server.get("/healthz").status, 404);
+}
+
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn the_metrics_pages_are_valid_for_prometheus() {
+        let server = Setup::new().start();
+        server.finished(&server.search("username", "everybody"));
+        let admin = admin_of(&server);
+        for path in ["/metrics", "/metrics/modules"] {
+            let said = get(admin, path);
+            assert_eq!(
+                (said.status, said.header("content-type")),
+                (200, "text/plain; version=0.0.4; charset=utf-8")
+            );
+            let page = Page::read(&said.text);
+            let mut kinds: Vec<(String, usize)> = Vec::new();
+            for kind in ["counter", "gauge", "histogram"] {
+                let count = page.families.values().filter(|known| *known == kind).count();
+                if count > 0 {
+                    kinds.push((kind.to_owned(), count));
+                }
+            }
+            let shown = format!("{kinds:?}").replace('"', "'");
+            assert_eq!(read_by_prometheus(&said.text), shown);
+            for name in page.families.keys() {
+                assert!(name.starts_with("sightline_") || name.starts_with("process_"), "{name}");
+            }
+        }
+        let head = ask(admin, "HEAD /metrics");
+        assert_eq!((head.status, head.text.as_str()), (200, ""));
+        assert_eq!(ask(admin, "POST /metrics").status, 405);
+        assert_eq!(get(admin, "/nothing").status, 404);
+        // Neither listener serves the paths of the other.
+        assert_eq!(server.get("/metrics").status, 404);
+        assert_eq!(get(admin, "/v1/health").status, 404);
+    }
 }

@@ -1,15 +1,18 @@
 //! The tools of operators: metrics, probes, logs, the service manager, backups.
 
-mod alerts;
 mod backup;
-mod container;
 mod logs;
 mod metrics;
-mod package;
 mod page;
 mod probes;
-mod simulation;
 mod unit;
+
+mod campaigns {
+    mod alerts;
+    mod container;
+    mod package;
+    mod simulation;
+}
 
 use std::net::SocketAddr;
 

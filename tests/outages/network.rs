@@ -48,44 +48,6 @@ fn slow() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// Results that arrive at once are stored together. One after the other, they would take two minutes.
-#[test]
-fn slow_with_many_results() {
-    const SITES: usize = 200;
-    /// In kilobytes.
-    const MOST_MEMORY: usize = 200_000;
-    let (database, relay, url) = behind_a_relay();
-    let site = GatedSite::start();
-    let server = Setup::real().database(&url).flags(&site.flags(0, SITES)).start();
-    let key = server.new_key("pro");
-    let run = started(&search(&server, &key, "alice"));
-    eventually("all sites are asked", || site.asked("alice") == SITES);
-    relay.delay(Duration::from_millis(100));
-    site.open();
-    let run = ended(&server, &key, &run);
-    assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(SITES)));
-    relay.delay(Duration::ZERO);
-    let credits = server.request("GET", "/v1/credits").key(&key).send().json();
-    assert_eq!(credits["credits_used"], 1);
-    has_no_faults(|sql| database.number(sql));
-    let memory = server.of_process("VmHWM");
-    assert!(memory <= MOST_MEMORY, "{memory} kB");
-}
-
-/// So slow that no health check is answered in time: the service counts as unavailable, and everything is stored in the
-/// end.
-#[test]
-fn too_slow() {
-    let (database, relay, url) = behind_a_relay();
-    let scene = Scene::on(&url);
-    relay.delay(Duration::from_secs(5));
-    scene.is_out();
-    scene.finds_the_rest();
-    relay.delay(Duration::ZERO);
-    scene.recovers();
-    has_no_faults(|sql| database.number(sql));
-}
-
 /// Waits for the end of a search of another process, and of one of this process.
 #[test]
 fn silence_ends_no_stream_of_a_live_search() {
@@ -106,4 +68,46 @@ fn silence_ends_no_stream_of_a_live_search() {
     let run = started(&search(&scene.server, &scene.key, "eve"));
     assert_eq!(ended(&scene.server, &scene.key, &run)["status"], "completed");
     has_no_faults(|sql| database.number(sql));
+}
+
+mod campaigns {
+    use super::*;
+
+    /// So slow that no health check is answered in time: the service counts as unavailable, and everything is stored in the
+    /// end.
+    #[test]
+    fn too_slow() {
+        let (database, relay, url) = behind_a_relay();
+        let scene = Scene::on(&url);
+        relay.delay(Duration::from_secs(5));
+        scene.is_out();
+        scene.finds_the_rest();
+        relay.delay(Duration::ZERO);
+        scene.recovers();
+        has_no_faults(|sql| database.number(sql));
+    }
+
+    /// Results that arrive at once are stored together. One after the other, they would take two minutes.
+    #[test]
+    fn slow_with_many_results() {
+        const SITES: usize = 200;
+        /// In kilobytes.
+        const MOST_MEMORY: usize = 200_000;
+        let (database, relay, url) = behind_a_relay();
+        let site = GatedSite::start();
+        let server = Setup::real().database(&url).flags(&site.flags(0, SITES)).start();
+        let key = server.new_key("pro");
+        let run = started(&search(&server, &key, "alice"));
+        eventually("all sites are asked", || site.asked("alice") == SITES);
+        relay.delay(Duration::from_millis(100));
+        site.open();
+        let run = ended(&server, &key, &run);
+        assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(SITES)));
+        relay.delay(Duration::ZERO);
+        let credits = server.request("GET", "/v1/credits").key(&key).send().json();
+        assert_eq!(credits["credits_used"], 1);
+        has_no_faults(|sql| database.number(sql));
+        let memory = server.of_process("VmHWM");
+        assert!(memory <= MOST_MEMORY, "{memory} kB");
+    }
 }

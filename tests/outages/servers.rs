@@ -39,28 +39,6 @@ fn paused() {
     survives(|postgres| postgres.pause(), |_, pause| drop(pause));
 }
 
-/// PostgreSQL hangs with statements under way: neither the server nor its timeouts answer them.
-#[test]
-fn paused_in_mid_statement() {
-    let postgres = PrivatePostgres::start();
-    let scene = Scene::on(&postgres.url("postgres"));
-    let stuck = StuckStatements::on(&postgres);
-    thread::scope(|scope| {
-        let (scene, name) = (&scene, ["bob", "carol"]);
-        let callers =
-            name.map(|name| scope.spawn(move || in_time(|| search(&scene.server, &scene.key, name))));
-        stuck.wait_for(callers.len());
-        let pause = postgres.pause();
-        callers.into_iter().for_each(|caller| is_refused(&caller.join().unwrap()));
-        scene.is_out();
-        scene.finds_the_rest();
-        drop(pause);
-    });
-    drop(stuck);
-    scene.recovers();
-    audit(&postgres, "postgres");
-}
-
 /// A lock that every start of a search and every write of a driver waits for.
 pub(super) struct StuckStatements {
     /// Releases the lock on drop.
@@ -112,49 +90,75 @@ fn out_of_connections() {
     audit(&postgres, "service");
 }
 
-/// Runs the failure while requests and searches come without a pause.
-#[test]
-fn restarted_again_and_again_under_load() {
-    let mut postgres = PrivatePostgres::start();
-    let scene = Scene::on(&postgres.url("postgres"));
-    scene.site.open();
-    let key = scene.server.new_key("unlimited");
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    let runs = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..4)
-            .map(|client| {
-                let (scene, key, is_over) = (&scene, &key, &is_over);
-                scope.spawn(move || super::kit::searches_until(scene, key, client, is_over))
-            })
-            .collect();
-        for end in [End::Fast, End::Crash, End::Fast, End::Crash] {
-            let sql = "SELECT count(*) FROM runs";
-            let count = |postgres: &PrivatePostgres| -> i64 {
-                postgres.client("postgres").query_one(sql, &[]).unwrap().get(0)
-            };
-            let before = count(&postgres);
-            eventually("searches come", || count(&postgres) >= before + 8);
-            postgres.stop(end);
-            postgres.start_again();
-        }
-        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
-        clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>()
-    });
-    assert!(runs.len() > 10, "{} searches", runs.len());
-    for run in &runs {
-        let run = super::kit::ended(&scene.server, &key, run);
-        assert_eq!(
-            (run["status"].as_str(), run["total_results"].as_u64()),
-            (Some("completed"), Some(25)),
-            "{run}"
-        );
+mod campaigns {
+    use super::*;
+
+    /// PostgreSQL hangs with statements under way: neither the server nor its timeouts answer them.
+    #[test]
+    fn paused_in_mid_statement() {
+        let postgres = PrivatePostgres::start();
+        let scene = Scene::on(&postgres.url("postgres"));
+        let stuck = StuckStatements::on(&postgres);
+        thread::scope(|scope| {
+            let (scene, name) = (&scene, ["bob", "carol"]);
+            let callers =
+                name.map(|name| scope.spawn(move || in_time(|| search(&scene.server, &scene.key, name))));
+            stuck.wait_for(callers.len());
+            let pause = postgres.pause();
+            callers.into_iter().for_each(|caller| is_refused(&caller.join().unwrap()));
+            scene.is_out();
+            scene.finds_the_rest();
+            drop(pause);
+        });
+        drop(stuck);
+        scene.recovers();
+        audit(&postgres, "postgres");
     }
-    println!("four restarts under load: {} searches, 0 lost", runs.len());
-    scene.recovers();
-    audit(&postgres, "postgres");
-    // Each request of a client has its key: it was charged once, however often it was repeated.
-    let mut client = postgres.client("postgres");
-    let sql = "SELECT count(*) FROM charges WHERE kind = 'charge'";
-    // And the two searches of the scenario: one before, one after.
-    assert_eq!(client.query_one(sql, &[]).unwrap().get::<_, i64>(0), runs.len() as i64 + 2);
+
+    /// Runs the failure while requests and searches come without a pause.
+    #[test]
+    fn restarted_again_and_again_under_load() {
+        let mut postgres = PrivatePostgres::start();
+        let scene = Scene::on(&postgres.url("postgres"));
+        scene.site.open();
+        let key = scene.server.new_key("unlimited");
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let runs = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..4)
+                .map(|client| {
+                    let (scene, key, is_over) = (&scene, &key, &is_over);
+                    scope.spawn(move || super::super::kit::searches_until(scene, key, client, is_over))
+                })
+                .collect();
+            for end in [End::Fast, End::Crash, End::Fast, End::Crash] {
+                let sql = "SELECT count(*) FROM runs";
+                let count = |postgres: &PrivatePostgres| -> i64 {
+                    postgres.client("postgres").query_one(sql, &[]).unwrap().get(0)
+                };
+                let before = count(&postgres);
+                eventually("searches come", || count(&postgres) >= before + 8);
+                postgres.stop(end);
+                postgres.start_again();
+            }
+            is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+            clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(runs.len() > 10, "{} searches", runs.len());
+        for run in &runs {
+            let run = super::super::kit::ended(&scene.server, &key, run);
+            assert_eq!(
+                (run["status"].as_str(), run["total_results"].as_u64()),
+                (Some("completed"), Some(25)),
+                "{run}"
+            );
+        }
+        println!("four restarts under load: {} searches, 0 lost", runs.len());
+        scene.recovers();
+        audit(&postgres, "postgres");
+        // Each request of a client has its key: it was charged once, however often it was repeated.
+        let mut client = postgres.client("postgres");
+        let sql = "SELECT count(*) FROM charges WHERE kind = 'charge'";
+        // And the two searches of the scenario: one before, one after.
+        assert_eq!(client.query_one(sql, &[]).unwrap().get::<_, i64>(0), runs.len() as i64 + 2);
+    }
 }

@@ -5,7 +5,6 @@ mod browser;
 mod credits;
 mod egress;
 mod egress_proxy;
-mod firefox;
 mod lab;
 mod real;
 mod recovery;

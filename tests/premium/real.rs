@@ -39,40 +39,6 @@ fn results(server: &Server, query: &str, modules: &[String]) -> Vec<Value> {
     run["results"].as_array().cloned().unwrap_or_default()
 }
 
-#[test]
-fn real_pages_have_the_outcomes_of_the_simulated_web() {
-    let played = Setup::new().all_modules().start();
-    let real = Setup::new().all_modules().flag("--webdriver=auto").flag("--check-timeout=2m").start();
-    let list = played.get("/v1/modules").json();
-    let premium: Vec<String> = list["modules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|module| module["premium"] == true && module["enabled"] == true)
-        .map(|module| module["id"].as_str().unwrap().to_owned())
-        .collect();
-    assert!(premium.len() > 20, "{premium:?}");
-    // Some modules accept it only with a dot, and others only with a word before it.
-    let mut hits = 0;
-    for query in ["alice", "everybody.example"] {
-        let wanted = verdicts(&played, query, &premium);
-        let found = verdicts(&real, query, &premium);
-        assert_eq!(found, wanted, "{query}");
-        let conclusive = |verdict: &&String| verdict.starts_with("hit") || verdict.starts_with("miss");
-        assert!(wanted.values().filter(conclusive).count() > 10, "{wanted:?}");
-        hits += wanted.values().filter(|verdict| verdict.starts_with("hit")).count();
-    }
-    assert!(hits > 15, "{hits} hits");
-    // The extractors find the rendered values in the document that the browser returns.
-    let named = ["bluesky_web".to_owned()];
-    let found = results(&real, "everybody.example", &named);
-    assert_eq!(
-        found[0]["metadata"]["display_name"],
-        results(&played, "everybody.example", &named)[0]["metadata"]["display_name"]
-    );
-    assert!(found[0]["metadata"]["display_name"].is_string(), "{found:?}");
-}
-
 /// Fails unless it is a PDF with the links of a report.
 #[track_caller]
 fn is_printed_report(pdf: &[u8], link: &str) {
@@ -112,4 +78,42 @@ fn a_report_is_printed_by_the_browser() {
     is_printed_report(&std::fs::read(pdf).unwrap(), "https://");
     let without = ["search", "alice", "--sandbox", outputs[0].as_str()];
     ran(&without, &[]).code_is(2).err_has("a PDF needs a browser: --webdriver auto");
+}
+
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn real_pages_have_the_outcomes_of_the_simulated_web() {
+        let played = Setup::new().all_modules().start();
+        let real = Setup::new().all_modules().flag("--webdriver=auto").flag("--check-timeout=2m").start();
+        let list = played.get("/v1/modules").json();
+        let premium: Vec<String> = list["modules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|module| module["premium"] == true && module["enabled"] == true)
+            .map(|module| module["id"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(premium.len() > 20, "{premium:?}");
+        // Some modules accept it only with a dot, and others only with a word before it.
+        let mut hits = 0;
+        for query in ["alice", "everybody.example"] {
+            let wanted = verdicts(&played, query, &premium);
+            let found = verdicts(&real, query, &premium);
+            assert_eq!(found, wanted, "{query}");
+            let conclusive = |verdict: &&String| verdict.starts_with("hit") || verdict.starts_with("miss");
+            assert!(wanted.values().filter(conclusive).count() > 10, "{wanted:?}");
+            hits += wanted.values().filter(|verdict| verdict.starts_with("hit")).count();
+        }
+        assert!(hits > 15, "{hits} hits");
+        // The extractors find the rendered values in the document that the browser returns.
+        let named = ["bluesky_web".to_owned()];
+        let found = results(&real, "everybody.example", &named);
+        assert_eq!(
+            found[0]["metadata"]["display_name"],
+            results(&played, "everybody.example", &named)[0]["metadata"]["display_name"]
+        );
+        assert!(found[0]["metadata"]["display_name"].is_string(), "{found:?}");
+    }
 }

@@ -12,6 +12,7 @@ use sightline::runs::run::{ResultRecord, Status};
 
 use super::diff_world::{Made, World};
 use super::people::Draw;
+use crate::support::modules::builtin;
 
 const PAIRS: u64 = 3_000;
 
@@ -42,13 +43,13 @@ struct Tally {
 
 #[test]
 fn nothing_untrue_is_stated() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let [mut added, mut removed, mut changed] = [(); 3].map(|()| Tally::default());
     let mut unknown = 0;
     for seed in 0..PAIRS {
         let world = World::new(seed);
         let [before, after] = &world.runs;
-        let found = diff(&catalog, before, after);
+        let found = diff(catalog, before, after);
         for it in &found.removed {
             assert!(world.is_gone(it), "seed {seed}: {it:#?} was not removed");
         }
@@ -110,12 +111,12 @@ fn nothing_untrue_is_stated() {
 
 #[test]
 fn everything_is_stated_if_nothing_went_wrong() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let (mut stated, mut single) = (0, 0);
     for seed in 0..300 {
         let world = World::calm(seed);
         let [before, after] = &world.runs;
-        let found = diff(&catalog, before, after);
+        let found = diff(catalog, before, after);
         for it in &found.unknown {
             assert!(
                 it.undecided.iter().any(|module| module.cause.as_phrase().contains("sources")),
@@ -131,20 +132,20 @@ fn everything_is_stated_if_nothing_went_wrong() {
 
 #[test]
 fn order_ids_times_and_confidences_are_no_change() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     for seed in 0..500 {
         let world = World::new(seed);
         let [before, after] = &world.runs;
         let mut draw = Draw(seed);
         let again = shuffled(&mut draw, before, true);
-        let counts = diff(&catalog, before, &again).counts;
+        let counts = diff(catalog, before, &again).counts;
         assert_eq!(
             (counts.added, counts.removed, counts.changed, counts.unknown),
             (0, 0, 0, 0),
             "seed {seed}"
         );
         let (first, other) = (shuffled(&mut draw, before, false), shuffled(&mut draw, after, false));
-        let (plain, mixed) = (diff(&catalog, before, after), diff(&catalog, &first, &other));
+        let (plain, mixed) = (diff(catalog, before, after), diff(catalog, &first, &other));
         assert_eq!(without_ids(plain), without_ids(mixed), "seed {seed}");
     }
 }
@@ -181,7 +182,7 @@ fn shuffle<T>(draw: &mut Draw, list: &mut [T]) {
 
 #[test]
 fn only_ended_runs_of_one_query_are_compared() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let world = World::calm(1);
     let [before, after] = &world.runs;
     let base = (run(before), run(after));

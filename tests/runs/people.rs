@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::modules::builtin;
 use serde_json::{Map, Value, json};
 use sightline::base::ids::RunId;
 use sightline::modules::catalog::Catalog;
@@ -277,14 +278,14 @@ impl Pairs {
 
 #[test]
 fn people_are_who_they_are() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let run_id: RunId = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab".parse().unwrap();
     let query = Query::parse(SearchType::Username, "somebody").unwrap();
     let mut pairs = Pairs::default();
     let mut bands = BTreeSet::new();
     for seed in 0..SEARCHES {
         let search = Search::new(seed);
-        let results = search.results(&catalog);
+        let results = search.results(catalog);
         let run = Findings::new(run_id, query.clone(), &results);
         let found = people(&[run], catalog.profiles());
         pairs.add(&search, &found, seed);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sightline::modules::catalog::Catalog;
 use sightline::modules::control::two_made_up;
 use sightline::modules::definition::{Entry, Method, Via};
 use sightline::modules::learn::{Learner, NotLearned};
@@ -14,11 +13,8 @@ use sightline::modules::reason::Reason;
 use sightline::sandbox::{Drift, DriftKind, SandboxOptions};
 
 use super::lab::{Lab, PATIENCE};
-
-/// The number of changed sites of each kind.
-const OF_EACH_KIND: usize = 20;
-/// The number of entries from which those are taken that the change breaks.
-const TRIED_OF_EACH_KIND: usize = 90;
+use crate::support::modules::builtin;
+use crate::support::tier::often;
 
 /// The end of one repair.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +112,9 @@ fn repair(lab: &Lab, module: &Module) -> Repair {
 
 #[test]
 fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
+    // The changed sites of each kind, and the entries from which those are taken that the change breaks.
+    let (of_each_kind, tried_of_each_kind) = often((4, 24), (20, 90));
     let mut all: Vec<(DriftKind, String, Repair)> = Vec::new();
     for kind in DriftKind::ALL {
         let is_usable = |module: &&Arc<Module>| {
@@ -127,7 +125,7 @@ fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
         };
         let mut modules: Vec<Arc<Module>> = catalog.modules().iter().filter(is_usable).cloned().collect();
         modules.sort_by_key(|module| hash(&[module.id(), &format!("{kind:?}")]));
-        modules.truncate(TRIED_OF_EACH_KIND);
+        modules.truncate(tried_of_each_kind);
         let drift = |module: &Arc<Module>| {
             (module.id().to_string(), Drift { kind, seed: hash(&["seed", module.id()]) })
         };
@@ -136,7 +134,7 @@ fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
         let broken: Vec<String> = lab.complaints(4, |module| is_broken(&lab, module).then(String::new));
         let broken: BTreeSet<&str> = broken.iter().map(|line| line.trim_end_matches(": ")).collect();
         let chosen: Vec<&Arc<Module>> =
-            lab.modules.iter().filter(|module| broken.contains(&**module.id())).take(OF_EACH_KIND).collect();
+            lab.modules.iter().filter(|module| broken.contains(&**module.id())).take(of_each_kind).collect();
         println!("{kind:?}: {} of {} are broken", broken.len(), lab.modules.len());
         let ids: BTreeSet<&str> = chosen.iter().map(|module| &**module.id()).collect();
         let found = parking_lot::Mutex::new(Vec::new());
@@ -160,8 +158,8 @@ fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
         .collect();
     let told = told.join("\n");
     println!("{correct} of {} repaired, {wrong} wrongly, {} entries\n{told}", all.len(), entries.len());
-    assert_eq!(all.len(), 100);
-    assert!(entries.len() >= 40, "only {} entries", entries.len());
+    assert_eq!(all.len(), often(20, 100));
+    assert!(entries.len() >= often(10, 40), "only {} entries", entries.len());
     assert_eq!(wrong, 0, "{told}");
-    assert!(correct >= 80, "only {correct}:\n{told}");
+    assert!(correct >= often(16, 80), "only {correct}:\n{told}");
 }

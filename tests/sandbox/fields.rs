@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use sightline::modules::catalog::Catalog;
 use sightline::modules::definition::{FieldType, field_type};
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
@@ -13,6 +12,7 @@ use sightline::sandbox::SandboxOptions;
 use url::Url;
 
 use super::lab::Lab;
+use crate::support::modules::builtin;
 
 fn is_rfc_3339(text: &str) -> bool {
     let is_time = text.ends_with('Z') && text.contains('T') && text.parse::<jiff::Timestamp>().is_ok();
@@ -38,7 +38,7 @@ fn is_of_type(value: &Value, field_type: FieldType) -> bool {
 
 #[test]
 fn metadata_have_the_types_of_their_names() {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let is_asked = |module: &&Arc<Module>| module.entry().enabled && !module.is_premium();
     let modules: Vec<Arc<Module>> = catalog.modules().iter().filter(is_asked).cloned().collect();
     let lab = Lab::new(modules, SandboxOptions::perfect());

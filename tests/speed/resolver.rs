@@ -23,7 +23,7 @@ fn with_hanging_resolver(folder: &Folder) -> Vec<String> {
     words.map(|word| word.to_str().unwrap().to_owned()).collect()
 }
 
-/// Returns whether mounts are possible here, and prints a message if not.
+/// Returns whether mounts are possible here, and reports if not.
 fn can_be_had() -> bool {
     let folder = Folder::new();
     let words = with_hanging_resolver(&folder);
@@ -33,7 +33,7 @@ fn can_be_had() -> bool {
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         Err(error) => error.to_string(),
     };
-    eprintln!("NOT TESTED WITH A RESOLVER THAT HANGS: nothing can be mounted here: {refusal}");
+    crate::support::tier::left_out(&format!("a resolver that hangs: nothing can be mounted here: {refusal}"));
     false
 }
 

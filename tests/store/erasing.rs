@@ -287,63 +287,6 @@ on_both! {
     }
 }
 
-#[test]
-fn only_one_instance_sweeps_at_a_time() {
-    let f = Fixture::new(crate::support::databases::postgres());
-    for day in 0..3 {
-        f.ended(day, 1);
-    }
-    // Another instance is in the middle of a batch.
-    let mut other = f.database.client();
-    let mut turn = other.transaction().unwrap();
-    turn.execute("SELECT pg_advisory_xact_lock(1397507139, hashtext(current_schema()))", &[]).unwrap();
-    let try_it = || f.store.sweep(at(LATER), MOST, at(LATER), &Origin::SYSTEM).unwrap();
-    assert_eq!(try_it(), RemovalResult::Busy);
-    turn.rollback().unwrap();
-    assert_eq!(try_it(), RemovalResult::Runs(3));
-}
-
-#[test]
-fn many_sweepers_remove_each_run_once_while_others_write() {
-    let f = Fixture::new(crate::support::databases::postgres());
-    let stores = [f.another(), f.another(), f.another()];
-    for day in 0..20 {
-        f.ended(day, 1);
-    }
-    let most = BatchSize { runs: 2, results: 100 };
-    let removed = race(4, |index| {
-        let Some(store) = stores.get(index) else {
-            for _ in 0..20 {
-                f.ended(200, 1);
-            }
-            return 0;
-        };
-        let mut removed = 0;
-        loop {
-            match store.sweep(at(LATER), most, at(LATER), &Origin::SYSTEM).unwrap() {
-                RemovalResult::Runs(0) => return removed,
-                RemovalResult::Runs(runs) => removed += runs,
-                RemovalResult::Busy => std::thread::yield_now(),
-            }
-        }
-    });
-    assert_eq!(removed.iter().sum::<u64>(), 20);
-    assert_eq!((f.count("runs"), f.count("charges")), (20, 40));
-}
-
-#[test]
-fn a_run_that_is_just_being_deleted_is_passed_over() {
-    let f = Fixture::new(crate::support::databases::postgres());
-    let (first, second) = (f.ended(0, 1), f.ended(1, 1));
-    let mut other = f.database.client();
-    let mut deletion = other.transaction().unwrap();
-    deletion.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&first.0]).unwrap();
-    assert_eq!(f.sweep(LATER, MOST), 1);
-    assert!(f.is_there(first) && !f.is_there(second));
-    deletion.rollback().unwrap();
-    assert_eq!(f.sweep(LATER, MOST), 1);
-}
-
 #[derive(Default)]
 struct Received(Mutex<Vec<Notification>>);
 
@@ -357,21 +300,6 @@ impl Received {
     fn has(&self, news: Notification) -> bool {
         self.0.lock().contains(&news)
     }
-}
-
-#[test]
-fn instances_are_notified_of_a_deletion_before_anything_is_removed() {
-    let f = Fixture::new(crate::support::databases::postgres());
-    let received = Arc::new(Received::default());
-    let subscriber: Arc<dyn Subscriber> = Arc::clone(&received) as _;
-    assert!(f.store.listen(Arc::downgrade(&subscriber)).unwrap());
-    eventually("it is subscribed", || received.has(Notification::Connected));
-    let (live, ended) = (f.started(), f.ended(1, 1));
-    f.another().close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
-    eventually("it is notified", || {
-        received.has(Notification::Deleted(live.id)) && received.has(Notification::Access)
-    });
-    assert!(f.is_there(live.id) && f.is_there(ended));
 }
 
 /// Returns whether a file holds a text. A file that does not exist holds none.
@@ -435,5 +363,81 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
         assert!(f.store.wipe().unwrap());
         assert_eq!(stands(), [false; 2]);
         assert!(f.store.wipe().unwrap(), "there is nothing to do");
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_just_being_deleted_is_passed_over() {
+        let f = Fixture::new(crate::support::databases::postgres());
+        let (first, second) = (f.ended(0, 1), f.ended(1, 1));
+        let mut other = f.database.client();
+        let mut deletion = other.transaction().unwrap();
+        deletion.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&first.0]).unwrap();
+        assert_eq!(f.sweep(LATER, MOST), 1);
+        assert!(f.is_there(first) && !f.is_there(second));
+        deletion.rollback().unwrap();
+        assert_eq!(f.sweep(LATER, MOST), 1);
+    }
+
+    #[test]
+    fn instances_are_notified_of_a_deletion_before_anything_is_removed() {
+        let f = Fixture::new(crate::support::databases::postgres());
+        let received = Arc::new(Received::default());
+        let subscriber: Arc<dyn Subscriber> = Arc::clone(&received) as _;
+        assert!(f.store.listen(Arc::downgrade(&subscriber)).unwrap());
+        eventually("it is subscribed", || received.has(Notification::Connected));
+        let (live, ended) = (f.started(), f.ended(1, 1));
+        f.another().close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
+        eventually("it is notified", || {
+            received.has(Notification::Deleted(live.id)) && received.has(Notification::Access)
+        });
+        assert!(f.is_there(live.id) && f.is_there(ended));
+    }
+
+    #[test]
+    fn many_sweepers_remove_each_run_once_while_others_write() {
+        let f = Fixture::new(crate::support::databases::postgres());
+        let stores = [f.another(), f.another(), f.another()];
+        for day in 0..20 {
+            f.ended(day, 1);
+        }
+        let most = BatchSize { runs: 2, results: 100 };
+        let removed = race(4, |index| {
+            let Some(store) = stores.get(index) else {
+                for _ in 0..20 {
+                    f.ended(200, 1);
+                }
+                return 0;
+            };
+            let mut removed = 0;
+            loop {
+                match store.sweep(at(LATER), most, at(LATER), &Origin::SYSTEM).unwrap() {
+                    RemovalResult::Runs(0) => return removed,
+                    RemovalResult::Runs(runs) => removed += runs,
+                    RemovalResult::Busy => std::thread::yield_now(),
+                }
+            }
+        });
+        assert_eq!(removed.iter().sum::<u64>(), 20);
+        assert_eq!((f.count("runs"), f.count("charges")), (20, 40));
+    }
+
+    #[test]
+    fn only_one_instance_sweeps_at_a_time() {
+        let f = Fixture::new(crate::support::databases::postgres());
+        for day in 0..3 {
+            f.ended(day, 1);
+        }
+        // Another instance is in the middle of a batch.
+        let mut other = f.database.client();
+        let mut turn = other.transaction().unwrap();
+        turn.execute("SELECT pg_advisory_xact_lock(1397507139, hashtext(current_schema()))", &[]).unwrap();
+        let try_it = || f.store.sweep(at(LATER), MOST, at(LATER), &Origin::SYSTEM).unwrap();
+        assert_eq!(try_it(), RemovalResult::Busy);
+        turn.rollback().unwrap();
+        assert_eq!(try_it(), RemovalResult::Runs(3));
     }
 }

@@ -131,17 +131,6 @@ on_both! {
 }
 
 #[test]
-fn a_failed_migration_changes_nothing() {
-    let database = empty_postgres();
-    database.execute("CREATE TABLE runs (whatever text)");
-    let error = refused(&database.url, Role::Server);
-    assert!(matches!(error, OpenError::Migration { .. }), "{error:?}");
-    assert!(error.to_string().contains("0001_foundation"), "{error}");
-    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
-    assert_eq!(database.number(tables), 1);
-}
-
-#[test]
 fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     let f = Fixture::new(sqlite());
     let error = refused(&f.database.url, Role::Server);
@@ -231,67 +220,88 @@ fn a_path_that_is_not_a_file_is_named() {
     assert!(matches!(refused(&below_a_file, Role::Server), OpenError::File { .. }));
 }
 
-#[test]
-fn no_error_shows_the_password() {
-    let server = url::Url::parse(&server_address()).unwrap();
-    let with = |change: &dyn Fn(&mut url::Url)| {
-        let mut url = server.clone();
-        url.set_password(Some("hunter2")).unwrap();
-        change(&mut url);
-        url.to_string()
-    };
-    for (url, want) in [
-        (with(&|_| {}), "password authentication failed"),
-        (with(&|url| url.set_port(Some(1)).unwrap()), "refused"),
-        (with(&|url| url.set_host(Some("host.invalid")).unwrap()), "host.invalid"),
-        (with(&|url| url.set_query(Some("sslmode=verify-full&sslrootcert=%2Fnowhere.pem"))), "/nowhere.pem"),
-    ] {
-        let error = refused(&url, Role::Server);
-        let text = format!("{error} {error:?}");
-        assert!(text.contains(want), "{text}");
-        assert!(!text.contains("hunter2"), "{text}");
-    }
-}
+mod postgres {
+    use super::*;
 
-#[test]
-fn tls_checks_follow_sslmode() {
-    let authority = std::env::var("SIGHTLINE_TEST_POSTGRES_CA").expect("set by scripts/with-postgres");
-    let database = empty_postgres();
-    let try_with = |host: &str, parameters: &str| {
-        let mut url = url::Url::parse(&database.url).unwrap();
-        url.set_host(Some(host)).unwrap();
-        url.set_query(Some(parameters));
-        open(url.as_str(), Role::Server).map(|store| store.ping().unwrap()).map_err(|e| e.to_string())
-    };
-    let ours = format!("&sslrootcert={authority}");
-    for (host, mode, roots, works) in [
-        ("localhost", "disable", "", true),
-        ("localhost", "prefer", "", true),
-        ("localhost", "require", "", true),
-        ("127.0.0.1", "require", ours.as_str(), true),
-        ("127.0.0.1", "verify-ca", &ours, true),
-        ("localhost", "verify-full", &ours, true),
-        // The certificate is made out to localhost, by an authority that this machine does not know.
-        ("127.0.0.1", "verify-full", &ours, false),
-        ("localhost", "verify-ca", "", false),
-        ("localhost", "verify-full", "&sslrootcert=system", false),
-    ] {
-        let outcome = try_with(host, &format!("sslmode={mode}{roots}"));
-        assert_eq!(outcome.is_ok(), works, "{host} {mode}{roots}: {outcome:?}");
+    #[test]
+    fn a_failed_migration_changes_nothing() {
+        let database = empty_postgres();
+        database.execute("CREATE TABLE runs (whatever text)");
+        let error = refused(&database.url, Role::Server);
+        assert!(matches!(error, OpenError::Migration { .. }), "{error:?}");
+        assert!(error.to_string().contains("0001_foundation"), "{error}");
+        let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+        assert_eq!(database.number(tables), 1);
     }
-    // Modes that require TLS use it.
-    let encrypted = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+
+    #[test]
+    fn no_error_shows_the_password() {
+        let server = url::Url::parse(&server_address()).unwrap();
+        let with = |change: &dyn Fn(&mut url::Url)| {
+            let mut url = server.clone();
+            url.set_password(Some("hunter2")).unwrap();
+            change(&mut url);
+            url.to_string()
+        };
+        for (url, want) in [
+            (with(&|_| {}), "password authentication failed"),
+            (with(&|url| url.set_port(Some(1)).unwrap()), "refused"),
+            (with(&|url| url.set_host(Some("host.invalid")).unwrap()), "host.invalid"),
+            (
+                with(&|url| url.set_query(Some("sslmode=verify-full&sslrootcert=%2Fnowhere.pem"))),
+                "/nowhere.pem",
+            ),
+        ] {
+            let error = refused(&url, Role::Server);
+            let text = format!("{error} {error:?}");
+            assert!(text.contains(want), "{text}");
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+    }
+
+    #[test]
+    fn tls_checks_follow_sslmode() {
+        let authority = std::env::var("SIGHTLINE_TEST_POSTGRES_CA").expect("set by scripts/with-postgres");
+        let database = empty_postgres();
+        let try_with = |host: &str, parameters: &str| {
+            let mut url = url::Url::parse(&database.url).unwrap();
+            url.set_host(Some(host)).unwrap();
+            url.set_query(Some(parameters));
+            open(url.as_str(), Role::Server).map(|store| store.ping().unwrap()).map_err(|e| e.to_string())
+        };
+        let ours = format!("&sslrootcert={authority}");
+        for (host, mode, roots, works) in [
+            ("localhost", "disable", "", true),
+            ("localhost", "prefer", "", true),
+            ("localhost", "require", "", true),
+            ("127.0.0.1", "require", ours.as_str(), true),
+            ("127.0.0.1", "verify-ca", &ours, true),
+            ("localhost", "verify-full", &ours, true),
+            // The certificate is made out to localhost, by an authority that this machine does not know.
+            ("127.0.0.1", "verify-full", &ours, false),
+            ("localhost", "verify-ca", "", false),
+            ("localhost", "verify-full", "&sslrootcert=system", false),
+        ] {
+            let outcome = try_with(host, &format!("sslmode={mode}{roots}"));
+            assert_eq!(outcome.is_ok(), works, "{host} {mode}{roots}: {outcome:?}");
+        }
+        // Modes that require TLS use it.
+        let encrypted = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                      WHERE datname = current_database() AND application_name = 'sightline' AND ssl";
-    for (mode, want) in [("disable", 0), ("prefer", 1), ("require", 1)] {
-        let mut url = url::Url::parse(&database.url).unwrap();
-        url.set_query(Some(&format!("sslmode={mode}")));
-        let store = open(url.as_str(), Role::Command).unwrap();
-        store.ping().unwrap();
-        assert_eq!(database.number(encrypted), want, "{mode}");
-        drop(store);
-        database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline' AND datname = current_database()");
+        for (mode, want) in [("disable", 0), ("prefer", 1), ("require", 1)] {
+            let mut url = url::Url::parse(&database.url).unwrap();
+            url.set_query(Some(&format!("sslmode={mode}")));
+            let store = open(url.as_str(), Role::Command).unwrap();
+            store.ping().unwrap();
+            assert_eq!(database.number(encrypted), want, "{mode}");
+            drop(store);
+            database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline' AND datname = current_database()");
+        }
+        let empty =
+            refused(&format!("{}?sslmode=verify-ca&sslrootcert=%2Fdev%2Fnull", database.url), Role::Server);
+        assert!(
+            matches!(empty, OpenError::Tls(_)) && empty.to_string().contains("no certificate"),
+            "{empty}"
+        );
     }
-    let empty =
-        refused(&format!("{}?sslmode=verify-ca&sslrootcert=%2Fdev%2Fnull", database.url), Role::Server);
-    assert!(matches!(empty, OpenError::Tls(_)) && empty.to_string().contains("no certificate"), "{empty}");
 }

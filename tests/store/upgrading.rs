@@ -252,23 +252,27 @@ fn a_database_with_an_earlier_text_of_a_migration_is_opened_and_brought_up_to_da
     }
 }
 
-/// A server of the previous version is in the middle of a transaction.
-#[test]
-fn a_blocked_migration_is_retried() {
-    let database = empty_postgres();
-    load(&database, 3);
-    let mut other = database.client();
-    let mut busy = other.transaction().unwrap();
-    busy.batch_execute("LOCK TABLE charges IN ROW EXCLUSIVE MODE").unwrap();
-    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
-    std::thread::scope(|scope| {
-        let opening = scope.spawn(|| open(&database.url, store::Role::Server));
-        for _ in 0..2 {
-            eventually("it waits for the table", || database.number(waits) == 1);
-            eventually("it steps back", || database.number(waits) == 0);
-        }
-        assert!(!opening.is_finished());
-        busy.commit().unwrap();
-        accounts_are_whole(&*opening.join().unwrap().unwrap());
-    });
+mod postgres {
+    use super::*;
+
+    /// A server of the previous version is in the middle of a transaction.
+    #[test]
+    fn a_blocked_migration_is_retried() {
+        let database = empty_postgres();
+        load(&database, 3);
+        let mut other = database.client();
+        let mut busy = other.transaction().unwrap();
+        busy.batch_execute("LOCK TABLE charges IN ROW EXCLUSIVE MODE").unwrap();
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
+        std::thread::scope(|scope| {
+            let opening = scope.spawn(|| open(&database.url, store::Role::Server));
+            for _ in 0..2 {
+                eventually("it waits for the table", || database.number(waits) == 1);
+                eventually("it steps back", || database.number(waits) == 0);
+            }
+            assert!(!opening.is_finished());
+            busy.commit().unwrap();
+            accounts_are_whole(&*opening.join().unwrap().unwrap());
+        });
+    }
 }

@@ -1,13 +1,22 @@
 //! Modules for servers under test: a part of the built-in catalogue, or the test's own.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
+use sightline::modules::catalog::Catalog;
 
 use super::folder::Folder;
 
 /// Some modules of each type.
 const FILES: [&str; 4] = ["domain-dns", "domain-reference", "email-coding", "username-coding-hosting"];
+
+/// Returns the built-in catalogue, which the process loads once.
+pub(crate) fn builtin() -> &'static Catalog {
+    static CATALOG: LazyLock<Catalog> =
+        LazyLock::new(|| Catalog::builtin().unwrap_or_else(|error| panic!("{error}")));
+    &CATALOG
+}
 
 /// Returns the flags that choose some of the built-in modules.
 pub(crate) fn few() -> Vec<String> {

@@ -40,7 +40,7 @@ pub(crate) fn entering(process: u32) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// Returns whether such a disk is possible here, and prints a message if not.
+/// Returns whether such a disk is possible here, and reports if not.
 pub(crate) fn can_be_had() -> bool {
     let folder = super::folder::Folder::new();
     let output = mounting(&folder.path(""), "1m", "0").arg("true").output();
@@ -49,7 +49,7 @@ pub(crate) fn can_be_had() -> bool {
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         Err(error) => error.to_string(),
     };
-    eprintln!("NOT TESTED ON A REAL SMALL DISK: no file system can be mounted here: {refusal}");
+    super::tier::left_out(&format!("a small disk: no file system can be mounted here: {refusal}"));
     false
 }
 

@@ -97,29 +97,6 @@ fn a_wrong_password_and_an_unknown_account_look_the_same() {
 }
 
 #[test]
-fn attempts_are_limited_by_email_over_all_instances() {
-    let database = postgres();
-    let (one, another) =
-        (Setup::new().database(&database.url).start(), Setup::new().database(&database.url).start());
-    Person::signed_in(&one, EMAIL, "pro");
-    for email in [EMAIL, "nobody@example.org"] {
-        let statuses: Vec<u16> = (0..12)
-            .map(|index| {
-                let server = if index % 2 == 0 { &one } else { &another };
-                Person::new(server).sign_in(email, "wrong password").status
-            })
-            .collect();
-        // Another attempt is allowed after 90 s, which a slow machine may take.
-        assert_eq!(statuses[..10], [401; 10], "{email}");
-        assert!(statuses[10..].contains(&429), "{email}: {statuses:?}");
-        let answer = Person::new(&another).sign_in(email, PASSWORD);
-        assert_eq!(answer.status, 429, "{answer}");
-        let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
-        assert!((1..=90).contains(&wait), "{answer}");
-    }
-}
-
-#[test]
 fn a_change_must_come_from_a_page_of_the_app() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, EMAIL, "pro");
@@ -227,4 +204,31 @@ fn an_unknown_address_is_a_page_for_browsers_and_json_for_programs() {
     assert_eq!(server.get("/nope").json()["error"], "not_found");
     let api = server.request("GET", "/v1/nope").header("Accept", "text/html").send();
     assert_eq!((api.status, &api.json()["error"]), (404, &"not_found".into()));
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn attempts_are_limited_by_email_over_all_instances() {
+        let database = postgres();
+        let (one, another) =
+            (Setup::new().database(&database.url).start(), Setup::new().database(&database.url).start());
+        Person::signed_in(&one, EMAIL, "pro");
+        for email in [EMAIL, "nobody@example.org"] {
+            let statuses: Vec<u16> = (0..12)
+                .map(|index| {
+                    let server = if index % 2 == 0 { &one } else { &another };
+                    Person::new(server).sign_in(email, "wrong password").status
+                })
+                .collect();
+            // Another attempt is allowed after 90 s, which a slow machine may take.
+            assert_eq!(statuses[..10], [401; 10], "{email}");
+            assert!(statuses[10..].contains(&429), "{email}: {statuses:?}");
+            let answer = Person::new(&another).sign_in(email, PASSWORD);
+            assert_eq!(answer.status, 429, "{answer}");
+            let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=90).contains(&wait), "{answer}");
+        }
+    }
 }

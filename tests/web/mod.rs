@@ -3,12 +3,9 @@
 mod accounts;
 mod app;
 mod batches;
-mod browser;
 mod choices;
 mod chromium;
 mod diff;
-mod docs;
-mod firefox;
 mod leads;
 mod notes;
 mod operator;
@@ -16,3 +13,7 @@ pub(crate) mod person;
 mod searches;
 mod watches;
 mod webhooks;
+
+mod campaigns {
+    mod firefox;
+}

@@ -16,6 +16,7 @@ use crate::http::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::server::Server;
 use crate::support::site::{Received, Site, drip, flood, hold, to};
+use crate::support::tier::often;
 use crate::support::{awaited, eventually};
 
 /// The searches that are started in each life of the process.
@@ -36,8 +37,8 @@ const RECEIVERS: [&str; 8] = ["/big", "/slow", "/once500", "/hang", "/drop", "/5
 const TAKING: usize = 3;
 
 fn nothing_is_lost_by_kills(database: &TestDatabase) {
-    let kills = setting("SIGHTLINE_TEST_KILLS_WEBHOOKS", 10);
-    let backlog = usize::try_from(setting("SIGHTLINE_TEST_DELIVERIES", 320)).unwrap();
+    let kills = setting("SIGHTLINE_TEST_KILLS_WEBHOOKS", often(2, 10));
+    let backlog = usize::try_from(setting("SIGHTLINE_TEST_DELIVERIES", often(80, 320))).unwrap();
     let mut chance = Chance::new(setting("SIGHTLINE_TEST_KILLS_SEED", 7));
     let site = Site::start(answer);
     let backlog_site = hostile();

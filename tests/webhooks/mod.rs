@@ -4,6 +4,9 @@ mod api;
 mod hostile;
 mod kills;
 pub(crate) mod lab;
-mod receivers;
 mod sending;
-mod signatures;
+
+mod campaigns {
+    mod receivers;
+    mod signatures;
+}

@@ -83,34 +83,6 @@ fn a_failed_delivery_keeps_its_id_and_can_be_replayed() {
     }
 }
 
-/// Two instances share the deliveries, and no delivery is under way twice.
-#[test]
-fn two_instances_never_send_a_delivery_at_the_same_time() {
-    let database = crate::support::databases::postgres();
-    let under_way: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
-    let twice = Arc::new(AtomicUsize::new(0));
-    let (counts, overlaps) = (Arc::clone(&under_way), Arc::clone(&twice));
-    let site = Site::start(move |stream, request| {
-        let id = request.header("webhook-id").unwrap();
-        if counts.lock().unwrap().insert(id.clone(), 1).is_some() {
-            overlaps.fetch_add(1, Ordering::SeqCst);
-        }
-        std::thread::yield_now();
-        counts.lock().unwrap().remove(&id);
-        let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
-    });
-    let servers = [(), ()].map(|()| lab(&database).start());
-    let webhook = create(&servers[0], &site.url("/"));
-    let sent: Vec<String> = (0..120).map(|_| test(&servers[0], &webhook)).collect();
-    eventually("all arrive", || {
-        let received = site.received();
-        sent.iter().all(|id| received.iter().any(|request| request.header("webhook-id").as_ref() == Some(id)))
-    });
-    assert_eq!(twice.load(Ordering::SeqCst), 0);
-    // Neither instance was killed, so nothing is sent twice either.
-    assert_eq!(site.received().len(), sent.len());
-}
-
 /// Receivers that answer nothing occupy their own share of the workers only, whoever owns them.
 #[test]
 fn receivers_that_hang_delay_no_other_one() {
@@ -163,4 +135,37 @@ fn a_database_that_comes_back_continues_the_deliveries() {
         let received = site.received();
         sent.iter().all(|id| received.iter().any(|request| request.header("webhook-id").as_ref() == Some(id)))
     });
+}
+
+mod postgres {
+    use super::*;
+
+    /// Two instances share the deliveries, and no delivery is under way twice.
+    #[test]
+    fn two_instances_never_send_a_delivery_at_the_same_time() {
+        let database = crate::support::databases::postgres();
+        let under_way: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+        let twice = Arc::new(AtomicUsize::new(0));
+        let (counts, overlaps) = (Arc::clone(&under_way), Arc::clone(&twice));
+        let site = Site::start(move |stream, request| {
+            let id = request.header("webhook-id").unwrap();
+            if counts.lock().unwrap().insert(id.clone(), 1).is_some() {
+                overlaps.fetch_add(1, Ordering::SeqCst);
+            }
+            std::thread::yield_now();
+            counts.lock().unwrap().remove(&id);
+            let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
+        });
+        let servers = [(), ()].map(|()| lab(&database).start());
+        let webhook = create(&servers[0], &site.url("/"));
+        let sent: Vec<String> = (0..120).map(|_| test(&servers[0], &webhook)).collect();
+        eventually("all arrive", || {
+            let received = site.received();
+            sent.iter()
+                .all(|id| received.iter().any(|request| request.header("webhook-id").as_ref() == Some(id)))
+        });
+        assert_eq!(twice.load(Ordering::SeqCst), 0);
+        // Neither instance was killed, so nothing is sent twice either.
+        assert_eq!(site.received().len(), sent.len());
+    }
 }

@@ -1,13 +1,11 @@
-//! The document itself: it is valid, its outline is the committed one, and the same from the server and the
+//! The document itself: it is valid, and the same from the server and the
 //! command.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use sightline::api::openapi::version_3_2::in_version_3_2;
 use sightline::http::Traffic;
 
-use super::outline::outline;
 use super::{DOCUMENT, operations, resolve};
 use crate::cli::ran;
 use crate::support::folder::Folder;
@@ -16,84 +14,6 @@ use crate::support::server::Setup;
 use serde_json::Value;
 
 const VALIDATOR: &str = "openapi-spec-validator==0.9.0";
-
-#[test]
-fn the_document_is_valid_openapi_3_1() {
-    let folder = Folder::new();
-    let validated = |name: &str, document: &Value| {
-        let file = folder.path(name);
-        std::fs::write(&file, document.to_string()).unwrap();
-        let output = venv(&[VALIDATOR])
-            .command("openapi-spec-validator")
-            .args(["--schema", "3.1", "--errors", "all", &file])
-            .output()
-            .unwrap();
-        let said =
-            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        (output.status.success(), said)
-    };
-    let (valid, said) = validated("openapi.json", &DOCUMENT);
-    assert!(valid, "{said}");
-    assert_eq!(DOCUMENT["openapi"], "3.1.0");
-    let mut broken = DOCUMENT.clone();
-    broken["paths"]["/v1/health"]["get"]["responses"]["200"]["description"].take();
-    assert!(!validated("broken.json", &broken).0, "the validator finds nothing");
-}
-
-#[test]
-fn the_document_in_3_2_is_valid_and_differs_only_in_streams() {
-    let document = in_version_3_2(&sightline::api::openapi::document(super::BASE_URL));
-    let folder = Folder::new();
-    let file = folder.path("openapi-3.2.json");
-    std::fs::write(&file, document.to_string()).unwrap();
-    let mut validator = venv(&[VALIDATOR]).command("openapi-spec-validator");
-    let output = validator.args(["--schema", "3.2", "--errors", "all", &file]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    // With the schemas of streams and the version put back, it is the document in 3.1.
-    let (mut same, mut streams) = (document.clone(), 0);
-    assert_eq!(same["openapi"].take(), "3.2.0");
-    same["openapi"] = "3.1.0".into();
-    for (path, method, _) in operations() {
-        if DOCUMENT["paths"][path][method]["responses"]["200"]["content"]["text/event-stream"].is_null() {
-            continue;
-        }
-        let content = &mut same["paths"][path][method]["responses"]["200"]["content"];
-        let stream = content["text/event-stream"].as_object_mut().unwrap();
-        assert_eq!(stream["itemSchema"]["$ref"], "#/components/schemas/StreamEvent");
-        let schema = stream.remove("itemSchema").unwrap();
-        assert!(stream.insert("schema".to_owned(), schema).is_none(), "{path}");
-        streams += 1;
-    }
-    assert_eq!((streams, &same), (3, &*DOCUMENT));
-    let server = Setup::new().flag(&format!("--base-url={}", super::BASE_URL)).start();
-    let served = server.request("GET", "/openapi-3.2.json").send();
-    assert_eq!((served.header("cache-control"), served.json()), (Some("public, max-age=300"), document));
-}
-
-/// Each change of the document's structure appears in a review. To rewrite the file:
-/// `SIGHTLINE_TEST_UPDATE=1 cargo test --test main openapi`.
-#[test]
-fn the_outline_of_the_document_is_the_committed_one() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/openapi.txt");
-    let outline = outline(&DOCUMENT);
-    if std::env::var_os("SIGHTLINE_TEST_UPDATE").is_some() {
-        std::fs::write(&path, outline).unwrap();
-        return;
-    }
-    let committed = std::fs::read_to_string(&path).unwrap();
-    if let Some(line) = committed.lines().zip(outline.lines()).position(|(old, new)| old != new) {
-        let show =
-            |text: &str| text.lines().skip(line.saturating_sub(6)).take(12).collect::<Vec<_>>().join("\n");
-        panic!(
-            "the document has changed from line {}; to rewrite it: SIGHTLINE_TEST_UPDATE=1 cargo test --test main \
-             openapi\n--- committed\n{}\n--- now\n{}",
-            line + 1,
-            show(&committed),
-            show(&outline)
-        );
-    }
-    assert_eq!(committed.len(), outline.len());
-}
 
 #[test]
 fn the_command_prints_what_the_server_serves() {
@@ -267,4 +187,64 @@ fn each_status_of_the_api_has_a_label_of_its_own_in_the_metrics() {
     }
     let unnamed: Vec<_> = traffic.answers().filter(|answers| answers.status == "other").collect();
     assert!(unnamed.is_empty(), "{unnamed:?}");
+}
+
+mod campaigns {
+    use super::*;
+
+    #[test]
+    fn the_document_is_valid_openapi_3_1() {
+        let folder = Folder::new();
+        let validated = |name: &str, document: &Value| {
+            let file = folder.path(name);
+            std::fs::write(&file, document.to_string()).unwrap();
+            let output = venv(&[VALIDATOR])
+                .command("openapi-spec-validator")
+                .args(["--schema", "3.1", "--errors", "all", &file])
+                .output()
+                .unwrap();
+            let said = format!(
+                "{}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            (output.status.success(), said)
+        };
+        let (valid, said) = validated("openapi.json", &DOCUMENT);
+        assert!(valid, "{said}");
+        assert_eq!(DOCUMENT["openapi"], "3.1.0");
+        let mut broken = DOCUMENT.clone();
+        broken["paths"]["/v1/health"]["get"]["responses"]["200"]["description"].take();
+        assert!(!validated("broken.json", &broken).0, "the validator finds nothing");
+    }
+
+    #[test]
+    fn the_document_in_3_2_is_valid_and_differs_only_in_streams() {
+        let document = in_version_3_2(&sightline::api::openapi::document(super::super::BASE_URL));
+        let folder = Folder::new();
+        let file = folder.path("openapi-3.2.json");
+        std::fs::write(&file, document.to_string()).unwrap();
+        let mut validator = venv(&[VALIDATOR]).command("openapi-spec-validator");
+        let output = validator.args(["--schema", "3.2", "--errors", "all", &file]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        // With the schemas of streams and the version put back, it is the document in 3.1.
+        let (mut same, mut streams) = (document.clone(), 0);
+        assert_eq!(same["openapi"].take(), "3.2.0");
+        same["openapi"] = "3.1.0".into();
+        for (path, method, _) in operations() {
+            if DOCUMENT["paths"][path][method]["responses"]["200"]["content"]["text/event-stream"].is_null() {
+                continue;
+            }
+            let content = &mut same["paths"][path][method]["responses"]["200"]["content"];
+            let stream = content["text/event-stream"].as_object_mut().unwrap();
+            assert_eq!(stream["itemSchema"]["$ref"], "#/components/schemas/StreamEvent");
+            let schema = stream.remove("itemSchema").unwrap();
+            assert!(stream.insert("schema".to_owned(), schema).is_none(), "{path}");
+            streams += 1;
+        }
+        assert_eq!((streams, &same), (3, &*DOCUMENT));
+        let server = Setup::new().flag(&format!("--base-url={}", super::super::BASE_URL)).start();
+        let served = server.request("GET", "/openapi-3.2.json").send();
+        assert_eq!((served.header("cache-control"), served.json()), (Some("public, max-age=300"), document));
+    }
 }

@@ -2,12 +2,14 @@
 
 mod document;
 mod examples;
-mod outline;
 mod request;
 mod routes;
 mod schemas;
-mod schemathesis;
 mod truth;
+
+mod campaigns {
+    mod schemathesis;
+}
 
 use std::io::Read as _;
 use std::sync::LazyLock;

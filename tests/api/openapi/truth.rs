@@ -273,94 +273,6 @@ fn webhooks(judge: &Judge) {
     call("DELETE", WEBHOOK, &address, None);
 }
 
-#[test]
-fn every_error_is_as_documented() {
-    let judge = Judge::new();
-    let server = Setup::new()
-        .flag("--plans=free=5,basic=30:premium,pro=1:api,unlimited=unlimited:api:premium")
-        .start();
-    let good = json!({"type": "username", "query": "alice"});
-    let problem = ("Accept", "application/problem+json");
-    post(&judge, &server, &[], &json!({"type": "username"}));
-    post(&judge, &server, &[problem], &json!({"type": "username", "query": "a b"}));
-    post(&judge, &server, &[], &json!({"type": "username", "query": "alice", "modules": ["none.such"]}));
-    post(&judge, &server, &[("Idempotency-Key", "k")], &good);
-    post(&judge, &server, &[("Idempotency-Key", "k"), problem], &json!({"type": "username", "query": "bob"}));
-    let keyed = |key: &str, headers: &[(&str, &str)], body: &str| {
-        let mut all = vec![("X-API-Key", key)];
-        all.extend(headers);
-        judge.judge(SEARCHES, "post", &ask(&server, "POST", SEARCHES, &all, Some(body)));
-    };
-    let json_type = ("Content-Type", "application/json");
-    for form in [&[json_type][..], &[json_type, problem]] {
-        keyed("nonsense", form, &good.to_string());
-        keyed(&server.new_key("basic"), form, &good.to_string());
-        let pro = server.new_key("pro");
-        keyed(&pro, &[json_type], &good.to_string());
-        keyed(&pro, form, &good.to_string());
-        let large = format!("{{\"x\":\"{}\"}}", "x".repeat(70_000));
-        keyed(&server.key, form, &large);
-    }
-    keyed(&server.key, &[("Content-Type", "text/plain")], &good.to_string());
-    keyed(&server.key, &[("Content-Type", "text/plain"), problem], &good.to_string());
-    let [ended, other, running] = ["nobody", "nobody2", "silent"].map(|query| {
-        let run = server.search("username", query);
-        if query != "silent" {
-            server.finished(&run);
-        }
-        run
-    });
-    for form in [&[][..], &[problem]] {
-        for (path, address) in [
-            (DIFF, format!("/v1/searches/{ended}/diff/{running}")),
-            (DIFF, format!("/v1/searches/{ended}/diff/{other}")),
-            (RUN, "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab".to_owned()),
-            (STREAM, "/v1/searches/x/stream".to_owned()),
-            (SEARCHES, "/v1/searches?limit=0".to_owned()),
-            (EXPORT, "/v1/searches/x/export".to_owned()),
-            ("/v1/me", format!("/v1/me?{}", "x".repeat(9000))),
-        ] {
-            get(&judge, &server, path, &address, form);
-        }
-        let long = "x".repeat(40_000);
-        let headers = [&[("X-Long", long.as_str())], form].concat();
-        get(&judge, &server, "/v1/health", "/v1/health", &headers);
-    }
-    let limited = Setup::new()
-        .flag("--rate-limit-read=1")
-        .flag("--rate-limit-search=1")
-        .flag("--rate-limit-stream=1")
-        .start();
-    for _ in 0..2 {
-        get(&judge, &limited, "/v1/me", "/v1/me", &[]);
-        post(&judge, &limited, &[problem], &good);
-        get(&judge, &limited, STREAM, "/v1/searches/x/stream", &[]);
-    }
-    // Without the simulated web there is no browser.
-    let real = Setup::real().start();
-    post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
-    overload(&judge);
-    refused_webhooks(&judge);
-    let (quiet, _list) = suppressing("username", "alice");
-    post(&judge, &quiet, &[], &good);
-    post(&judge, &quiet, &[problem], &good);
-    let seen = judge.errors.take();
-    // Not produced here: a slow body, a race, a defect, an unavailable database.
-    let elsewhere = [
-        (408, "invalid_request"),
-        (409, "idempotency_conflict"),
-        (500, "internal_error"),
-        (503, "unavailable"),
-        (405, "method_not_allowed"),
-    ];
-    let all: BTreeSet<(u16, String)> = sightline::api::failure::Failure::ALL
-        .iter()
-        .map(|failure| (failure.row().status, failure.row().code.as_str().to_owned()))
-        .filter(|(status, code)| !elsewhere.contains(&(*status, code.as_str())))
-        .collect();
-    assert_eq!(seen, all);
-}
-
 /// Creates one webhook too many, and one on a server without a key for its secret.
 fn refused_webhooks(judge: &Judge) {
     let body = json!({"url": "https://hooks.example.com/", "events": ["run.failed"]}).to_string();
@@ -445,4 +357,101 @@ fn judge_head(judge: &Judge, path: &str, method: &str, headers: &[(String, Strin
     judge.headers(response, headers);
     let media_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type")).unwrap();
     assert!(!response["content"][&media_type.1].is_null(), "{media_type:?}");
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn every_error_is_as_documented() {
+        let judge = Judge::new();
+        let server = Setup::new()
+            .flag("--plans=free=5,basic=30:premium,pro=1:api,unlimited=unlimited:api:premium")
+            .start();
+        let good = json!({"type": "username", "query": "alice"});
+        let problem = ("Accept", "application/problem+json");
+        post(&judge, &server, &[], &json!({"type": "username"}));
+        post(&judge, &server, &[problem], &json!({"type": "username", "query": "a b"}));
+        post(&judge, &server, &[], &json!({"type": "username", "query": "alice", "modules": ["none.such"]}));
+        post(&judge, &server, &[("Idempotency-Key", "k")], &good);
+        post(
+            &judge,
+            &server,
+            &[("Idempotency-Key", "k"), problem],
+            &json!({"type": "username", "query": "bob"}),
+        );
+        let keyed = |key: &str, headers: &[(&str, &str)], body: &str| {
+            let mut all = vec![("X-API-Key", key)];
+            all.extend(headers);
+            judge.judge(SEARCHES, "post", &ask(&server, "POST", SEARCHES, &all, Some(body)));
+        };
+        let json_type = ("Content-Type", "application/json");
+        for form in [&[json_type][..], &[json_type, problem]] {
+            keyed("nonsense", form, &good.to_string());
+            keyed(&server.new_key("basic"), form, &good.to_string());
+            let pro = server.new_key("pro");
+            keyed(&pro, &[json_type], &good.to_string());
+            keyed(&pro, form, &good.to_string());
+            let large = format!("{{\"x\":\"{}\"}}", "x".repeat(70_000));
+            keyed(&server.key, form, &large);
+        }
+        keyed(&server.key, &[("Content-Type", "text/plain")], &good.to_string());
+        keyed(&server.key, &[("Content-Type", "text/plain"), problem], &good.to_string());
+        let [ended, other, running] = ["nobody", "nobody2", "silent"].map(|query| {
+            let run = server.search("username", query);
+            if query != "silent" {
+                server.finished(&run);
+            }
+            run
+        });
+        for form in [&[][..], &[problem]] {
+            for (path, address) in [
+                (DIFF, format!("/v1/searches/{ended}/diff/{running}")),
+                (DIFF, format!("/v1/searches/{ended}/diff/{other}")),
+                (RUN, "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab".to_owned()),
+                (STREAM, "/v1/searches/x/stream".to_owned()),
+                (SEARCHES, "/v1/searches?limit=0".to_owned()),
+                (EXPORT, "/v1/searches/x/export".to_owned()),
+                ("/v1/me", format!("/v1/me?{}", "x".repeat(9000))),
+            ] {
+                get(&judge, &server, path, &address, form);
+            }
+            let long = "x".repeat(40_000);
+            let headers = [&[("X-Long", long.as_str())], form].concat();
+            get(&judge, &server, "/v1/health", "/v1/health", &headers);
+        }
+        let limited = Setup::new()
+            .flag("--rate-limit-read=1")
+            .flag("--rate-limit-search=1")
+            .flag("--rate-limit-stream=1")
+            .start();
+        for _ in 0..2 {
+            get(&judge, &limited, "/v1/me", "/v1/me", &[]);
+            post(&judge, &limited, &[problem], &good);
+            get(&judge, &limited, STREAM, "/v1/searches/x/stream", &[]);
+        }
+        // Without the simulated web there is no browser.
+        let real = Setup::real().start();
+        post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
+        overload(&judge);
+        refused_webhooks(&judge);
+        let (quiet, _list) = suppressing("username", "alice");
+        post(&judge, &quiet, &[], &good);
+        post(&judge, &quiet, &[problem], &good);
+        let seen = judge.errors.take();
+        // Not produced here: a slow body, a race, a defect, an unavailable database.
+        let elsewhere = [
+            (408, "invalid_request"),
+            (409, "idempotency_conflict"),
+            (500, "internal_error"),
+            (503, "unavailable"),
+            (405, "method_not_allowed"),
+        ];
+        let all: BTreeSet<(u16, String)> = sightline::api::failure::Failure::ALL
+            .iter()
+            .map(|failure| (failure.row().status, failure.row().code.as_str().to_owned()))
+            .filter(|(status, code)| !elsewhere.contains(&(*status, code.as_str())))
+            .collect();
+        assert_eq!(seen, all);
+    }
 }

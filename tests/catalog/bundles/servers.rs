@@ -135,24 +135,6 @@ fn a_restart_keeps_the_bundle_and_a_removed_key_leaves_it_out() {
 }
 
 #[test]
-fn all_instances_on_one_database_use_the_bundle() {
-    let (site, signer, database) = (Site::start(), Signer::new(), postgres());
-    ["old", "new"].into_iter().for_each(|module| site.answer_at_once(module, 200));
-    let mut servers = [0; 2].map(|_| server(&site, &database, Some(&signer.trust)));
-    servers[1].key = servers[0].key.clone();
-    update(&servers[0], &signer, &signer.bundle(1, &[entry(&site, "new", "new", 2)]));
-    for (server, name) in servers.iter().zip(["alice", "bob"]) {
-        eventually("the instance has the bundle", || health(server) == (json!(1), json!("in_use")));
-        assert_eq!(asked(&site, server, name), ["new", "old"]);
-    }
-    servers[1].cli(&["catalog", "rollback"]);
-    for (server, name) in servers.iter().zip(["carol", "dave"]) {
-        eventually("the instance has gone back", || health(server).0 == Value::Null);
-        assert_eq!(asked(&site, server, name), ["old"]);
-    }
-}
-
-#[test]
 fn a_module_in_quarantine_is_tried_again_when_a_bundle_changes_it() {
     let (site, signer, database) = (Site::start(), Signer::new(), sqlite());
     let catalog = site.catalog(&[site.module("old", 1)]);
@@ -231,4 +213,26 @@ fn the_simulated_web_has_the_sites_of_a_bundle() {
     });
     let run = server.post(&chosen).json();
     assert_eq!((&run["coverage"]["hit"], &run["status"]), (&json!(1), &json!("completed")), "{run}");
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn all_instances_on_one_database_use_the_bundle() {
+        let (site, signer, database) = (Site::start(), Signer::new(), postgres());
+        ["old", "new"].into_iter().for_each(|module| site.answer_at_once(module, 200));
+        let mut servers = [0; 2].map(|_| server(&site, &database, Some(&signer.trust)));
+        servers[1].key = servers[0].key.clone();
+        update(&servers[0], &signer, &signer.bundle(1, &[entry(&site, "new", "new", 2)]));
+        for (server, name) in servers.iter().zip(["alice", "bob"]) {
+            eventually("the instance has the bundle", || health(server) == (json!(1), json!("in_use")));
+            assert_eq!(asked(&site, server, name), ["new", "old"]);
+        }
+        servers[1].cli(&["catalog", "rollback"]);
+        for (server, name) in servers.iter().zip(["carol", "dave"]) {
+            eventually("the instance has gone back", || health(server).0 == Value::Null);
+            assert_eq!(asked(&site, server, name), ["old"]);
+        }
+    }
 }

@@ -9,7 +9,7 @@ const RESOLVERS: [&str; 3] = ["dns.google", "cloudflare-dns.com", "security.clou
 const SCANNERS: [&str; 2] = ["observatory-api.mdn.mozilla.net", "federationtester.matrix.org"];
 
 fn entries() -> Vec<Entry> {
-    let catalog = Catalog::builtin().unwrap();
+    let catalog = builtin();
     let modules = catalog.modules().iter().filter(|module| module.search_type() == SearchType::Domain);
     modules.map(|module| module.entry().clone()).collect()
 }

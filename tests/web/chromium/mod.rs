@@ -1,8 +1,11 @@
 //! The web app in a real browser: normal use, interruptions, and attacks.
 
 mod axe;
+mod checker;
 mod cuts;
+mod docs;
 mod documents;
+mod example;
 mod families;
 mod gallery;
 mod hostile;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{PACKAGES, path_with_node};
+use super::super::{PACKAGES, path_with_node};
 use crate::support::npm::{self, Packages};
 use crate::support::server::{BINARY, Setup};
 

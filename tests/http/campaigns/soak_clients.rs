@@ -7,9 +7,9 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use super::chance::Chance;
-use super::hostile_cases;
-use super::kit::Client;
+use super::super::chance::Chance;
+use super::super::hostile_cases;
+use super::super::kit::Client;
 use crate::support::awaited;
 use crate::support::server::{Answer, Event, RequestBuilder, Server, run_ids};
 

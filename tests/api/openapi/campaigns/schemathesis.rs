@@ -5,7 +5,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use super::{DOCUMENT, operations};
+use super::super::{DOCUMENT, operations};
 use crate::support::databases::postgres;
 use crate::support::folder::Folder;
 use crate::support::python::venv;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::{Folder, ran};
+use super::super::{Folder, ran};
 
 /// Returns a page as `man` formats it.
 fn formatted(path: &str) -> String {

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use crate::support::folder::Folder;
 use crate::support::server::BINARY;
+use crate::support::tier::left_out;
 
 fn script(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(name).display().to_string()
@@ -84,8 +85,7 @@ fn the_package_is_installed_started_upgraded_and_purged() {
     let fields = succeeds(&Command::new("dpkg-deb").args(["--field", &package]).output().unwrap());
     assert!(fields.contains(&format!("Version: {}", env!("CARGO_PKG_VERSION"))), "{fields}");
     if succeeds(&Command::new("id").arg("-u").output().unwrap()).trim() != "0" {
-        eprintln!("LEFT OUT: only root can install the package in a copy of this machine");
-        return;
+        return left_out("only root can install the package in a copy of this machine");
     }
     let copy = Folder::new();
     let mut unshare = Command::new("unshare");

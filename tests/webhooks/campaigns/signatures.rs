@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::lab::{attempted, create, id, lab, send, test};
+use super::super::lab::{attempted, create, id, lab, send, test};
 use crate::support::databases::sqlite;
 use crate::support::npm::packages;
 use crate::support::python::venv;

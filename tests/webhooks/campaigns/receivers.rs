@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::lab::{attempted, create, lab, test};
+use super::super::lab::{attempted, create, lab, test};
 use crate::support::databases::sqlite;
 use crate::support::eventually;
 use crate::support::folder::Folder;

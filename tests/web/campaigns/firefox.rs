@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::chromium::Desk;
-use super::person::PASSWORD;
+use super::super::chromium::Desk;
+use super::super::person::PASSWORD;
 use crate::support::browser::Browser;
 use crate::support::server::Setup;
 
@@ -12,7 +12,7 @@ const EMAIL: &str = "ann@example.com";
 #[test]
 fn the_app_works_in_firefox() {
     let Some(browser) = Browser::start_firefox() else {
-        return eprintln!("left out: neither firefox-esr nor firefox is in the PATH");
+        return crate::support::tier::left_out("neither firefox-esr nor firefox is in the PATH");
     };
     let desk = Desk::with(Setup::new(), browser);
     desk.sign_up(EMAIL, "pro");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::kit::has_no_faults;
+use super::super::kit::has_no_faults;
 use super::rolling_clients::{Client, Habit, Record};
 use crate::support::databases::{TestDatabase, postgres};
 use crate::support::eventually;

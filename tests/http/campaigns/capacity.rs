@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::kit::{Client, run_alone};
+use super::super::kit::{Client, run_alone};
 use crate::support::eventually;
 use crate::support::server::{Server, Setup};
 
@@ -33,7 +33,7 @@ fn open_streams(server: &Server) -> u64 {
 
 #[test]
 fn the_default_number_of_streams_is_served_and_one_more_is_refused_with_retry_after() {
-    run_alone("capacity::two_thousand_streams_of_the_service");
+    run_alone("campaigns::capacity::two_thousand_streams_of_the_service");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::chance::{Chance, setting};
-use super::kit::{Client, get};
+use super::super::chance::{Chance, setting};
+use super::super::kit::{Client, get};
 use super::soak_clients::{Crew, Log, Parked};
 use crate::support::admin::{admin_of, figure};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
@@ -27,13 +27,11 @@ const GROWTH_KIB: usize = 64 * 1024;
 const SETTLING: Duration = Duration::from_secs(150);
 
 #[test]
-#[ignore = "takes its time: run by scripts/soak"]
 fn on_sqlite() {
     soak(&sqlite());
 }
 
 #[test]
-#[ignore = "takes its time: run by scripts/soak"]
 fn on_postgres() {
     soak(&postgres());
 }

@@ -5,7 +5,7 @@
 //! that are not offered: prompts, completion, logging, sampling, elicitation, subscriptions, and custom headers. What is
 //! left is run here.
 
-use super::{PACKAGES, path_with_node};
+use super::super::{PACKAGES, path_with_node};
 use crate::support::folder::Folder;
 use crate::support::nginx::NginxSetup;
 use crate::support::npm;

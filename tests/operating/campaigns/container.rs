@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::support::folder::Folder;
 use crate::support::server::BINARY;
+use crate::support::tier::left_out;
 
 #[track_caller]
 fn succeeds(output: &Output) -> String {
@@ -78,8 +79,7 @@ echo healthy
 fn the_image_is_built_and_starts_with_a_read_only_root() {
     let is_root = succeeds(&Command::new("id").arg("-u").output().unwrap()).trim() == "0";
     if !is_root || !["buildah", "debootstrap", "ip"].into_iter().all(is_installed) {
-        eprintln!("LEFT OUT: the image is built only by root, with buildah, debootstrap and iproute2");
-        return;
+        return left_out("the image is built by root, with buildah, debootstrap and iproute2");
     }
     let (buildah, context) = (Buildah(Folder::new()), Folder::new());
     let base = buildah.run(&["from", "scratch"]);
