@@ -46,8 +46,7 @@ fn catalog_of(folder: &Folder, port: u16, hit: &Value) -> String {
 }
 
 fn record(catalog: &str, output: &str, more: &[&str]) -> super::Ran {
-    let args =
-        ["catalog", "record", "little_site", "--no-builtin", "--catalog", &catalog, "--output", output];
+    let args = ["catalog", "record", "little_site", "--no-builtin", "--catalog", catalog, "--output", output];
     let args: Vec<&str> = args.iter().chain(&["--allow-private-targets"]).chain(more).copied().collect();
     ran(&args, &[])
 }

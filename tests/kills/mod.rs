@@ -88,7 +88,7 @@ fn note_take_overs(database: &TestDatabase, run: &str, times: u64) {
 }
 
 fn searches_survive_kills(database: TestDatabase) {
-    let kills = usize::try_from(setting("SIGHTLINE_TEST_KILLS", often(4, 25))).unwrap();
+    let kills = usize::try_from(setting("SIGHTLINE_TEST_KILLS", often(8, 25))).unwrap();
     let seed = setting("SIGHTLINE_TEST_KILLS_SEED", 1);
     let began = Instant::now();
     let scene = Scene::new(database);

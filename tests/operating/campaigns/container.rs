@@ -86,8 +86,8 @@ fn the_image_is_built_and_starts_with_a_read_only_root() {
     buildah.run(&["add", "--quiet", &base, &minimal_debian(), "/"]);
     buildah.run(&["commit", "--quiet", &base, "localhost/debian"]);
     // Takes the place of the stage that compiles.
-    fs::create_dir_all(context.path("source/target/release")).unwrap();
-    fs::copy(BINARY, context.path("source/target/release/sightline")).unwrap();
+    fs::create_dir_all(context.path("source/target/dist")).unwrap();
+    fs::copy(BINARY, context.path("source/target/dist/sightline")).unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/Containerfile").display().to_string();
     let (stage, folder) = (format!("build={}", context.path("")), context.path(""));
     let build = ["build", "--format=docker", "--build-context", &stage, "--build-arg=BASE=localhost/debian"];
