@@ -32,7 +32,3 @@ mod store;
 mod support;
 mod web;
 mod webhooks;
-
-/// The same allocator as the program's, because the server's protection against endless bodies depends on it.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

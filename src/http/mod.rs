@@ -38,7 +38,7 @@
 //!   `from_str_radix`. Requests cannot be smuggled this way, because the connection is closed after a chunked body.
 //! - Spaces around the request line, and text after its version, are ignored. A malformed request line is answered
 //!   with a bare 400.
-//! - A body announced with more bytes than the allocator can reserve leaks its connection (`connection::discard`).
+//! - A body announced with more bytes than the machine has memory leaks its connection (`connection::discard`).
 //!
 //! # Stricter than HTTP
 //! A chunked body is refused if its sender has ended its direction before the body is read, because tiny_http does

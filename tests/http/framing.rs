@@ -14,8 +14,8 @@ fn a_413_reaches_a_client_that_sends_its_whole_body_first() {
     assert_eq!(client.answer().status, 413);
 }
 
-/// When such a request is dropped, tiny_http allocates a buffer of the announced size. Up to 10^12 bytes a lazy allocator
-/// may succeed; above that the process would abort, and above the address space the allocation panics.
+/// When such a request is dropped, tiny_http allocates a buffer of the announced size. Above the memory of the machine
+/// that would abort the process, and above the address space it panics.
 #[test]
 fn no_announced_length_ends_the_process() {
     let server = TestServer::new();

@@ -191,7 +191,7 @@ fn bodies() -> Vec<Case> {
     let large = "a".repeat(65_537);
     all.push(case("chunks over the limit", chunked(&format!("20000\r\n{large}")), &[413], End::Closed));
     for length in
-        ["65537", "100000000000", "9223372036854775808", "18446744073709551615", "99999999999999999999999"]
+        ["65537", "1000000000", "9223372036854775808", "18446744073709551615", "99999999999999999999999"]
     {
         all.push(case(length, post(&format!("Content-Length: {length}"), "abc"), &[413], End::Closed));
     }
