@@ -167,6 +167,38 @@ fn bodies_come_inline_large_and_in_chunks() {
     assert_eq!(client.until_closed(), b"");
 }
 
+/// tiny_http shuts its socket for reading down after the last request of a connection, which is not the peer's end.
+#[test]
+fn a_complete_chunked_body_is_never_refused() {
+    let server = TestServer::new();
+    let end = |client: &Client| client.stream().shutdown(std::net::Shutdown::Write).unwrap();
+    for round in 0..40 {
+        for (header, chunks, body, ends) in [
+            ("Connection: close\r\n", "3\r\nabc\r\n0\r\n\r\n", "abc", false),
+            ("Connection: close\r\n", "0\r\n\r\n", "", false),
+            ("", "6\r\n{\"a\":1\r\n1;x\r\n}\r\n0\r\n\r\n", r#"{"a":1}"#, true),
+            ("Connection: close\r\n", "4\r\n[{}]\r\n0\r\n\r\n", "[{}]", true),
+        ] {
+            let mut client = server.connect();
+            client.send(format!(
+                "POST / HTTP/1.1\r\nHost: a\r\n{header}Transfer-Encoding: chunked\r\n\r\n{chunks}"
+            ));
+            if ends {
+                end(&client);
+            }
+            let answer = client.answer();
+            assert_eq!((answer.status, answer.text()), (200, body), "{round}: {header}{chunks}");
+        }
+    }
+    for cut in ["9\r\n{\"a\":1}", "9\r\n{\"a\":[1]", "3\r\n12", "9\r\nname,x\r\n"] {
+        let mut client = server.connect();
+        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{cut}"));
+        end(&client);
+        // What is whole by itself is read: it cannot be the beginning of something else.
+        assert_eq!(client.answer().status, if cut.ends_with(":1}") { 200 } else { 400 }, "{cut}");
+    }
+}
+
 #[test]
 fn a_panic_is_a_500_and_the_next_request_is_fine() {
     let server = TestServer::with(|config| config.request_workers = 1);

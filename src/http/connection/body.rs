@@ -31,18 +31,25 @@ pub(crate) fn read(
     let until = Instant::now() + config.body_timeout;
     // A read waits as long as the connection may be idle, but the deadline ends it earlier.
     let _deadline = connections.closer.set_deadline(peer, until);
-    let body = read_up_to(request.as_reader(), length, max)
-        // The decoder treats the end of the connection as the end of a chunked body.
-        .and_then(|body| match length {
-            None if connections.sockets.has_ended(peer) => {
-                Err(Refusal::Malformed("the chunked body is incomplete"))
-            }
-            _ => Ok(body),
-        });
+    let body = read_up_to(request.as_reader(), length, max);
     match body {
         Err(Refusal::Malformed(_)) if Instant::now() >= until => Err(Refusal::BodyTimeout),
+        // The decoder treats the end of the connection inside a chunk as the end of the body.
+        Ok(body) if length.is_none() && !is_whole(&body) && connections.sockets.has_ended(peer) => {
+            Err(Refusal::Malformed(
+                "the chunked body may be incomplete, because the connection was ended: send Content-Length, or end the \
+                 connection after the answer",
+            ))
+        }
+        Ok(_) if length.is_none() && Instant::now() >= until => Err(Refusal::BodyTimeout),
         body => body,
     }
+}
+
+/// Returns whether a body cannot be the beginning of a longer one. Without a first chunk, the decoder fails.
+fn is_whole(body: &[u8]) -> bool {
+    let is_enclosed = matches!(body.trim_ascii(), [] | [b'{', .., b'}'] | [b'[', .., b']']);
+    is_enclosed && (body.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok())
 }
 
 /// Returns a body that tiny_http has read together with the head, so that there is nothing to wait for.

@@ -75,7 +75,8 @@ impl Sockets {
         self.with_spare(|| Ok(own_descriptors()?.filter_map(inode).filter(|n| inodes.contains(n)).collect()))
     }
 
-    /// Returns whether the peer has ended its direction or has disconnected.
+    /// Returns whether a direction of the connection is ended, by either side. The socket may be shut down for reading:
+    /// tiny_http does that by itself after the last request of a connection.
     pub(crate) fn has_ended(&self, peer: SocketAddr) -> bool {
         let pinned = self.pin(&HashSet::from([peer]));
         !pinned.is_ok_and(|pinned| pinned.get(&peer).is_some_and(|socket| !socket.has_ended()))
@@ -121,30 +122,31 @@ impl Accepted {
         unread(self.fd)
     }
 
-    /// Returns the number of bytes received since the connection began, read or not (`TCP_INFO`), or 0 if the kernel
-    /// does not report it.
-    #[expect(unsafe_code, reason = "no crate in use reads TCP_INFO")]
+    /// Returns the number of bytes received since the connection began, read or not, or 0 if the kernel does not
+    /// report it.
     pub(crate) fn received(self) -> u64 {
-        let mut info = [0_u64; TCP_INFO_WORDS];
-        let mut bytes = size_of_val(&info) as libc::socklen_t;
-        // SAFETY: the kernel writes at most `bytes` bytes to `info`, for which any content is valid.
-        unsafe {
-            libc::getsockopt(
-                self.fd,
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                info.as_mut_ptr().cast(),
-                &raw mut bytes,
-            );
-        }
-        info[TCPI_BYTES_RECEIVED]
+        tcp_info(self.fd)[TCPI_BYTES_RECEIVED]
     }
+}
+
+/// Returns the beginning of the kernel's `TCP_INFO` about a socket, or zeros if there is none.
+#[expect(unsafe_code, reason = "no crate in use reads TCP_INFO")]
+fn tcp_info(fd: RawFd) -> [u64; TCP_INFO_WORDS] {
+    let mut info = [0_u64; TCP_INFO_WORDS];
+    let mut bytes = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `bytes` bytes to `info`, for which any content is valid.
+    unsafe {
+        libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &raw mut bytes);
+    }
+    info
 }
 
 /// The length of `struct tcp_info` of `linux/tcp.h` up to `tcpi_bytes_received`, which ends at byte 136. The struct
 /// of the C library is shorter.
 const TCP_INFO_WORDS: usize = 17;
 const TCPI_BYTES_RECEIVED: usize = 16;
+/// The value of `tcpi_state`, the first byte, while neither side has ended its direction.
+const TCP_ESTABLISHED: u8 = 1;
 
 fn unread(fd: RawFd) -> Unread {
     match socket::recv(fd, &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT) {
@@ -241,8 +243,7 @@ impl PinnedSocket {
     }
 
     fn has_ended(&self) -> bool {
-        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        !matches!(socket::recv(self.0.as_raw_fd(), &mut [0], flags), Ok(1) | Err(Errno::EAGAIN))
+        tcp_info(self.0.as_raw_fd())[0].to_ne_bytes()[0] != TCP_ESTABLISHED
     }
 }
 
