@@ -12,20 +12,35 @@ pub(super) struct PublicHandler {
 }
 
 impl PublicHandler {
-    /// Returns whether the web app answers a request: one for its pages, or one of a browser for a page that does not
-    /// exist.
-    fn is_for_web(&self, request: &Request) -> bool {
-        let is_read = matches!(request.method.as_str(), "GET" | "HEAD");
-        let is_browser =
-            is_read && request.header("accept").is_some_and(|accept| accept.contains("text/html"));
-        let is_of_programs = request.path.starts_with("/v1");
-        is_app_path(&request.path) || is_browser && !is_of_programs && !self.api.has_path(&request.path)
+    /// Answers a browser outside of the addresses for programs. The web app answers for pages that do not exist.
+    fn page(&self, request: Request) -> Reply {
+        if !self.api.has_path(&request.path) {
+            return self.web.handle(request);
+        }
+        match self.api.handle(request.clone()) {
+            // A page of the manual, for example.
+            Reply::Now(answer) if answer.status == 404 => self.web.handle(request),
+            reply => reply,
+        }
     }
+}
+
+/// Returns whether a browser asks for a page outside of the addresses for programs.
+fn is_for_people(request: &Request) -> bool {
+    let is_read = matches!(request.method.as_str(), "GET" | "HEAD");
+    let is_of_programs = request.path == "/v1" || request.path.starts_with("/v1/");
+    is_read && !is_of_programs && request.header("accept").is_some_and(|accept| accept.contains("text/html"))
 }
 
 impl Handler for PublicHandler {
     fn handle(&self, request: Request) -> Reply {
-        if self.is_for_web(&request) { self.web.handle(request) } else { self.api.handle(request) }
+        if is_app_path(&request.path) {
+            self.web.handle(request)
+        } else if is_for_people(&request) {
+            self.page(request)
+        } else {
+            self.api.handle(request)
+        }
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {

@@ -37,6 +37,11 @@ pub fn is_app_path(path: &str) -> bool {
     path.strip_prefix("/app").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Returns whether a browser asks for a page, rather than a script in a page for anything.
+fn accepts_pages(request: &Request) -> bool {
+    request.header("accept").is_some_and(|accept| accept.contains("text/html"))
+}
+
 impl Service for Web {
     type Endpoint = Endpoint;
     type State = RequestState;
@@ -128,7 +133,10 @@ impl Web {
             }
             None => {}
         }
-        let notice = self.cookies.read(&request, Cookie::Notice).and_then(Notice::from_name);
+        // Only a page that a person opens shows it, not what a script requests.
+        let is_opened = !endpoint.is_unattended && accepts_pages(&request);
+        let notice = self.cookies.read(&request, Cookie::Notice).filter(|_| is_opened);
+        let notice = notice.and_then(Notice::from_name);
         if notice.is_some() {
             context.state.cookies.push(self.cookies.clear(Cookie::Notice));
         }
@@ -186,8 +194,7 @@ impl Web {
     }
 
     fn redirect_to_sign_in(&self, route: &Route, visit: &Visit) -> Result<Response, WebError> {
-        let is_page = visit.request.header("accept").is_some_and(|accept| accept.contains("text/html"));
-        if !is_page {
+        if !accepts_pages(&visit.request) {
             return Err(WebError::not_signed_in());
         }
         if route.method != "GET" {

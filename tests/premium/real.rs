@@ -54,8 +54,10 @@ fn is_printed_report(pdf: &[u8], link: &str) {
 #[test]
 fn a_report_is_printed_by_the_browser() {
     let server = Setup::new().flag("--webdriver=auto").start();
-    let id = server.search("username", "alice");
+    let started = server.post(&json!({"type": "username", "query": "alice", "avatars": true})).json();
+    let id = started["run_id"].as_str().unwrap().to_owned();
     let run = server.finished(&id);
+    let pictures = |pdf: &[u8]| pdf.windows(15).filter(|part| part == b"/Subtype /Image").count();
     let links =
         run["results"].as_array().unwrap().iter().filter_map(|it| it["metadata"]["profile_url"].as_str());
     let link = links.map(str::to_owned).find(|link| link.starts_with("https://")).unwrap();
@@ -69,6 +71,7 @@ fn a_report_is_printed_by_the_browser() {
         );
         assert!(printed.header("content-disposition").unwrap().ends_with("-simulated.pdf\""), "{printed}");
         is_printed_report(&printed.body, &link);
+        assert!(pictures(&printed.body) > 0, "the profile pictures are in it");
     }
     let folder = Folder::new();
     let (pdf, csv) = (folder.path("alice.pdf"), folder.path("alice.csv"));

@@ -52,6 +52,16 @@ fn a_set_up_link_works_once_and_then_the_password() {
         assert_eq!(again.sign_in(" Person@Example.ORG", PASSWORD).status, 303);
         is_sent_to(&again, "/app/sign-in?next=/app/keys", "/app/keys");
         is_sent_to(&again, "/app/sign-in?next=https://evil.example/", "/app");
+        for next in ["//evil.example/?/app", "/app//evil.example?a=b", "/app/../v1?a=b", "/app\\evil.example"]
+        {
+            is_sent_to(&again, &format!("/app/sign-in?next={next}"), "/app");
+        }
+        // A bookmark of a search for the address of a profile.
+        let bookmark = "/app?query=https://github.com/octocat&type=username";
+        let next = "%2Fapp%3Fquery%3Dhttps%3A%2F%2Fgithub.com%2Foctocat%26type%3Dusername";
+        let sent = Person::new(&server);
+        is_sent_to(&sent, bookmark, &format!("/app/sign-in?next={next}"));
+        is_sent_to(&again, &format!("/app/sign-in?next={next}"), bookmark);
         // Another link resets a lost password, and ends all sessions.
         let link = link_in(&server.cli(&["account", "link", "--email", EMAIL]));
         let answer =
@@ -199,11 +209,25 @@ fn every_answer_has_the_headers_for_browsers() {
 #[test]
 fn an_unknown_address_is_a_page_for_browsers_and_json_for_programs() {
     let server = Setup::new().start();
-    let page = Person::new(&server).get("/nope");
-    assert!(page.status == 404 && text(&page).contains("<h1>Page not found</h1>"), "{page}");
-    assert_eq!(server.get("/nope").json()["error"], "not_found");
-    let api = server.request("GET", "/v1/nope").header("Accept", "text/html").send();
-    assert_eq!((api.status, &api.json()["error"]), (404, &"not_found".into()));
+    for path in [
+        "/nope",
+        "/v1x",
+        "/v10/searches",
+        "/manual/nope",
+        "/manual/nope.md",
+        "/manual/a/b",
+        "/docs/assets/nope",
+    ] {
+        let page = Person::new(&server).get(path);
+        assert!(page.status == 404 && text(&page).contains("<h1>Page not found</h1>"), "{path}: {page}");
+        server.get(path).is_error(404, "not_found");
+    }
+    for path in ["/v1", "/v1/", "/v1/nope"] {
+        let api = server.request("GET", path).header("Accept", "text/html").send();
+        api.is_error(404, "not_found");
+    }
+    let page = Person::new(&server).get("/manual/api");
+    assert!(page.status == 200 && !text(&page).contains("Page not found"), "{page}");
 }
 
 mod postgres {

@@ -44,6 +44,13 @@ fn a_list_is_checked_started_once_and_followed_to_its_end() {
         let batch = one_form_is_one_batch(&person, &once);
         let part = shows(&person, &batch, ">Completed</span> <strong>2 of 2</strong> done");
         assert!(!part.contains("data-open") && !part.contains("Stop…"), "{part}");
+        // What the scripts of open pages request takes no notice from the next page.
+        person.set_cookie("sightline-notice", "key-revoked");
+        for (path, accept) in [(format!("{batch}/state"), "text/html"), (batch.clone(), "*/*")] {
+            person.fetch(&path, accept);
+        }
+        assert!(text(&person.get(PAGE)).contains("revoked"));
+        assert!(!text(&person.get(PAGE)).contains("revoked"));
         let page = text(&person.get(&batch));
         assert!(page.contains("&#60;b&#62;two") && !page.contains("<b>two"), "{page}");
         let run = page.split("href=\"").find(|rest| rest.starts_with("/app/searches/")).unwrap();

@@ -38,6 +38,11 @@ impl<'a> Person<'a> {
         self.send("GET", path, None, &[])
     }
 
+    /// Requests something as the script of a page does.
+    pub(crate) fn fetch(&self, path: &str, accept: &str) -> Answer {
+        self.send("GET", path, None, &[("Accept", accept)])
+    }
+
     /// Opens `page` and sends its form, with its token and these fields, to `path`.
     pub(crate) fn post(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.form_token(page);
@@ -73,7 +78,10 @@ impl<'a> Person<'a> {
     }
 
     fn send(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Answer {
-        let mut request = self.server.request(method, path).header("Accept", "text/html");
+        let mut request = self.server.request(method, path);
+        if !headers.iter().any(|(name, _)| *name == "Accept") {
+            request = request.header("Accept", "text/html");
+        }
         let cookies: Vec<String> =
             self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {

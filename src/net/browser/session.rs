@@ -24,6 +24,20 @@ use crate::base::address::is_loopback;
 
 /// The body of a script that writes a page.
 const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();";
+/// The body of a script that replaces the pictures of a page, which are inside of it as `data:` addresses, by drawings of
+/// them: the browsers of checks load no pictures.
+const DRAW_PICTURES: &str = "return Promise.all([...document.images].map(async (image) => {
+  const [head, text] = image.src.split(';base64,');
+  if (!text) return;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const picture = await createImageBitmap(new Blob([bytes], { type: head.slice(5) })).catch(() => null);
+  if (!picture) return;
+  const drawing = Object.assign(document.createElement('canvas'), { width: picture.width, height: picture.height });
+  drawing.className = image.className;
+  Object.assign(drawing.style, { width: `${image.width}px`, height: `${image.height}px` });
+  drawing.getContext('2d').drawImage(picture, 0, 0);
+  image.replaceWith(drawing);
+})).then(() => null)";
 /// The number of pages after which a browser is replaced, because it does not free all memory.
 const MAX_PAGES: u32 = 100;
 /// The time limit for commands that a working browser executes at once.
@@ -190,6 +204,7 @@ impl Session {
     /// Writes HTML into the empty page, and prints it as a PDF on A4 paper.
     pub(super) fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, Fault> {
         self.run(WRITE_PAGE, &json!([html]), deadline)?;
+        self.run(DRAW_PICTURES, &json!([]), deadline)?;
         let paper = json!({"page": {"width": 21.0, "height": 29.7}, "background": true});
         let printed = self.post("print", &paper, deadline)?;
         let decoded = printed.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());

@@ -15,7 +15,7 @@ use crate::web::service::Web;
 use crate::web::visit::Visit;
 
 /// The longest return address in bytes.
-const NEXT_BYTES: usize = 512;
+const NEXT_BYTES: usize = 2048;
 
 #[derive(Template)]
 #[template(path = "sign-in.html", config = "src/web/askama.toml")]
@@ -95,10 +95,12 @@ pub(in crate::web) fn sign_out(web: &Arc<Web>, visit: Visit) -> Result<Reply, We
 /// Returns `next` if it is a page of the app, else the start page, so that no link can redirect to another
 /// site.
 fn return_path(next: &str) -> &str {
-    let is_ours = next == "/app" || next.starts_with("/app/") || next.starts_with("/app?");
-    let is_plain =
-        next.len() <= NEXT_BYTES && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    if is_ours && is_plain && !next.contains("//") && !next.contains("/..") { next } else { "/app" }
+    // What follows the question mark cannot name another site or path.
+    let path = next.split('?').next().unwrap_or_default();
+    let is_ours = path == "/app" || path.starts_with("/app/");
+    let is_plain = next.len() <= NEXT_BYTES && next.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_one_path = !["//", "/..", "\\"].iter().any(|other| path.contains(other));
+    if is_ours && is_plain && is_one_path { next } else { "/app" }
 }
 
 #[cfg(test)]
@@ -110,6 +112,8 @@ mod tests {
         for (next, want) in [
             ("/app/keys", "/app/keys"),
             ("/app?type=email", "/app?type=email"),
+            ("/app?query=https://github.com/../a\\b?c", "/app?query=https://github.com/../a\\b?c"),
+            ("/app#//evil.example", "/app"),
             ("/application", "/app"),
             ("https://evil.example", "/app"),
             ("//evil.example", "/app"),

@@ -42,6 +42,7 @@ fn every_page_is_small_and_accessible() {
     let domain = desk.search("example.com");
     desk.has_state("Completed");
     let watch = desk.watch_with_changes();
+    let webhook = a_webhook(&desk);
     look("/app/batches");
     let batch = a_batch(&desk, &axe);
     for path in [
@@ -57,6 +58,9 @@ fn every_page_is_small_and_accessible() {
         "/app/watches",
         &watch,
         &format!("{watch}/delete"),
+        "/app/webhooks",
+        &webhook,
+        &format!("{webhook}/delete"),
         "/app/keys",
         "/app/account",
         "/app/operator",
@@ -117,6 +121,17 @@ fn a_result_of_another_person_is_collapsed(desk: &Desk, run: &str) {
     desk.browser.wait_until("!document.querySelector('[data-waiting]')");
     desk.browser.click(".result.other .result-notes button");
     desk.browser.wait_until(&format!("{marked} === 0 && document.readyState === 'complete'"));
+}
+
+/// Creates a webhook with a long address that has no place to break.
+fn a_webhook(desk: &Desk) -> String {
+    desk.open("/app/webhooks");
+    desk.browser.type_into("#url", &format!("https://hooks.example.com/{}", "x".repeat(600)));
+    desk.browser.click("form:has(#url) button");
+    desk.reads("Secret of your new webhook");
+    desk.browser.click("tbody th a");
+    desk.browser.wait_until("location.pathname.startsWith('/app/webhooks/')");
+    desk.place()
 }
 
 /// Starts a batch of one search in two steps, and follows it to its end without loading its page again.
@@ -180,11 +195,15 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
     browser.prefer_dark(true);
     axe.can_read(browser, &format!("{path} in the dark"));
     browser.prefer_dark(false);
-    for width in [NARROWEST, 375] {
+    for width in [NARROWEST, 375, 800] {
         browser.resize(width, 800);
         browser.wait_until(&format!("innerWidth === {width}"));
         let over = browser.run(WIDER, &[]);
         assert_eq!(over, json!([]), "{path} does not fit into {width}");
+        let broken =
+            "return [...document.querySelectorAll('time')].filter((at) => at.getClientRects().length > 1)
+            .map((at) => at.textContent)";
+        assert_eq!(browser.run(broken, &[]), json!([]), "{path} breaks a date at {width}");
     }
     browser.resize(1280, 1000);
     let _ = writeln!(

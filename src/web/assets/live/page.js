@@ -281,7 +281,8 @@ function cutsText(coverage) {
   const { down, down_since: since, quarantined } = coverage;
   const { cut_by_learnt_deadline: learnt, cut_by_time_budget: budget } = coverage;
   const texts = [];
-  if (down) texts.push(`${down} not asked: down since ${since.slice(0, 16).replace("T", " ")} UTC`);
+  const time = since ? ` since ${since.slice(0, 16).replace("T", " ")} UTC` : "";
+  if (down) texts.push(`${down} not asked: down${time}`);
   if (quarantined) texts.push(`${quarantined} not asked: in quarantine`);
   if (learnt) texts.push(`${learnt} cut short: learnt deadline`);
   if (budget) texts.push(`${budget} cut short: time budget`);
