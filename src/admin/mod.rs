@@ -23,4 +23,4 @@ mod traffic;
 mod work;
 
 pub use handler::{Admin, AdminHandler};
-pub use parts::Parts;
+pub use parts::{Parts, TaskTimes};

@@ -1,6 +1,10 @@
 //! [`Parts`]: the sources of the metrics.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::api::Api;
 use crate::base::clock::Clock;
@@ -28,7 +32,12 @@ pub struct Parts {
     pub load_reader: LoadReader,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// When the periodic tasks were done last.
+    pub maintained: Arc<TaskTimes>,
 }
+
+/// When each periodic task was done last, by its name.
+pub type TaskTimes = Mutex<BTreeMap<&'static str, Instant>>;
 
 impl Parts {
     /// Returns the health of every module of this catalogue.

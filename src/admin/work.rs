@@ -34,6 +34,11 @@ pub(super) fn write(page: &mut Exposition, parts: &Parts) {
     write_modules(page, parts);
     write_deliveries(page, parts);
     write_credits(page, figures);
+    let help = "Time since a periodic task was done last.";
+    let mut ages = page.family(Kind::Gauge, "sightline_maintenance_age_seconds", help);
+    for (task, done) in &*parts.maintained.lock() {
+        ages.sample(&[("task", task)], done.elapsed().as_secs_f64());
+    }
 }
 
 fn write_runs(page: &mut Exposition, figures: &Figures) {

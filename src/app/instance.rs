@@ -51,6 +51,7 @@ pub(super) struct Instance {
     store: Arc<Store>,
     load_reader: LoadReader,
     clock: Arc<dyn Clock>,
+    maintained: Arc<admin::TaskTimes>,
 }
 
 impl Instance {
@@ -123,6 +124,7 @@ impl Instance {
             store,
             load_reader,
             clock,
+            maintained: Arc::default(),
         })
     }
 
@@ -151,6 +153,7 @@ impl Instance {
             store: self.store.clone(),
             load_reader: self.load_reader.clone(),
             clock: Arc::clone(&self.clock),
+            maintained: Arc::clone(&self.maintained),
         }
     }
 
@@ -181,6 +184,7 @@ impl Instance {
             api: Arc::clone(&self.api),
             web: Arc::clone(&self.web),
             traffic: self.traffic(),
+            done: Arc::clone(&self.maintained),
         }
     }
 

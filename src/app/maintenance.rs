@@ -1,11 +1,12 @@
 //! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
 //! sessions, the file of suppressed identifiers, and the catalogue bundle.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use log::log;
+use log::{error, log};
 
 use super::bundles::BundleWatch;
 use super::error::AppError;
@@ -13,6 +14,7 @@ use super::suppression::Watch;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
+use crate::admin::TaskTimes;
 use crate::api::Api;
 use crate::base::clock::Clock;
 use crate::http::Traffic;
@@ -22,10 +24,56 @@ use crate::sandbox::Sandbox;
 use crate::watches::keeper::WatchKeeper;
 use crate::web::{Totals, Web};
 
-/// Pause between two rounds.
+/// The longest pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A slow task runs once in this number of rounds.
-const SLOW_EVERY: u64 = 15;
+/// The interval of tasks that are not urgent.
+const SLOW: Duration = Duration::from_secs(15);
+
+/// A task: its name in metrics, its interval, and its work, which takes a moment only.
+struct Task<T> {
+    name: &'static str,
+    every: Duration,
+    work: fn(&mut T),
+}
+
+const fn task<T>(name: &'static str, every: Duration, work: fn(&mut T)) -> Task<T> {
+    Task { name, every, work }
+}
+
+/// All tasks. Those without an interval are also done when the runs wake the thread.
+const TASKS: &[Task<Maintenance>] = &[
+    task("runs", Duration::ZERO, |own| own.runs.maintenance.run_due_tasks()),
+    task("watches", PAUSE, |own| own.watches.run_due_tasks()),
+    task("deletions", Duration::ZERO, |own| own.accounts.finish_deletions()),
+    task("retention", PAUSE, |own| {
+        own.retention.sweep();
+    }),
+    task("wipe", PAUSE, |own| own.retention.wipe()),
+    task("suppression", PAUSE, Maintenance::read_suppression),
+    task("catalogue", PAUSE, Maintenance::read_catalogue),
+    task("api_caches", PAUSE, |own| own.api.sweep_caches()),
+    task("rate_limits", PAUSE, |own| own.limiter.sweep(own.clock.now())),
+    task("trends", PAUSE, Maintenance::note_trends),
+    task("run_caches", SLOW, |own| own.runs.maintenance.sweep_caches()),
+    task("key_usage", SLOW, Maintenance::flush_key_usage),
+    task("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
+];
+
+/// Does the tasks whose time has come. One that panics does not stop the others, and is tried again.
+fn do_due<T>(tasks: &[Task<T>], due: &mut [Instant], done: &TaskTimes, own: &mut T, now: Instant) {
+    for (Task { name, every, work }, due) in tasks.iter().zip(due) {
+        if *due > now {
+            continue;
+        }
+        *due = now + *every;
+        match catch_unwind(AssertUnwindSafe(|| work(own))) {
+            Ok(()) => {
+                done.lock().insert(name, Instant::now());
+            }
+            Err(_) => error!("the maintenance task {name} panicked: it is tried again"),
+        }
+    }
+}
 
 /// Does the periodic work of a server on its own thread.
 pub(super) struct Maintenance {
@@ -43,6 +91,8 @@ pub(super) struct Maintenance {
     pub(super) web: Arc<Web>,
     /// The requests of the API and of the web app.
     pub(super) traffic: [Arc<Traffic>; 2],
+    /// When each task was done last.
+    pub(super) done: Arc<TaskTimes>,
 }
 
 impl Maintenance {
@@ -55,45 +105,70 @@ impl Maintenance {
     }
 
     fn work(&mut self) {
-        let mut round = 0u64;
+        let (done, now) = (Arc::clone(&self.done), Instant::now());
+        done.lock().extend(TASKS.iter().map(|task| (task.name, now)));
+        let mut due = [now; TASKS.len()];
         while !self.runs.maintenance.wait(Instant::now() + PAUSE) {
-            self.do_quick_tasks();
-            round += 1;
-            if round.is_multiple_of(SLOW_EVERY) {
-                self.do_slow_tasks();
-            }
+            do_due(TASKS, &mut due, &done, self, Instant::now());
         }
-        self.do_slow_tasks();
+        self.flush_key_usage();
     }
 
-    fn do_quick_tasks(&mut self) {
+    fn read_suppression(&mut self) {
         if let Some(list) = self.suppression.as_mut().and_then(Watch::changed_list) {
             self.runs.selector.suppress(list);
         }
+    }
+
+    fn read_catalogue(&mut self) {
         if let Some(catalog) = self.bundles.changed_catalog() {
             if let Some(sandbox) = &self.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }
             self.runs.selector.use_catalog(catalog);
         }
-        self.runs.maintenance.run_due_tasks();
-        self.watches.run_due_tasks();
-        self.api.sweep_caches();
-        self.limiter.sweep(self.clock.now());
-        self.retention.sweep();
-        self.accounts.finish_deletions();
-        self.retention.wipe();
+    }
+
+    fn note_trends(&mut self) {
         let totals = Totals::of(self.runs.figures(), self.traffic.each_ref().map(|traffic| &**traffic));
         self.web.trends.note(self.clock.now(), totals);
     }
 
-    fn do_slow_tasks(&self) {
-        self.runs.maintenance.sweep_caches();
+    fn flush_key_usage(&mut self) {
         if let Err(error) = self.accounts.flush_key_usage() {
             log!(error.log_level(), "cannot store when keys were last used: {error}");
         }
+    }
+
+    fn remove_expired_sign_ins(&mut self) {
         if let Err(error) = self.sign_ins.remove_expired() {
             log!(error.log_level(), "cannot remove expired sessions and links: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_panics_is_tried_again_and_stops_no_other() {
+        const NAMES: [&str; 3] = ["often", "broken", "slow"];
+        let tasks: [Task<Vec<&str>>; 3] = [
+            task(NAMES[0], Duration::ZERO, |log| log.push(NAMES[0])),
+            task(NAMES[1], Duration::ZERO, |log| {
+                log.push(NAMES[1]);
+                panic!("on purpose");
+            }),
+            task(NAMES[2], SLOW, |log| log.push(NAMES[2])),
+        ];
+        let (start, done, mut log) = (Instant::now(), TaskTimes::default(), Vec::new());
+        let mut due = [start; 3];
+        for (after, want) in [(Duration::ZERO, &NAMES[..]), (PAUSE, &NAMES[..2]), (SLOW, &NAMES[..])] {
+            log.clear();
+            do_due(&tasks, &mut due, &done, &mut log, start + after);
+            assert_eq!(log, want, "{after:?}");
+        }
+        assert_eq!(done.lock().keys().copied().collect::<Vec<_>>(), ["often", "slow"]);
     }
 }

@@ -6,6 +6,7 @@
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -126,7 +127,8 @@ fn local_caller(accounts: &Accounts) -> Result<Caller, AppError> {
 fn start_tasks(runs: Arc<Runs>) -> Result<thread::JoinHandle<()>, AppError> {
     let work = move || {
         while !runs.maintenance.wait(Instant::now() + PAUSE) {
-            runs.maintenance.run_due_tasks();
+            // A panic is printed. It must not end the thread.
+            let _ = catch_unwind(AssertUnwindSafe(|| runs.maintenance.run_due_tasks()));
         }
     };
     thread::Builder::new()

@@ -182,7 +182,7 @@ fn no_label_contains_text_of_a_client() {
                     "{value}"
                 );
             }
-            "type" | "outcome" | "reason" | "health" | "operation" | "kind" | "state" | "result" => {
+            "type" | "outcome" | "reason" | "health" | "operation" | "kind" | "state" | "result" | "task" => {
                 assert!(value.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name} {value}");
             }
             _ => panic!("a label that nobody expects: {name}=\"{value}\""),
