@@ -234,7 +234,7 @@ impl Search {
         } else {
             Reply::Now(accepted(&found))
         };
-        Ok(with_run_headers(reply, &self.api.root, id))
+        Ok(stream::with_run_headers(reply, &self.api.root, id))
     }
 
     /// Charges and starts the search, or finds the run of an earlier request with the same idempotency key.
@@ -331,7 +331,7 @@ pub(super) fn refused(refused: Refused, charge: &Charge) -> ApiError {
 
 /// Returns the answer for a run that was accepted and is not waited for.
 pub(super) fn accepted_run(found: &Found, root: &str) -> Reply {
-    with_run_headers(Reply::Now(accepted(found)), root, found.id())
+    stream::with_run_headers(Reply::Now(accepted(found)), root, found.id())
 }
 
 fn accepted(found: &Found) -> Response {
@@ -344,18 +344,6 @@ fn accepted(found: &Found) -> Response {
 
 fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
     json_response(200, &Answer::ended(summary, results))
-}
-
-fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
-    let with = |response: Response| {
-        let location = format!("{root}/v1/searches/{id}");
-        response.with_header("Location", location).with_header("X-Run-Id", id.to_string())
-    };
-    match reply {
-        Reply::Now(response) => Reply::Now(with(response)),
-        Reply::Stream(head, body) => Reply::Stream(with(head), body),
-        later @ Reply::Later(_) => later,
-    }
 }
 
 /// The query parameters of a deletion.

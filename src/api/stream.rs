@@ -14,7 +14,7 @@ use super::decode;
 use super::error::ApiError;
 use super::openapi::schemas::{Schemas, named};
 use crate::account::service::Caller;
-use crate::base::ids::RequestId;
+use crate::base::ids::{RequestId, RunId};
 use crate::http::{Reply, Request, Response};
 use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
 use crate::runs::family::frames::{ChildData, LeadData};
@@ -61,13 +61,14 @@ impl StreamParameters {
     params(StreamParameters),
     responses(
         (status = 200, description = "The run's events.", content((StreamEvent = "text/event-stream")),
-            headers(("X-Accel-Buffering" = String))),
+            headers(("X-Accel-Buffering" = String), ("Location" = String), ("X-Run-Id" = String))),
     )
 )]
 pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let StreamParameters { after } = StreamParameters::read(call.request)?;
-    Ok(reply(api, call.caller()?, found, after, call.request_id))
+    let id = found.id();
+    Ok(with_run_headers(reply(api, call.caller()?, found, after, call.request_id), &api.root, id))
 }
 
 /// Streams a family.
@@ -82,12 +83,14 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     tag = "Searches",
     responses(
         (status = 200, description = "The family's events.", content((StreamEvent = "text/event-stream")),
-            headers(("X-Accel-Buffering" = String))),
+            headers(("X-Accel-Buffering" = String), ("Location" = String), ("X-Run-Id" = String))),
     )
 )]
 pub fn attach_to_family(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let run = api.find(call)?.summary();
-    Ok(reply_with(api, call.caller()?, api.runs.families.reader(run), call.request_id))
+    let id = run.id;
+    let reply = reply_with(api, call.caller()?, api.runs.families.reader(run), call.request_id);
+    Ok(with_run_headers(reply, &api.root, id))
 }
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
@@ -113,6 +116,19 @@ fn reply_with(
         });
     }
     Reply::Stream(Response::event_stream(), Box::new(move |out| stream.run(out).is_ok()))
+}
+
+/// Adds the headers that name the run.
+pub(super) fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
+    let with = |response: Response| {
+        let location = format!("{root}/v1/searches/{id}");
+        response.with_header("Location", location).with_header("X-Run-Id", id.to_string())
+    };
+    match reply {
+        Reply::Now(response) => Reply::Now(with(response)),
+        Reply::Stream(head, body) => Reply::Stream(with(head), body),
+        later @ Reply::Later(_) => later,
+    }
 }
 
 /// One event of a stream, for the documentation. OpenAPI 3.1 has no streams: the schema of

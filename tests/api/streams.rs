@@ -19,6 +19,8 @@ fn attach(server: &Server, run: &str, parameters: &str) -> EventStream {
     let stream =
         server.request("GET", &format!("/v1/searches/{run}/stream{parameters}")).key(&server.key).stream();
     assert_eq!(stream.status, 200);
+    let location = format!("/v1/searches/{run}");
+    assert_eq!((stream.header("x-run-id"), stream.header("location")), (Some(run), Some(location.as_str())));
     stream
 }
 

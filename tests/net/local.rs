@@ -32,6 +32,30 @@ fn modules(server: &Server, run: &Value) -> Vec<(String, Option<String>)> {
     all.map(|module| (text(&module["status"]).unwrap(), text(&module["reason"]))).collect()
 }
 
+/// Streams take their share of the connections, and leave some for all other requests.
+#[test]
+fn a_low_descriptor_limit_bounds_the_streams_and_leaves_health_alone() {
+    let setup = Setup::new().realistic().flag("--check-timeout=600s").flag("--run-timeout=600s");
+    let server = limited(setup.flag("--rate-limit-stream=1000").flag("--stream-timeout=1h"), 1024).start();
+    let run = server.search("username", "silent");
+    let path = format!("/v1/searches/{run}/stream");
+    let attach = || server.request("GET", &path).key(&server.key).stream();
+    let mut streams = Vec::new();
+    let refused = loop {
+        let stream = attach();
+        if stream.status != 200 {
+            break stream;
+        }
+        streams.push(stream);
+        assert!(streams.len() < 1024);
+    };
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")));
+    for _ in 0..50 {
+        assert_eq!(server.request("GET", "/v1/health").send().status, 200, "with {} streams", streams.len());
+    }
+    assert!(streams.len() >= 100 && server.log().contains("streams and waiting requests are open at once"));
+}
+
 #[test]
 fn a_low_descriptor_limit_reduces_concurrency_but_skips_no_site() {
     let server = limited(Setup::new(), 256).start();

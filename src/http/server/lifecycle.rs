@@ -64,9 +64,18 @@ impl Server {
             descriptors::adjust_limit();
         }
         let connections_max = config.max_connections.unwrap_or_else(limits::max_connections);
+        // Without connections that are left, streams would keep out all other requests.
+        let max_streams = config.max_streams.min((connections_max * 3 / 4).max(1));
+        if max_streams < config.max_streams {
+            log::warn!(
+                "the limits on file descriptors and threads allow {connections_max} connections: {max_streams} streams \
+                 and waiting requests are open at once instead of {}; raise them (`ulimit -n`, `LimitNOFILE=`)",
+                config.max_streams
+            );
+        }
         let load_reader = LoadReader {
             counters: Arc::new(Counters::new(config, connections_max)),
-            streams: Arc::new(ThreadGroup::new("http-stream", config.max_streams, config.stream_stack_bytes)),
+            streams: Arc::new(ThreadGroup::new("http-stream", max_streams, config.stream_stack_bytes)),
         };
         Ok(Self { config: config.clone(), listener, address, is_adopted, load_reader })
     }
