@@ -27,4 +27,6 @@ pub const READ: Access = Access::Key(Counts::As(Policy::Read));
 /// Needs a key, and counts as a stream.
 pub const STREAM: Access = Access::Key(Counts::As(Policy::Stream));
 /// Needs a key, and counts as a search.
-pub const SEARCH: Access = Access::Key(Counts::SearchOrStream);
+pub const SEARCH: Access = Access::Key(Counts::As(Policy::Search));
+/// Needs a key, and counts as a search, and as a stream too if the body asks for one.
+pub const SEARCH_OR_STREAM: Access = Access::Key(Counts::SearchOrStream);

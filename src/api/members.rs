@@ -16,29 +16,44 @@ const MAX_DEPTH: usize = 16;
 /// # Errors
 /// Returns 400 for anything else, for a repeated member, and for more than 16 levels of nesting.
 pub(super) fn object(body: &[u8]) -> Result<Members, ApiError> {
+    // RFC 8259 allows to ignore a byte order mark, which some programs write.
+    let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+    let invalid =
+        |message: String| ApiError::invalid_request("body", message, "a JSON object, each member once");
     if body.is_empty() {
         return Err(ApiError::invalid_request("body", "the body is empty", "a JSON object"));
     }
-    if depth(body) > MAX_DEPTH {
+    let (depth, colons) = scan(body);
+    if depth > MAX_DEPTH {
         let message = "the body is nested too deeply";
         return Err(ApiError::invalid_request("body", message, format!("at most {MAX_DEPTH} levels")));
     }
-    serde_json::from_slice(body).map_err(|error| {
-        // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
-        let message = match error.classify() {
-            serde_json::error::Category::Data if error.to_string().starts_with("duplicate member") => {
-                error.to_string()
-            }
-            serde_json::error::Category::Data => "the body is not a JSON object".to_owned(),
-            _ => format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()),
-        };
-        ApiError::invalid_request("body", message, "a JSON object, each member once")
-    })
+    // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
+    let value = serde_json::from_slice(body).map_err(|error| {
+        invalid(format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()))
+    })?;
+    let members = count_members(&value);
+    match value {
+        // Of a repeated member, serde_json keeps the last value. Two parsers could read different requests.
+        Value::Object(_) if members != colons => Err(invalid("duplicate member in the body".to_owned())),
+        Value::Object(object) => Ok(Members(object.into_iter().collect())),
+        _ => Err(invalid("the body is not a JSON object".to_owned())),
+    }
 }
 
-/// Returns the deepest nesting of brackets outside of strings.
-fn depth(body: &[u8]) -> usize {
-    let (mut deepest, mut level, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+/// Returns the number of members of all objects in a value.
+fn count_members(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(count_members).sum(),
+        Value::Object(members) => members.len() + members.values().map(count_members).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// Returns the deepest nesting of brackets outside of strings, and the number of colons there: one for each member.
+fn scan(body: &[u8]) -> (usize, usize) {
+    let (mut deepest, mut colons, mut level, mut in_string, mut escaped) =
+        (0usize, 0usize, 0usize, false, false);
     for byte in body {
         match byte {
             _ if escaped => escaped = false,
@@ -49,14 +64,14 @@ fn depth(body: &[u8]) -> usize {
                 deepest = deepest.max(level);
             }
             b']' | b'}' if !in_string => level = level.saturating_sub(1),
+            b':' if !in_string => colons += 1,
             _ => {}
         }
     }
-    deepest
+    (deepest, colons)
 }
 
-/// The members of an object. A repeated name is an error, because two parsers could read it as different
-/// requests.
+/// The members of an object.
 pub(super) struct Members(pub(super) HashMap<String, Value>);
 
 impl Members {
@@ -126,37 +141,13 @@ pub(super) fn whole(value: &Value, range: RangeInclusive<u16>) -> Option<u16> {
     number.map(|number| number as u16)
 }
 
-impl<'de> serde::Deserialize<'de> for Members {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = HashMap::new();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                    if members.insert(name, value).is_some() {
-                        return Err(serde::de::Error::custom("duplicate member in the body"));
-                    }
-                }
-                Ok(Members(members))
-            }
-        }
-        from.deserialize_map(Visitor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn brackets_in_strings_do_not_count_as_nesting() {
-        assert_eq!(depth(br#"{"a":"[[[[\"[[","b":[1,[2]]}"#), 3);
-        assert_eq!(depth(b"]]]["), 1);
+        assert_eq!(scan(br#"{"a":"[[[[\":[[","b":[1,[2]]}"#), (3, 2));
+        assert_eq!(scan(b"]]]["), (1, 0));
     }
 }

@@ -6,7 +6,7 @@ use utoipa::__dev::{SchemaReferences, Tags};
 use utoipa::Path;
 use utoipa::openapi::path::{HttpMethod, Operation};
 
-use super::access::{Access, Counts, READ, SEARCH, STREAM};
+use super::access::{Access, Counts, READ, SEARCH, SEARCH_OR_STREAM, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
@@ -14,7 +14,6 @@ use super::{
     health, leads, mcp, modules, notes, people, reading, searches, stopping, stream, thumbnails, variants,
     watches, webhooks,
 };
-use crate::account::rate_limit::Policy;
 use crate::http;
 
 /// An operation. Its method and path are declared at its handler.
@@ -91,7 +90,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<capabilities::__path_capabilities>(Access::Public, capabilities::capabilities),
         route::<accounts::__path_me>(READ, accounts::me),
         route::<accounts::__path_credits>(READ, accounts::credits),
-        route::<searches::__path_start>(SEARCH, searches::start),
+        route::<searches::__path_start>(SEARCH_OR_STREAM, searches::start),
         route::<reading::__path_list>(READ, reading::list),
         route::<reading::__path_run>(READ, reading::run),
         route::<notes::__path_note_run>(READ, notes::note_run),
@@ -117,7 +116,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<watches::__path_runs>(READ, watches::runs),
         route::<watches::__path_changes>(READ, watches::changes),
         route::<watches::__path_run>(SEARCH, watches::run),
-        route::<batches::__path_create>(Access::Key(Counts::As(Policy::Search)), batches::create),
+        route::<batches::__path_create>(SEARCH, batches::create),
         route::<batches::__path_list>(READ, batches::list),
         route::<batches::__path_batch>(READ, batches::batch),
         route::<batches::__path_stop>(READ, batches::stop),

@@ -92,6 +92,8 @@ impl Default for ServerConfig {
 impl ServerConfig {
     /// Returns the maximum size of a request's body on that path.
     pub(super) fn max_body_bytes_on(&self, path: &str) -> usize {
+        // The router ignores one slash at the end, too.
+        let path = path.strip_suffix('/').unwrap_or(path);
         let larger = self.larger_bodies.iter().find(|(larger, _)| *larger == path);
         larger.map_or(self.max_body_bytes, |(_, bytes)| *bytes)
     }

@@ -114,6 +114,11 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         // Ignored for this type, but still validated.
         (r#"{"type":"domain","query":"example.com","premium":"yes"}"#, "premium"),
         (r#"{"type":"username","query":"alice","query":"bob"}"#, "body"),
+        (r#"{"type":"username","query":"alice","quer\u0079":"bob"}"#, "body"),
+        (r#"{"type":"username","query":"alice","follow":{"depth":1,"depth":2}}"#, "body"),
+        (r#"{"type":"username","query":"alice","x":[{"y":{"a":1,"b":":","a":1}}]}"#, "body"),
+        ("\u{feff}", "body"),
+        ("\u{feff}\u{feff}{}", "body"),
         ("", "body"),
         ("{", "body"),
         ("{}{}", "body"),
@@ -144,6 +149,38 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         .send();
     refused(&invalid_utf8, "body");
     charged(&server, 0, 0);
+}
+
+/// A member that stands twice could be read as two requests, and some programs begin a file with a byte order mark.
+#[test]
+fn every_body_is_refused_for_a_repeated_member_and_read_with_a_byte_order_mark() {
+    let server = Setup::new().start();
+    let ask = |path: &str, body: &str| {
+        let request =
+            server.request("POST", path).key(&server.key).header("Content-Type", "application/json");
+        request.body(body.as_bytes()).send()
+    };
+    for (path, valid, repeated) in [
+        (
+            "/v1/searches",
+            r#"{"type":"username","query":"alice","purpose":"{\"a:\\"}"#,
+            r#"{"type":"username","query":"a","follow":{"links":"stated","links":"verified"}}"#,
+        ),
+        (
+            "/v1/batches?dry_run=true",
+            r#"{"searches":[{"type":"username","query":"alice"},{"type":"username","query":"bob"}]}"#,
+            r#"{"searches":[{"type":"username","query":"alice","query":"bob"}]}"#,
+        ),
+        (
+            "/v1/watches",
+            r#"{"type":"username","query":"alice","every":"1d"}"#,
+            r#"{"type":"username","query":"alice","every":"1d","follow":{"depth":1,"depth":1}}"#,
+        ),
+    ] {
+        let read = ask(path, &format!("\u{feff}{valid}"));
+        assert!(matches!(read.status, 200 | 201), "{read}");
+        refused(&ask(path, repeated), "body");
+    }
 }
 
 #[test]

@@ -73,6 +73,26 @@ fn a_streamed_search_counts_as_search_and_as_stream() {
     assert_eq!(server.get("/v1/credits").json()["credits_used"], 2, "a refused search is not charged");
 }
 
+/// These starts have no body, and answer with no stream.
+#[test]
+fn a_retried_followed_or_watched_start_counts_as_a_search_only() {
+    let server = Setup::new().start();
+    let run = server.search("username", "alice");
+    let watch = server.request("POST", "/v1/watches").key(&server.key);
+    let watch = watch.json(&json!({"type": "username", "query": "alice", "every": "1d"})).send().json();
+    let watch = watch["id"].as_str().unwrap().to_owned();
+    for path in [
+        format!("/v1/searches/{run}/retry"),
+        format!("/v1/searches/{run}/leads/1/follow"),
+        format!("/v1/watches/{watch}/run"),
+        "/v1/batches".to_owned(),
+    ] {
+        let answer = server.request("POST", &path).key(&server.key).json(&json!({"stream": true})).send();
+        let counted = answer.header("ratelimit-policy").unwrap();
+        assert!(counted.contains("search") && !counted.contains("stream"), "{path}: {answer}");
+    }
+}
+
 #[test]
 fn fifty_threads_get_exactly_their_quota() {
     let server = Setup::new().flag("--rate-limit-read=20").start();
