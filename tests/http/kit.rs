@@ -150,13 +150,15 @@ fn text(status: u16, body: &str) -> Reply {
 fn echo(request: Request) -> Reply {
     let client = request.client.map(|client| client.to_string()).unwrap_or_default();
     let request_id = request.header("x-request-id").unwrap_or_default().to_owned();
+    let cookie = request.header("cookie").unwrap_or_default().to_owned();
     Reply::Now(
         Response::new(200, "application/octet-stream", request.body)
             .with_header("X-Method", request.method)
             .with_header("X-Path", request.path.escape_default().to_string())
             .with_header("X-Query", request.query)
             .with_header("X-Client", client)
-            .with_header("X-Seen-Request-Id", request_id),
+            .with_header("X-Seen-Request-Id", request_id)
+            .with_header("X-Seen-Cookie", cookie),
     )
 }
 

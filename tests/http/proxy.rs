@@ -239,7 +239,7 @@ fn nginx_stops_the_requests_that_only_a_proxy_can_stop() {
         ("another transfer coding", "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", &[501]),
         ("a header without end", &endless, &[431]),
         ("a line without end", &format!("GET /{}", "x".repeat(100_000)), &[414]),
-        ("a large body", &post("/", 100_000, ""), &[413]),
+        ("a large body", &post("/", 3_000_000, ""), &[413]),
         ("a head that stops coming", "GET / HTTP/1.1\r\nHo", &[408, 0]),
         ("a signed chunk size", &chunked("+3\r\nabc\r\n0\r\n\r\n"), &[400]),
         ("a chunk size behind a blank", &chunked(" 3\r\nabc\r\n0\r\n\r\n"), &[400]),
@@ -288,17 +288,135 @@ fn a_folded_header_does_not_reach_the_server_as_two() {
     assert!(server.product.seen.lock().unwrap().is_empty());
 }
 
-/// nginx has no time limit for a whole body, Sightline has one.
+/// A list of 2 MiB takes longer than Sightline's limit over a slow line.
 #[test]
-fn a_body_that_dribbles_is_cut_off_through_the_proxy() {
+fn a_slow_upload_is_collected_by_the_proxy() {
     let server = TestServer::with(|config| config.body_timeout = Duration::from_secs(1));
     let nginx = NginxSetup::before(server.address).start();
-    let mut client = through(&nginx);
-    client.send(post("/", 60_000, ""));
-    let dribble = client.dribble();
-    assert_eq!(client.answer().status, 408);
-    drop(client);
-    dribble.join().unwrap();
+    let (mut slow, mut direct) = (through(&nginx), server.connect());
+    for client in [&mut slow, &mut direct] {
+        client.send(post("/", 60_000, "x"));
+    }
+    // The limit has passed.
+    assert_eq!(direct.answer().status, 408);
+    slow.send("x".repeat(59_999));
+    let answer = slow.answer();
+    assert_eq!((answer.status, answer.body.len()), (200, 60_000));
+}
+
+#[test]
+fn lists_of_two_mebibytes_and_conditional_requests_pass_the_proxy() {
+    let mut server = Setup::new().flag("--trusted-proxy=127.0.0.1").start();
+    let nginx = NginxSetup::before(server.address).start();
+    server.ask_through(&nginx);
+    let list = |bytes: usize| {
+        let row = json!({"type": "username", "query": "everybody"});
+        let mut list = json!({"searches": vec![row; 1000], "dry_run": true}).to_string();
+        list.push_str(&" ".repeat(bytes - list.len()));
+        list
+    };
+    let ask = |path: &str, bytes: usize| {
+        let request =
+            server.request("POST", path).key(&server.key).header("Content-Type", "application/json");
+        request.body(list(bytes).as_bytes()).send()
+    };
+    for path in ["/v1/batches", "/v1/batches/", "/v1/%62atches"] {
+        assert_eq!(ask(path, 2 << 20).status, 200, "{path}");
+        let refused = ask(path, (2 << 20) + 1);
+        assert_eq!(
+            refused.is_error(413, "payload_too_large")["message"],
+            "the body is larger than 2 MiB",
+            "{path}"
+        );
+    }
+    ask("/v1/searches", 100_000).is_error(413, "payload_too_large");
+
+    let run = server.search("username", "everybody");
+    server.finished(&run);
+    let ask = |name: &str, value: &str| {
+        server.request("GET", &format!("/v1/searches/{run}")).key(&server.key).header(name, value).send()
+    };
+    let full = ask("Accept", "application/json");
+    assert_eq!(ask("If-Modified-Since", full.header("last-modified").unwrap()).status, 304);
+    assert_eq!(ask("If-Modified-Since", "Thu, 01 Jan 1970 00:00:00 GMT").status, 200);
+}
+
+/// The answers of nginx itself, over both versions, in the form of the API.
+#[test]
+fn every_error_of_the_proxy_is_json_over_http_2_too() {
+    let server = Setup::new().start();
+    let nginx = NginxSetup::before(server.address).with_tls().start();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let without_server = NginxSetup::before(closed).with_tls().start();
+    let folder = Folder::new();
+    let large = folder.path("large");
+    std::fs::write(&large, "x".repeat(3_000_000)).unwrap();
+    let (file, long, header) = (format!("@{large}"), format!("/{}", "x".repeat(20_000)), "x".repeat(20_000));
+    let headers = ["-H", &format!("Prefer: {header}"), "-H", &format!("Mcp-Name: {header}")];
+    for (what, nginx, path, arguments, status, code) in [
+        ("a byte in a header", &nginx, "/", &["-H", "Prefer: \u{e9}"][..], 400, "invalid_request"),
+        ("a byte in a header of MCP", &nginx, "/", &["-H", "Mcp-Name: \u{e9}"], 400, "invalid_request"),
+        ("a byte in a date", &nginx, "/", &["-H", "If-Modified-Since: \u{e9}"], 400, "invalid_request"),
+        ("a byte in a key", &nginx, "/", &["-H", "X-API-Key: \u{e9}"], 401, "invalid_api_key"),
+        ("a byte in a token", &nginx, "/", &["-H", "Authorization: Bearer \u{e9}"], 401, "invalid_api_key"),
+        (
+            "a byte in the key of a post",
+            &nginx,
+            "/",
+            &["-H", "X-API-Key: \u{e9}", "-d", "abc"],
+            401,
+            "invalid_api_key",
+        ),
+        ("a method", &nginx, "/", &["-X", "TRACE"], 405, "method_not_allowed"),
+        ("a large body", &nginx, "/", &["--data-binary", &file], 413, "payload_too_large"),
+        ("a large body of unknown length", &nginx, "/", &["-T", &large], 413, "payload_too_large"),
+        ("a long address", &nginx, &long, &[], 414, "invalid_request"),
+        ("a long header", &nginx, "/", &headers, 431, "invalid_request"),
+        ("no server", &without_server, "/", &[], 503, "unavailable"),
+        ("no server for a post", &without_server, "/", &["-d", "abc"], 503, "unavailable"),
+        (
+            "no server for a large post",
+            &without_server,
+            "/",
+            &["--data-binary", &"x".repeat(100_000)],
+            503,
+            "unavailable",
+        ),
+    ] {
+        for version in ["--http1.1", "--http2"] {
+            let said = Command::new("curl")
+                .args([
+                    "--silent",
+                    "--show-error",
+                    "--insecure",
+                    "--max-time",
+                    "60",
+                    "--path-as-is",
+                    "--include",
+                    version,
+                ])
+                .args(["-H", "Expect:"])
+                .args(arguments)
+                .arg(format!("https://localhost:{}{path}", nginx.address.port()))
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&said.stdout).into_owned();
+            let what = format!("{what}, {version}: {text} {}", String::from_utf8_lossy(&said.stderr));
+            let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{what}"));
+            assert_eq!(head.split(' ').nth(1), Some(status.to_string().as_str()), "{what}");
+            let head = head.to_ascii_lowercase();
+            assert!(head.contains("\r\ncontent-type: application/json"), "{what}");
+            for (name, wanted) in [
+                ("allow: get, head, post, patch, delete, options", 405),
+                ("www-authenticate: bearer", 401),
+                ("retry-after: 5", 503),
+            ] {
+                assert_eq!(head.contains(&format!("\r\n{name}")), status == wanted, "{what}");
+            }
+            let body: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!((&body["error"], &body["detail"]["error"]), (&json!(code), &json!(code)), "{what}");
+        }
+    }
 }
 
 /// An instance that shuts down answers 503 on the connections that nginx keeps open.
@@ -360,8 +478,26 @@ fn bytes_outside_ascii_are_refused_or_removed() {
         let set = answer.header("set-cookie").unwrap();
         assert_eq!((answer.status, set.starts_with(&own)), (200, is_kept), "{cookies}: {set}");
     }
-    for name in ["Authorization", "X-API-Key", "Idempotency-Key", "Origin"] {
-        assert_eq!(with(&format!("{name}: caf\u{e9}")), 400, "{name}");
+    // The page that shows a new key or secret reads it from a cookie.
+    for made in ["sightline-made=sl_live_abc", "sightline-made=whsec_a+b/c="] {
+        let echo = TestServer::new();
+        let nginx = NginxSetup::before(echo.address).start();
+        let mut client = through(&nginx);
+        client.send(
+            format!("GET / HTTP/1.1\r\nHost: a\r\nCookie: other=caf\u{e9}; {made}; b=\u{e9}\r\n\r\n")
+                .as_bytes(),
+        );
+        let answer = client.answer();
+        assert!(answer.header("X-Seen-Cookie").is_some_and(|seen| seen.contains(made)), "{made}: {answer:?}");
+    }
+    for (name, refusal) in
+        [("Authorization", 401), ("X-API-Key", 401), ("Idempotency-Key", 400), ("Origin", 400), ("Host", 400)]
+    {
+        if name == "Host" {
+            assert_eq!(status("GET / HTTP/1.1\r\nHost: caf\u{e9}\r\n\r\n".as_bytes()), 400);
+            continue;
+        }
+        assert_eq!(with(&format!("{name}: caf\u{e9}")), refusal, "{name}");
         assert_eq!(with(&format!("{name}: a\tb ~!")), 200, "{name}");
     }
     // nginx does not pass on headers that Sightline does not read.
