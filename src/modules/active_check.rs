@@ -288,7 +288,7 @@ impl<'c> ActiveCheck<'c> {
         let response = received.received();
         let pauses = response.map(|response| self.pauses_of(probe, response, is_barrier)).unwrap_or_default();
         self.pauses.extend(pauses);
-        let barrier = answer.barrier(|response| barrier::find(self.module, response, None));
+        let barrier = answer.barrier(|response| barrier::find(self.module, response, None, &[]));
         drop(answer);
         drop(memory);
         self.answers[probe] = Some(AnswerWithBarrier { answer: received, barrier });

@@ -7,7 +7,7 @@
 use url::Url;
 
 use super::answer::Answer;
-use super::barrier::{final_target, is_login};
+use super::barrier::{final_target, leads_to_login, names_in_address};
 use super::template::Values;
 use super::text::same_name;
 use crate::base::encoding::percent_decode_lossy;
@@ -24,12 +24,13 @@ pub(crate) enum Rejection {
 }
 
 /// Returns the reason to reject a hit at `asked` that the final address of the answer gives.
-pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, name: &str) -> Option<Rejection> {
+pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> Option<Rejection> {
+    let name = values.name;
     let final_target = final_target(answer.response);
     if is_same(asked, &final_target) {
         return None;
     }
-    if is_login(final_target.path()) && !is_login(asked.path()) {
+    if leads_to_login(&final_target, asked, &names_in_address(values.query, name)) {
         return Some(Rejection::LoginPage);
     }
     let is_led_home =

@@ -88,8 +88,12 @@ pub(crate) fn barrier_of(
     answer: &Answer<'_>,
     values: &Values<'_>,
 ) -> Option<(Barrier, String)> {
-    let asked = || module.plans.get(probe).and_then(|plan| plan.address(values));
-    if let Some(found) = answer.barrier(|response| barrier::find(module, response, asked().as_ref())) {
+    let find = |response: &Response| {
+        let asked = module.plans.get(probe).and_then(|plan| plan.address(values));
+        let names = barrier::names_in_address(values.query, values.name);
+        barrier::find(module, response, asked.as_ref(), &names)
+    };
+    if let Some(found) = answer.barrier(find) {
         return Some((found, format!("barrier: {}", found.name)));
     }
     let own = |rule: &Matcher| rule.probe.is_none_or(|index| index == probe) && rule.holds(answer, values);
@@ -234,7 +238,7 @@ impl Case<'_, '_> {
         let plan = module.plans.get(self.probe)?;
         let asked = plan.address(values)?;
         let is_username = module.search_type() == SearchType::Username && plan.method == Method::Get;
-        let by_address = identity::by_address(&asked, answer, values.name)
+        let by_address = identity::by_address(&asked, answer, values)
             .filter(|_| !rule.judges_redirects() && !module.entry().discovery);
         match by_address {
             Some(Rejection::LoginPage) => return Some((Outcome::Blocked, Reason::LoginWall)),

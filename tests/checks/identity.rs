@@ -208,3 +208,82 @@ fn a_redirect_to_a_barrier_or_to_the_same_page_is_not_a_miss() {
     let form = module(&json!({"probes": post, "miss": [{"status": [302]}]}));
     assert_eq!(led(&form, "https://site.example/ask").0, Outcome::Miss);
 }
+
+#[test]
+fn an_address_with_the_words_of_a_barrier_is_none_if_the_query_has_them() {
+    const CAPTCHA: (Outcome, Option<&str>) = (Outcome::Blocked, Some("captcha"));
+    const CONSENT: (Outcome, Option<&str>) = (Outcome::Blocked, Some("consent_wall"));
+    for (search_type, url, query, final_url, want) in [
+        ("username", "https://{query}.s.example/", "consent", "https://consent.s.example/", HIT),
+        (
+            "username",
+            "https://{query}.s.example/",
+            "guce",
+            "https://guce.s.example/en/?ref=guce.s.example",
+            HIT,
+        ),
+        ("username", "https://{query}.s.example/", "login", "https://s.example/login", HIT),
+        ("username", "https://s.example/{query}/about", "sorry", "https://s.example/sorry/about", HIT),
+        ("username", "https://s.example/@{query}", "consent", "https://consent.s.example/", HIT),
+        ("username", "https://s.example/@{query}", "login", "https://s.example/login", HIT),
+        ("username", "https://s.example/?u={query}", "captcha.king", "https://s.example/captcha-king", HIT),
+        (
+            "username",
+            "https://s.example/?u={query}",
+            "the_challenge",
+            "https://s.example/u/TheChallenge",
+            HIT,
+        ),
+        ("username", "https://s.example/?u={query}", "blocked", "https://s.example/u/blocked/", HIT),
+        ("username", "https://s.example/?u={query}", "authwall", "https://s.example/?u=authwall", HIT),
+        ("domain", "https://{domain}/", "consent.io", "https://www.consent.io/", HIT),
+        ("domain", "https://www.{domain}/", "consent.io", "https://consent.io/", HIT),
+        ("domain", "https://{domain}/", "captcha-delivery.com", "https://www.captcha-delivery.com/", HIT),
+        ("domain", "https://s.example/?d={domain}", "login.gov", "https://s.example/domain/login.gov", HIT),
+        ("email", "https://s.example/?e={query}", "sorry@x.org", "https://s.example/sorry/posts", HIT),
+        (
+            "email",
+            "https://s.example/?e={query}",
+            "bob@captcha.org",
+            "https://s.example/bob@captcha.org",
+            HIT,
+        ),
+        ("email", "https://{domain}/x?{local}", "bob@guce.io", "https://guce.io/x?bob", HIT),
+        // Barriers all the same: they are to lead back to the page, or have words of their own.
+        (
+            "username",
+            "https://s.example/@{query}",
+            "login",
+            "https://s.example/login?next=%2F%40login",
+            LOGIN,
+        ),
+        (
+            "username",
+            "https://s.example/?u={query}",
+            "login",
+            "https://s.example/login?to=%2F%3Fu%3Dlogin",
+            LOGIN,
+        ),
+        (
+            "username",
+            "https://s.example/x/{query}",
+            "sorry",
+            "https://s.example/sorry/?q=s.example/x/sorry",
+            CAPTCHA,
+        ),
+        ("username", "https://s.example/x/{query}", "sorry", "https://s.example/captcha", CAPTCHA),
+        ("username", "https://s.example/x/{query}", "a", "https://s.example/captcha", CAPTCHA),
+        ("username", "https://s.example/x/{query}", "captcha", "https://s.example/login", LOGIN),
+        ("domain", "https://s.example/?d={domain}", "bob.io", "https://consent.s.example/", CONSENT),
+        ("email", "https://s.example/?e={query}", "bob@captcha.org", "https://s.example/captcha", CAPTCHA),
+    ] {
+        let module = module(&json!({"type": search_type, "probes": [{"url": url, "follow": true}]}));
+        let query = Query::parse(module.search_type(), query).unwrap();
+        let verdict = judge(&module, &query, &[Some(page(final_url, ""))]);
+        assert_eq!(
+            (verdict.outcome, verdict.reason.map(Reason::as_str)),
+            want,
+            "{url} {query:?} {final_url}"
+        );
+    }
+}

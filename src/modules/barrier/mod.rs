@@ -20,15 +20,22 @@ use super::definition::Contact;
 use super::module::Module;
 use super::probe::Response;
 use super::reason::Reason;
-pub(crate) use address::{final_target, is_login};
+use address::is_login;
+pub(crate) use address::{final_target, leads_to_login, names_in_address};
 pub(crate) use found::{BARRIER_REACH, Barrier};
 use list::BARRIERS;
 use pattern::{Needs, Pattern};
 use words::Seen;
 
 /// Returns the barrier that a response matches, if any. Barriers that modules define are not included.
-/// `asked` is the address of the request, if it is known.
-pub(crate) fn find(module: &Module, response: &Response, asked: Option<&Url>) -> Option<Barrier> {
+/// `asked` is the address of the request, if it is known, and `names` are the [forms](names_in_address) of the query in
+/// addresses.
+pub(crate) fn find(
+    module: &Module,
+    response: &Response,
+    asked: Option<&Url>,
+    names: &[String],
+) -> Option<Barrier> {
     if response.status == 429 {
         return Some(limit_of_429(response));
     }
@@ -44,7 +51,7 @@ pub(crate) fn find(module: &Module, response: &Response, asked: Option<&Url>) ->
     // A rule about a redirect to a sign-in page says nothing about a sign-in page at another address.
     let is_landed = || judges_redirects(module) && is_login(final_target(response).path());
     by_list(response, || is_own_page() || is_about_logins(module) || is_landed())
-        .or_else(|| address::find(response, asked, is_told))
+        .or_else(|| address::find(response, asked, names, is_told))
 }
 
 /// Returns the rate limit for a response with status 429, which is a limit whatever its body says.

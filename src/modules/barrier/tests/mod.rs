@@ -50,14 +50,14 @@ fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
 }
 
 fn name(status: u16, headers: &[(&str, &str)], body: &str) -> Option<&'static str> {
-    find(&module(""), &response(status, headers, body), None).map(|barrier| barrier.name.as_str())
+    find(&module(""), &response(status, headers, body), None, &[]).map(|barrier| barrier.name.as_str())
 }
 
 #[test]
 fn every_barrier_page_is_recognized() {
     let pages = pages(BARRIER_PAGES);
     for (want, page) in &pages {
-        let found = find(&module(""), page, None).unwrap_or_else(|| panic!("{want}: {page:?}"));
+        let found = find(&module(""), page, None, &[]).unwrap_or_else(|| panic!("{want}: {page:?}"));
         let outcome = if want.ends_with("rate_limit") { Outcome::RateLimited } else { Outcome::Blocked };
         assert_eq!((found.name.as_str(), found.outcome), (want.as_str(), outcome), "{page:?}");
     }
@@ -86,7 +86,7 @@ fn an_ordinary_page_is_not_a_barrier() {
     large.1.body = large.1.body.repeat(100);
     pages.push(large);
     for (note, page) in pages {
-        assert_eq!(find(&module(""), &page, None), None, "{note}");
+        assert_eq!(find(&module(""), &page, None, &[]), None, "{note}");
     }
 }
 
@@ -100,7 +100,7 @@ fn a_sign_in_page_is_not_a_barrier_for_a_module_that_reads_it() {
         // This rule is about the target of a redirect, not about this page.
         (r#", "barrier": [{"header": {"Location": "/never"}}]"#, Some("login_wall")),
     ] {
-        assert_eq!(find(&module(extra), &page, None).map(|it| it.name.as_str()), want, "{extra}");
+        assert_eq!(find(&module(extra), &page, None, &[]).map(|it| it.name.as_str()), want, "{extra}");
     }
 }
 
@@ -110,7 +110,7 @@ fn consent_and_sign_in_pages_are_recognized_by_their_address() {
         let headers: Vec<(&str, &str)> = location.map(|it| ("location", it)).into_iter().collect();
         let mut response = response(status, &headers, "<html>");
         response.final_url = url::Url::parse(final_url).unwrap();
-        find(module, &response, None).map(|barrier| barrier.name.as_str())
+        find(module, &response, None, &[]).map(|barrier| barrier.name.as_str())
     };
     let plain = module("");
     assert_eq!(at(&plain, 200, "https://consent.google.com/ml?continue=x", None), Some("consent_wall"));
@@ -140,11 +140,11 @@ fn a_redirect_to_a_barrier_is_recognized_by_its_address() {
         let asked = url::Url::parse(asked).unwrap();
         let mut response = response(302, &[("location", location)], "");
         response.final_url = asked.clone();
-        let seen = find(&plain, &response, Some(&asked)).map(|barrier| barrier.name.as_str());
+        let seen = find(&plain, &response, Some(&asked), &[]).map(|barrier| barrier.name.as_str());
         // The result is equal if the redirect was followed.
         let mut followed = self::response(200, &[], "<html>");
         followed.final_url = asked.join(location).unwrap();
-        assert_eq!(find(&plain, &followed, Some(&asked)).map(|it| it.name.as_str()), seen, "{location}");
+        assert_eq!(find(&plain, &followed, Some(&asked), &[]).map(|it| it.name.as_str()), seen, "{location}");
         seen
     };
     let bob = "https://x.org/u/bob";
@@ -184,7 +184,7 @@ fn a_redirect_to_a_barrier_is_recognized_by_its_address() {
     // followed.
     let mut unknown = response(200, &[], "<html>");
     unknown.final_url = url::Url::parse("https://x.org/u/captcha").unwrap();
-    assert_eq!(find(&plain, &unknown, None), None);
+    assert_eq!(find(&plain, &unknown, None, &[]), None);
 }
 
 #[test]
