@@ -118,8 +118,13 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
 
     /// Removes the value of `key`. A computation in progress continues, and its value is cached.
     pub fn remove(&self, key: &K) {
+        self.remove_if(key, |_| true);
+    }
+
+    /// Removes the value of `key` if `is_removed` returns `true` for it.
+    pub fn remove_if(&self, key: &K, is_removed: impl FnOnce(&V) -> bool) {
         let mut state = self.state.lock();
-        if let Some(Entry::Ready(_)) = state.entries.get(key) {
+        if matches!(state.entries.get(key), Some(Entry::Ready(ready)) if is_removed(&ready.value)) {
             state.put(key, None);
         }
     }

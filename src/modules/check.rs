@@ -49,7 +49,7 @@ impl Checker {
             let terms = control_terms(module, terms, began);
             self.controls.forget(&key);
             let ask = || self.ask_control(&key, module, query, terms, &mut trial);
-            self.controls.verdict(&key, terms.deadline, ask).verdict
+            self.controls.verdict(&key, None, terms.deadline, ask).verdict
         } else {
             // The entry has changed since the module failed.
             let (verdict, answer) = (ControlVerdict::Passed, ControlAnswer::default());
@@ -122,7 +122,7 @@ impl Checker {
                 _ => control_result,
             }
         };
-        self.controls.verdict(&key, Instant::now(), ask);
+        self.controls.verdict(&key, None, Instant::now(), ask);
         (report.evidence, report.pauses)
     }
 
@@ -151,7 +151,8 @@ impl Checker {
             true => self.ask_control(&key, module, query, terms, report),
             false => ControlVerdict::NotAsked.into(),
         };
-        Some(self.controls.verdict(&key, terms.deadline, ask))
+        let since = Some(terms.since).filter(|_| direction == Direction::MadeUp);
+        Some(self.controls.verdict(&key, since, terms.deadline, ask))
     }
 
     /// Reserves a further check within the rate of the module, and waits for it if it is soon.
@@ -222,7 +223,7 @@ fn control_result(
     let (module, asked) = (check.module(), check.values().name);
     let page_profile = module.result_fields.page_profile(module.platform(), answers, asked);
     let page_profile = page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked)));
-    (ControlResult { verdict, page_profile }, answer)
+    (ControlResult { page_profile, ..verdict.into() }, answer)
 }
 
 /// An answered check before its control check.

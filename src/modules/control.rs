@@ -31,13 +31,15 @@ const MIN_NAME_CHARS: usize = 6;
 #[derive(Debug, Clone)]
 pub(crate) struct ControlResult {
     pub(crate) verdict: ControlVerdict,
+    /// The time before which no request of the control check was sent.
+    pub(crate) asked_at: Instant,
     /// The profile data on the page, without the made-up name. It is `None` for a known account.
     pub(crate) page_profile: Option<Arc<PageProfile>>,
 }
 
 impl From<ControlVerdict> for ControlResult {
     fn from(verdict: ControlVerdict) -> Self {
-        Self { verdict, page_profile: None }
+        Self { verdict, asked_at: Instant::now(), page_profile: None }
     }
 }
 
@@ -137,7 +139,30 @@ impl Controls {
 
     /// Returns the verdict for `key`: a cached one, the one that another thread is obtaining (waiting until
     /// `deadline` at most), or the result of `ask`.
+    ///
+    /// With `since`, a control check that passed counts only if it was made after that time: a site may begin to
+    /// report every name as found at any moment.
     pub(crate) fn verdict(
+        &self,
+        key: &Key,
+        since: Option<Instant>,
+        deadline: Instant,
+        mut ask: impl FnMut() -> ControlResult,
+    ) -> ControlResult {
+        let is_old = |known: &ControlResult| {
+            known.verdict == ControlVerdict::Passed && since.is_some_and(|since| known.asked_at < since)
+        };
+        loop {
+            self.cache.remove_if(key, is_old);
+            // Another thread may have begun its control check before `since`.
+            let control_result = self.known_or_asked(key, deadline, &mut ask);
+            if !is_old(&control_result) {
+                return control_result;
+            }
+        }
+    }
+
+    fn known_or_asked(
         &self,
         key: &Key,
         deadline: Instant,
@@ -145,7 +170,7 @@ impl Controls {
     ) -> ControlResult {
         let control_result = self.cache.get_or_compute(key, deadline, || {
             let began = Instant::now();
-            let value = ask();
+            let value = ControlResult { asked_at: began, ..ask() };
             let ttl = match value.verdict {
                 ControlVerdict::OutOfTime if began.elapsed() < FAIR_TRY => Duration::ZERO,
                 ControlVerdict::NotAsked => Duration::ZERO,
@@ -295,9 +320,9 @@ mod tests {
     #[test]
     fn waiting_ends_at_the_deadline() {
         let controls = controls();
-        let verdict = controls.verdict(&key(), soon(), || {
+        let verdict = controls.verdict(&key(), None, soon(), || {
             // Another check asks while this one is running, and has no time left.
-            let second = controls.verdict(&key(), Instant::now(), || unreachable!());
+            let second = controls.verdict(&key(), None, Instant::now(), || unreachable!());
             assert_eq!(second.verdict, ControlVerdict::Unclear);
             ControlVerdict::Passed.into()
         });
@@ -307,7 +332,7 @@ mod tests {
     #[test]
     fn a_verdict_without_enough_time_is_not_shared() {
         let controls = controls();
-        let verdict = |found: ControlVerdict| controls.verdict(&key(), soon(), || found.into()).verdict;
+        let verdict = |found: ControlVerdict| controls.verdict(&key(), None, soon(), || found.into()).verdict;
         assert_eq!(verdict(ControlVerdict::OutOfTime), ControlVerdict::OutOfTime);
         assert_eq!(verdict(ControlVerdict::Unclear), ControlVerdict::Unclear);
         assert_eq!(verdict(ControlVerdict::Failed), ControlVerdict::Unclear, "for a minute");

@@ -101,6 +101,8 @@ impl HostAccess for AnyHost {
 /// The terms of one check.
 #[derive(Clone, Copy)]
 pub struct Terms<'t> {
+    /// The time at which the check was started. A control check that was made after it confirms a hit.
+    pub since: Instant,
     /// The time by which the check must have the answers to its own probes: the learnt deadline, or the deadline.
     pub answer_by: Instant,
     /// The time by which the check must have read its answers, and have any further pages.
@@ -126,7 +128,8 @@ impl Terms<'_> {
 impl From<Instant> for Terms<'_> {
     /// Creates terms with this deadline for the check and its control check, with access to every host.
     fn from(deadline: Instant) -> Self {
-        Self { answer_by: deadline, deadline, ceiling: deadline, hosts: &AnyHost, trial: None }
+        let since = Instant::now();
+        Self { since, answer_by: deadline, deadline, ceiling: deadline, hosts: &AnyHost, trial: None }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::modules::terms::{Denial, Terms};
 
-/// Makes a check, unless another run is making it or has made it.
+/// Makes a check that was started at `since`, unless another run is making it or has made it.
 pub(super) fn check_guarded(
     context: &RunContext,
     run: &LiveRun,
@@ -26,6 +26,7 @@ pub(super) fn check_guarded(
     query: &Query,
     permit: &Permit,
     limit: TimeLimit,
+    since: Instant,
 ) -> Checked {
     let (now, ceiling) = (Instant::now(), limit.at);
     if now >= ceiling {
@@ -40,7 +41,8 @@ pub(super) fn check_guarded(
     let check = AssertUnwindSafe(|| {
         // The wait for another run is no part of the learnt deadline.
         let answer_by = learnt.map_or(deadline, |learnt| deadline.min(Instant::now() + learnt));
-        let terms = Terms { answer_by, deadline, ceiling, hosts: permit, trial: permit.module_trial() };
+        let trial = permit.module_trial();
+        let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
         Arc::from(context.checker.check(module, query, terms))
     });
     let had_full_time = deadline == own_deadline;
@@ -84,8 +86,9 @@ pub(super) fn control_guarded(
     permit: &Permit,
     ceiling: Instant,
 ) {
-    let deadline = ceiling.min(Instant::now() + context.limits.check_timeout);
-    let terms = Terms { answer_by: deadline, deadline, ceiling, hosts: permit, trial: None };
+    let since = Instant::now();
+    let deadline = ceiling.min(since + context.limits.check_timeout);
+    let terms = Terms { since, answer_by: deadline, deadline, ceiling, hosts: permit, trial: None };
     let control = AssertUnwindSafe(|| context.checker.control_early(module, query, terms));
     match catch_unwind(control) {
         Ok((evidence, pauses)) => {

@@ -10,6 +10,7 @@ mod headers;
 mod health;
 mod leads;
 mod limits;
+mod made_up;
 mod merging;
 mod modes;
 mod notes;

@@ -89,6 +89,7 @@ impl<'a> CheckStarter<'a> {
         lane: Lane,
         permit: Permit,
     ) {
+        let since = Instant::now();
         if self.context.health.expected(module.id()) >= SLOW {
             self.control_early(&module, &query);
         }
@@ -101,7 +102,7 @@ impl<'a> CheckStarter<'a> {
             }
             let began = Instant::now();
             let Checked { report, is_shared } =
-                check_guarded(&context, &run, &module, &query, &permit, limit);
+                check_guarded(&context, &run, &module, &query, &permit, limit, since);
             if !is_shared {
                 permit.note_evidence(&module, &report.evidence);
             }

@@ -207,7 +207,8 @@ impl<'a> Prover<'a> {
             let began = Instant::now();
             let deadline = began + timeout;
             let ceiling = deadline + control_time;
-            let terms = Terms { answer_by: deadline, deadline, ceiling, hosts: &permit, trial: None };
+            let hosts = &permit;
+            let terms = Terms { since: began, answer_by: deadline, deadline, ceiling, hosts, trial: None };
             let checked = catch_unwind(AssertUnwindSafe(|| match asks {
                 QuestionKind::MadeUp => checker.check_made_up(&module, &query, terms),
                 _ => *checker.check(&module, &query, terms),
