@@ -79,10 +79,10 @@ fn write_checks(page: &mut Exposition, figures: &Figures) {
     }
     let help = "Modules that ended with the answer to another search for the same query.";
     page.counter("sightline_shared_answers_total", help, figures.shared_answers.get());
-    let help = "Modules that were not asked, or not until the configured deadline, by reason.";
+    let help = "Modules that were not asked, or not given the configured time, by reason.";
     let mut cuts = page.family(Kind::Counter, "sightline_checks_cut_total", help);
     for (cut, count) in figures.cuts() {
-        cuts.sample(&[("reason", cut.reason().as_str())], count as f64);
+        cuts.sample(&[("reason", cut.as_str())], count as f64);
     }
     let help = "Duration of a check, including its retries and its control check.";
     let mut durations = page.family(Kind::Histogram, "sightline_check_duration_seconds", help);

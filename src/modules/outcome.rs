@@ -84,8 +84,9 @@ impl Outcome {
             ),
             Self::Skipped => (
                 "skipped",
-                "Not asked",
-                "The site was not asked: the query is not valid there, or a key or a browser is missing.",
+                "Skipped",
+                "The site was not searched: the query is not valid there, a key or a browser is missing, or the search was \
+                 stopped.",
             ),
         };
         Words { word, title, meaning }

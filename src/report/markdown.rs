@@ -255,7 +255,7 @@ impl Page {
             self.text,
             "{} of {} modules gave an answer ({:.0}%). The others are neither a hit nor a miss: nothing is known about them.",
             coverage.conclusive(),
-            coverage.asked(),
+            coverage.applicable(),
             coverage.ratio() * 100.0
         );
         if let Some(cuts) = coverage.cuts_text() {

@@ -13,80 +13,113 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::base::clock::rfc3339_millis;
 use crate::modules::outcome::{ByOutcome, OpenCircuit, Outcome};
-use crate::modules::reason::Reason;
 
-/// A reason for which a module is not asked, or not until the configured deadline, so that the search takes less time.
+/// A reason for which a module was not asked, so that no request was sent, or for which it was not given the configured
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// The host gave no answer to the last checks.
     Down,
     /// The module failed its last control checks.
     Quarantine,
+    /// The search was stopped before the module was asked.
+    Stopped,
+    /// The host had asked for a pause, or the module's checks for the day were used up.
+    Limits,
     /// The deadline passed that was learnt from the module's earlier answers.
     LearntDeadline,
     /// The time budget of the search ended.
     TimeBudget,
+    /// The search was stopped while the check was running.
+    GivenUp,
 }
 
 impl Cut {
     /// All of them, in the order in which coverage lists them.
-    pub const ALL: [Self; 4] = [Self::Down, Self::Quarantine, Self::LearntDeadline, Self::TimeBudget];
+    pub const ALL: [Self; 7] = [
+        Self::Down,
+        Self::Quarantine,
+        Self::Stopped,
+        Self::Limits,
+        Self::LearntDeadline,
+        Self::TimeBudget,
+        Self::GivenUp,
+    ];
 
-    /// Returns the cut that a module's reason tells of.
-    pub fn of(reason: Reason) -> Option<Self> {
-        Self::ALL.into_iter().find(|cut| cut.reason() == reason)
+    /// Returns whether no request was sent.
+    pub fn is_not_asked(self) -> bool {
+        matches!(self, Self::Down | Self::Quarantine | Self::Stopped | Self::Limits)
     }
 
-    /// Returns the reason of the modules that are cut.
-    pub fn reason(self) -> Reason {
+    /// Returns the name of the count in JSON, its word in metrics, and its meaning.
+    fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Down => Reason::CircuitOpen,
-            Self::Quarantine => Reason::Quarantined,
-            Self::LearntDeadline => Reason::LearntDeadline,
-            Self::TimeBudget => Reason::TimeBudget,
-        }
-    }
-
-    /// Returns the name of the count in JSON.
-    fn member(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Quarantine => "quarantined",
-            Self::LearntDeadline => "cut_by_learnt_deadline",
-            Self::TimeBudget => "cut_by_time_budget",
-        }
-    }
-
-    /// Returns the meaning of the count.
-    fn meaning(self) -> &'static str {
-        match self {
-            Self::Down => {
+            Self::Down => (
+                "down",
+                "circuit_open",
                 "Modules that were not asked because their host gave no answer to the last checks: a part of \
-                 `timeout` and `error`."
-            }
-            Self::Quarantine => {
-                "Modules that were not asked because they failed their last control checks: a part of `unreliable`."
-            }
-            Self::LearntDeadline => {
+                 `timeout` and `error`.",
+            ),
+            Self::Quarantine => (
+                "quarantined",
+                "quarantined",
+                "Modules that were not asked because they failed their last control checks: a part of `unreliable`.",
+            ),
+            Self::Stopped => (
+                "stopped",
+                "stopped",
+                "Modules that were not asked because the search was stopped before: a part of `skipped`.",
+            ),
+            Self::Limits => (
+                "limited",
+                "limits",
+                "Modules that were not asked because their host had asked for a pause, or because their checks of \
+                 the day were used up: a part of `rate_limited` and `skipped`.",
+            ),
+            Self::LearntDeadline => (
+                "cut_by_learnt_deadline",
+                "learnt_deadline",
                 "Modules without an answer by the deadline that was learnt from their earlier answers: a part of \
-                 `timeout`."
-            }
-            Self::TimeBudget => {
-                "Modules without an answer by the end of the search's time budget: a part of `timeout`."
-            }
+                 `timeout`.",
+            ),
+            Self::TimeBudget => (
+                "cut_by_time_budget",
+                "time_budget",
+                "Modules without an answer by the end of the search's time budget: a part of `timeout`.",
+            ),
+            Self::GivenUp => (
+                "cut_by_stop",
+                "given_up",
+                "Modules whose checks were running when the search was stopped: a part of `skipped`.",
+            ),
         }
+    }
+
+    fn member(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Returns the word for it in metrics.
+    pub fn as_str(self) -> &'static str {
+        self.words().1
+    }
+
+    fn meaning(self) -> &'static str {
+        self.words().2
     }
 }
 
 /// The number of modules that ended, by outcome, and of those that were cut, by reason.
 ///
-/// As JSON it is an object with a member for each outcome and each [`Cut`], with `checked`, `conclusive` and `ratio`,
-/// which follow from the counts, and with `down_since`.
+/// As JSON it is an object with a member for each outcome and each [`Cut`], with `checked`, `conclusive`, `not_asked` and
+/// `ratio`, which follow from the counts, and with `applicable` and `down_since`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Coverage {
     outcomes: ByOutcome<u32>,
     /// The counts of the cuts, in the order of [`Cut::ALL`].
     cuts: [u32; Cut::ALL.len()],
+    /// The number of modules that were skipped for another reason than a cut: they could not take the query.
+    unsuitable: u32,
     down_since: Option<Timestamp>,
 }
 
@@ -102,13 +135,14 @@ impl Coverage {
 
     /// Counts one more module that has ended. `circuit` is its own or that of its host, if it was not asked for that
     /// reason.
-    pub fn add(&mut self, outcome: Outcome, reason: Option<Reason>, circuit: Option<OpenCircuit>) {
+    pub fn add(&mut self, outcome: Outcome, cut: Option<Cut>, circuit: Option<OpenCircuit>) {
         self.outcomes[outcome] += 1;
-        if let Some(cut) = reason.and_then(Cut::of) {
-            self.cuts[cut as usize] += 1;
+        match cut {
+            Some(cut) => self.cuts[cut as usize] += 1,
+            None if outcome == Outcome::Skipped => self.unsuitable += 1,
+            None => {}
         }
-        let is_down = reason == Some(Cut::Down.reason());
-        let circuit = circuit.filter(|_| is_down);
+        let circuit = circuit.filter(|_| cut == Some(Cut::Down));
         self.down_since = self.down_since.max(circuit.map(|circuit| circuit.open_since));
     }
 
@@ -137,16 +171,14 @@ impl Coverage {
     }
 
     fn cut_text(&self, cut: Cut, count: u32) -> String {
-        match (cut, self.down_since) {
-            (Cut::Down, None) => format!("{count} not asked: down"),
-            (Cut::Down, Some(since)) => {
-                format!("{count} not asked: down since {}", since.strftime("%Y-%m-%d %H:%M UTC"))
-            }
-            (Cut::Quarantine, _) => format!("{count} not asked: in quarantine"),
-            (Cut::LearntDeadline | Cut::TimeBudget, _) => {
-                format!("{count} cut short: {}", cut.reason().as_phrase())
-            }
-        }
+        let why = match (cut, self.down_since) {
+            (Cut::Down, None) => "down".to_owned(),
+            (Cut::Down, Some(since)) => format!("down since {}", since.strftime("%Y-%m-%d %H:%M UTC")),
+            (Cut::Quarantine, _) => "in quarantine".to_owned(),
+            (Cut::GivenUp, _) => "stopped".to_owned(),
+            (cut, _) => cut.as_str().replace('_', " "),
+        };
+        format!("{count} {}: {why}", if cut.is_not_asked() { "not asked" } else { "cut short" })
     }
 
     fn sum(&self, wanted: impl Fn(Outcome) -> bool) -> u32 {
@@ -163,26 +195,46 @@ impl Coverage {
         self.sum(Outcome::is_conclusive)
     }
 
-    /// Returns how many modules were asked: all that ended but the skipped ones.
-    pub fn asked(&self) -> u32 {
-        self.checked() - self.count_of(Outcome::Skipped)
+    /// Returns how many modules could take the query: all that ended but those that were skipped for the query, a
+    /// missing key or browser, or a fault of this machine.
+    pub fn applicable(&self) -> u32 {
+        self.checked() - self.unsuitable
     }
 
-    /// Returns the conclusive share of the modules that were asked, from 0.0 to 1.0, with three decimals (more would
-    /// only look exact); 0.0 if none was asked.
+    /// Returns how many modules could take the query but got no request.
+    pub fn not_asked(&self) -> u32 {
+        Cut::ALL
+            .into_iter()
+            .zip(self.cuts)
+            .filter(|(cut, _)| cut.is_not_asked())
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Returns how many modules of a run with `total` modules were asked and had the time to answer, and how many could
+    /// take the query.
+    pub fn done_of(&self, total: u32) -> (u32, u32) {
+        let cut = self.not_asked() + self.cuts[Cut::GivenUp as usize];
+        (self.applicable().saturating_sub(cut), total.saturating_sub(self.unsuitable))
+    }
+
+    /// Returns the conclusive share of the modules that could take the query, from 0.0 to 1.0, with three decimals
+    /// (more would only look exact); 0.0 if there are none.
     pub fn ratio(&self) -> f64 {
-        match self.asked() {
+        match self.applicable() {
             0 => 0.0,
-            asked => (f64::from(self.conclusive()) / f64::from(asked) * 1000.0).round() / 1000.0,
+            applicable => (f64::from(self.conclusive()) / f64::from(applicable) * 1000.0).round() / 1000.0,
         }
     }
 }
 
 impl Serialize for Coverage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = serializer.serialize_map(Some(Outcome::ALL.len() + Cut::ALL.len() + 4))?;
+        let mut members = serializer.serialize_map(Some(Outcome::ALL.len() + Cut::ALL.len() + 6))?;
         members.serialize_entry("checked", &self.checked())?;
         members.serialize_entry("conclusive", &self.conclusive())?;
+        members.serialize_entry("applicable", &self.applicable())?;
+        members.serialize_entry("not_asked", &self.not_asked())?;
         for (outcome, count) in self.outcomes.iter() {
             members.serialize_entry(outcome.as_str(), count)?;
         }
@@ -213,6 +265,10 @@ impl<'de> Deserialize<'de> for Coverage {
         for (cut, number) in Cut::ALL.into_iter().zip(&mut coverage.cuts) {
             *number = count(cut.member())?;
         }
+        coverage.unsuitable = match members.contains_key("applicable") {
+            true => coverage.checked().saturating_sub(count("applicable")?),
+            false => coverage.count_of(Outcome::Skipped),
+        };
         if let Some(Value::String(since)) = members.get("down_since") {
             coverage.down_since = Some(since.parse().map_err(serde::de::Error::custom)?);
         }
@@ -227,11 +283,13 @@ impl PartialSchema for Coverage {
         for (outcome, count) in Outcome::ALL.into_iter().zip([17, 192, 9, 2, 4, 3, 1, 3]) {
             example.outcomes[outcome] = count;
         }
-        example.cuts = [1, 1, 2, 0];
+        (example.cuts, example.unsuitable) = ([1, 1, 0, 1, 2, 0, 0], 3);
         example.down_since = "2026-05-06T07:08:09.010Z".parse().ok();
         let mut members = vec![
             ("checked", count("Modules that ended: the sum of all outcomes.", example.checked())),
             ("conclusive", count("Modules with a conclusion: `hit` or `miss`.", example.conclusive())),
+            ("applicable", count(APPLICABLE, example.applicable())),
+            ("not_asked", count(NOT_ASKED, example.not_asked())),
         ];
         members.extend(
             example
@@ -243,8 +301,7 @@ impl PartialSchema for Coverage {
             .schema_type(Type::Number)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
             .description(Some(
-                "`conclusive` divided by `checked` minus `skipped`, from 0.0 to 1.0 with three decimals; 0.0 if no module \
-                 was asked.",
+                "`conclusive` divided by `applicable`, from 0.0 to 1.0 with three decimals; 0.0 if that is 0.",
             ))
             .minimum(Some(0))
             .maximum(Some(1))
@@ -263,6 +320,11 @@ impl PartialSchema for Coverage {
             .into()
     }
 }
+
+const APPLICABLE: &str = "Modules that could take the query: `checked` without those that were skipped for the query, a \
+                          missing key or browser, or a fault of the server.";
+const NOT_ASKED: &str = "Modules that could take the query but got no request: `down`, `quarantined`, `stopped` and \
+                         `limited`.";
 
 fn down_since(example: &Coverage) -> Object {
     let description = "A time since which the hosts of all modules of `down` are down: RFC 3339, UTC, milliseconds; \
@@ -292,13 +354,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ratio_leaves_out_skipped_modules() {
+    fn the_ratio_leaves_out_modules_that_cannot_take_the_query() {
         use Outcome::{Blocked, Hit, Miss, Skipped};
         assert_eq!(Coverage::of([]).ratio().to_bits(), 0f64.to_bits());
         assert_eq!(Coverage::of([Skipped]).ratio().to_bits(), 0f64.to_bits());
-        let coverage = Coverage::of([Hit, Miss, Blocked, Skipped]);
-        assert_eq!((coverage.checked(), coverage.conclusive(), coverage.asked()), (4, 2, 3));
+        let mut coverage = Coverage::of([Hit, Miss, Blocked, Skipped]);
+        assert_eq!((coverage.checked(), coverage.conclusive(), coverage.applicable()), (4, 2, 3));
         assert!((coverage.ratio() - 0.667).abs() < 1e-9);
+        coverage.add(Skipped, Some(Cut::Stopped), None);
+        coverage.add(Skipped, Some(Cut::GivenUp), None);
+        assert_eq!((coverage.applicable(), coverage.not_asked(), coverage.done_of(9)), (5, 1, (3, 8)));
+        assert!((coverage.ratio() - 0.4).abs() < 1e-9, "{coverage:?}");
     }
 
     #[test]
@@ -307,9 +373,10 @@ mod tests {
         let text = serde_json::to_string(&coverage).unwrap();
         assert_eq!(
             text,
-            r#"{"checked":2,"conclusive":1,"hit":1,"miss":0,"blocked":0,"rate_limited":0,"timeout":1,"error":0,"#
+            r#"{"checked":2,"conclusive":1,"applicable":2,"not_asked":0,"hit":1,"miss":0,"blocked":0,"#
                 .to_owned()
-                + r#""unreliable":0,"skipped":0,"down":0,"quarantined":0,"cut_by_learnt_deadline":0,"cut_by_time_budget":0,"#
+                + r#""rate_limited":0,"timeout":1,"error":0,"unreliable":0,"skipped":0,"down":0,"quarantined":0,"#
+                + r#""stopped":0,"limited":0,"cut_by_learnt_deadline":0,"cut_by_time_budget":0,"cut_by_stop":0,"#
                 + r#""down_since":null,"ratio":0.5}"#
         );
         assert_eq!(serde_json::from_str::<Coverage>(&text).unwrap(), coverage);
@@ -326,27 +393,30 @@ mod tests {
         let circuit = |since| OpenCircuit { open_since: at(since), next_try_at: at("2026-05-06T15:00:00Z") };
         let mut coverage = Coverage::default();
         assert_eq!(coverage.cuts_text(), None);
-        let down = Some(Reason::CircuitOpen);
+        let down = Some(Cut::Down);
         coverage.add(Outcome::Timeout, down, Some(circuit("2026-05-06T14:05:06Z")));
         coverage.add(Outcome::Error, down, Some(circuit("2026-05-06T14:04:00Z")));
-        let text = "2 not asked: down since 2026-05-06 14:05 UTC";
-        assert_eq!(coverage.cuts_text().as_deref(), Some(text));
-        let reasons = [(Reason::LearntDeadline, 1), (Reason::TimeBudget, 3), (Reason::RunDeadline, 2)];
-        for reason in reasons.into_iter().flat_map(|(reason, count)| vec![reason; count]) {
-            coverage.add(Outcome::Timeout, Some(reason), None);
-        }
         // It began after the others, and is not down.
         let quarantine = circuit("2026-05-06T14:30:00Z");
-        coverage.add(Outcome::Unreliable, Some(Reason::Quarantined), Some(quarantine));
-        let text = format!(
-            "{text}; 1 not asked: in quarantine; 1 cut short: learnt deadline; 3 cut short: time budget"
-        );
-        assert_eq!(coverage.cuts_text(), Some(text));
+        coverage.add(Outcome::Unreliable, Some(Cut::Quarantine), Some(quarantine));
+        for (outcome, cut) in [
+            (Outcome::Skipped, Some(Cut::Stopped)),
+            (Outcome::RateLimited, Some(Cut::Limits)),
+            (Outcome::Timeout, Some(Cut::LearntDeadline)),
+            (Outcome::Timeout, Some(Cut::TimeBudget)),
+            (Outcome::Timeout, None),
+            (Outcome::Skipped, Some(Cut::GivenUp)),
+            (Outcome::Skipped, None),
+        ] {
+            coverage.add(outcome, cut, None);
+        }
+        let text = "2 not asked: down since 2026-05-06 14:05 UTC; 1 not asked: in quarantine; \
+                    1 not asked: stopped; 1 not asked: limits; 1 cut short: learnt deadline; \
+                    1 cut short: time budget; 1 cut short: stopped";
+        assert_eq!(coverage.cuts_text().as_deref(), Some(text));
         let json = serde_json::to_value(coverage).unwrap();
-        let counts =
-            ["down", "quarantined", "cut_by_learnt_deadline", "cut_by_time_budget", "timeout", "unreliable"]
-                .map(|name| &json[name]);
-        assert_eq!(counts, [2, 1, 1, 3, 7, 1]);
+        let counts = ["down", "not_asked", "applicable", "checked", "skipped"].map(|name| &json[name]);
+        assert_eq!(counts, [2, 5, 9, 10, 3]);
         assert_eq!(serde_json::from_value::<Coverage>(json).unwrap(), coverage);
     }
 }

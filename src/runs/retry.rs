@@ -172,6 +172,6 @@ fn may_conclude(report: &ModuleReport) -> bool {
 fn is_free(run: &RunSummary, completed_at: Timestamp, now: Timestamp) -> bool {
     let was_free = run.retry_of.is_some() && run.credits_charged == 0 && run.error.is_none();
     let is_recent = now.duration_since(completed_at) <= SignedDuration::from_secs(FREE_FOR.as_secs() as i64);
-    let is_poor = run.coverage.conclusive() * 2 < run.coverage.asked();
+    let is_poor = run.coverage.conclusive() * 2 < run.coverage.applicable();
     is_poor && is_recent && run.stopped_at.is_none() && !was_free
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::coverage::Coverage;
+use super::coverage::{Coverage, Cut};
 use super::family::member::{FollowOrder, Membership};
 use super::notes::annotation::{Annotation, RunNotes};
 use super::run_options::RunOptions;
@@ -163,10 +163,26 @@ impl ModuleReport {
         }
     }
 
+    /// Returns why the module was not asked, or not given the configured time, if that was so.
+    pub fn cut(&self) -> Option<Cut> {
+        let is_asked = self.http_status.is_some();
+        match self.reason? {
+            Reason::CircuitOpen => self.circuit.map(|_| Cut::Down),
+            Reason::Quarantined => self.circuit.map(|_| Cut::Quarantine),
+            Reason::RetryAfter => (!is_asked).then_some(Cut::Limits),
+            Reason::DailyLimit => Some(Cut::Limits),
+            Reason::LearntDeadline => Some(Cut::LearntDeadline),
+            Reason::TimeBudget => Some(Cut::TimeBudget),
+            // A check that was given up took some time.
+            Reason::Stopped => Some(if self.elapsed_ms == 0 { Cut::Stopped } else { Cut::GivenUp }),
+            _ => None,
+        }
+    }
+
     /// Returns the coverage of the modules that have ended.
     pub fn coverage_of(reports: &[Self]) -> Coverage {
         let mut coverage = Coverage::default();
-        reports.iter().for_each(|report| coverage.add(report.status, report.reason, report.circuit));
+        reports.iter().for_each(|report| coverage.add(report.status, report.cut(), report.circuit));
         coverage
     }
 }

@@ -40,7 +40,10 @@ fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
     let args: Vec<&str> = ["alice"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let (code, out, err) = interrupted(&site, &args);
     assert_eq!(code, Some(130), "{out}{err}");
-    assert!(err.contains("2 results; 2 of 2 modules gave an answer (2 skipped)"), "{err}");
+    assert!(
+        err.contains("2 results; 2 of 4 modules gave an answer (2 skipped); 2 cut short: stopped"),
+        "{err}"
+    );
     let read = |suffix: &str| std::fs::read_to_string(path(suffix)).unwrap();
     let json: Value = serde_json::from_str(&read("json")).unwrap();
     assert_eq!((&json["status"], &json["total_results"]), (&json!("completed"), &json!(2)));

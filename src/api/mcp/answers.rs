@@ -99,6 +99,7 @@ fn statement(run: &RunSummary) -> String {
             run.progress.modules_completed,
             modules(run.progress.modules_total as usize)
         ),
+        Status::Completed if run.stopped_at.is_some() => "The search was stopped before its end.".to_owned(),
         Status::Completed => "The search has ended.".to_owned(),
         Status::Failed => {
             let code = run.error.as_ref().map_or("unknown", |error| error.code.as_str());
@@ -106,9 +107,9 @@ fn statement(run: &RunSummary) -> String {
         }
     };
     text.push_str(&format!(
-        " {} of {} that were asked came to a conclusion: {} found something, {} found nothing.",
+        " {} of {} that can take the query came to a conclusion: {} found something, {} found nothing.",
         counts.conclusive(),
-        modules(counts.asked() as usize),
+        modules(counts.applicable() as usize),
         counts.count_of(Outcome::Hit),
         counts.count_of(Outcome::Miss)
     ));
@@ -116,6 +117,9 @@ fn statement(run: &RunSummary) -> String {
         text.push_str(&format!(
             " The others gave no answer ({others}): whether something exists there is unknown, and must not be reported as absent."
         ));
+    }
+    if let Some(cuts) = counts.cuts_text() {
+        text.push_str(&format!(" {cuts}."));
     }
     text.push_str(" A module that found nothing does not prove that no account exists.");
     if run.simulated {

@@ -41,16 +41,13 @@ pub(super) fn summary(record: &RunRecord) -> String {
         "{} results; {} of {} modules gave an answer",
         run.total_results,
         coverage.conclusive(),
-        coverage.asked()
+        coverage.applicable()
     );
     let others: Vec<String> = Outcome::ALL
         .into_iter()
         .map(|outcome| (outcome, coverage.count_of(outcome)))
         .filter(|(outcome, count)| !outcome.is_conclusive() && *count > 0)
-        .map(|(outcome, count)| match outcome {
-            Outcome::Skipped => format!("{count} skipped"),
-            _ => format!("{count} {}", outcome.title().to_lowercase()),
-        })
+        .map(|(outcome, count)| format!("{count} {}", outcome.title().to_lowercase()))
         .collect();
     if !others.is_empty() {
         text = format!("{text} ({})", others.join(", "));

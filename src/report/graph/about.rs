@@ -43,10 +43,13 @@ impl About {
 
 fn coverage(run: &RunRecord) -> String {
     let coverage = &run.summary.coverage;
-    let (conclusive, asked) = (coverage.conclusive(), coverage.asked());
-    let mut text = format!("{conclusive} of {asked} modules gave an answer.");
-    if conclusive < asked {
+    let (conclusive, applicable) = (coverage.conclusive(), coverage.applicable());
+    let mut text = format!("{conclusive} of {applicable} modules gave an answer.");
+    if conclusive < applicable {
         text.push_str(" Nothing is known about the others.");
+    }
+    if let Some(cuts) = coverage.cuts_text() {
+        text.push_str(&format!(" {cuts}."));
     }
     for outcome in Outcome::ALL.into_iter().filter(|outcome| !outcome.is_conclusive()) {
         let modules: Vec<String> = run

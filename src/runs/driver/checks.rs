@@ -206,7 +206,9 @@ impl<'a> Checks<'a> {
                 let (run, module) = (run.id(), asked.module.id());
                 warn!("run {run}: module {module} exceeded its deadline and is abandoned");
             }
-            recorder.note(&asked, Report::bare(outcome, reason), since.elapsed());
+            // Zero is the duration of checks that were not started.
+            let took = since.elapsed().max(Duration::from_millis(1));
+            recorder.note(&asked, Report::bare(outcome, reason), took);
         }
     }
 }

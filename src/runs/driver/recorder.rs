@@ -10,7 +10,6 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Outcome, Report};
 use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
-use crate::runs::coverage::Cut;
 use crate::runs::earlier::EarlierConclusions;
 use crate::runs::ending::Retry;
 use crate::runs::health::HealthUpdates;
@@ -149,20 +148,23 @@ impl<'a> Recorder<'a> {
         let came_to_nothing =
             report.outcome.is_failure() || report.reason.is_some_and(Reason::is_local_fault);
         self.site_failed |= came_to_nothing && !module.reads_only_feeds();
-        self.reports.push(ModuleReport {
+        // Without a request, the circuit is the reason.
+        let is_kept = report.evidence.requests == 0 && report.reason.is_some_and(Reason::has_circuit);
+        let module_report = ModuleReport {
             module: module.id().to_string(),
             platform: module.platform().to_owned(),
             status: report.outcome,
             reason: report.reason,
             http_status: report.evidence.http_status,
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            circuit: report.evidence.circuit.filter(|_| report.reason.is_some_and(Reason::has_circuit)),
+            circuit: report.evidence.circuit.filter(|_| is_kept),
             rules: report.evidence.rules,
             partial: report.evidence.partial,
-        });
-        if let Some(cut) = report.reason.and_then(Cut::of) {
+        };
+        if let Some(cut) = module_report.cut() {
             self.context.figures.note_cut(cut);
         }
+        self.reports.push(module_report);
         self.add(module, report.findings);
     }
 

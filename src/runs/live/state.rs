@@ -173,7 +173,7 @@ impl State {
         }
         let seen = self.reports.len();
         for report in reports {
-            self.coverage.add(report.status, report.reason, report.circuit);
+            self.coverage.add(report.status, report.cut(), report.circuit);
             self.reports.push(report);
         }
         let (frame, reports) = (self.progress_since(seen), self.reports.len());

@@ -156,8 +156,9 @@ class RunPage {
     select.value = kinds.includes(chosen) ? chosen : "";
   }
 
-  progress({ modules_total: total, modules_completed: completed, coverage }) {
-    const [asked, all] = [completed - coverage.skipped, total - coverage.skipped];
+  progress({ modules_total: total, coverage }) {
+    const asked = coverage.applicable - coverage.not_asked - coverage.cut_by_stop;
+    const all = total - (coverage.checked - coverage.applicable);
     this.part("asked").textContent = `${asked} of ${all}`;
     this.part("hits").textContent = coverage.hit;
     for (const item of this.part("legend").children) {
@@ -228,7 +229,7 @@ class RunPage {
       const why = plain(data.error?.message ?? "the reason was not stored");
       this.notice("bad", "The search failed:", ` ${why}. ${data.total_results ? "The results found before that are below. " : ""}Its credits were refunded.`);
     }
-    this.announce(`Search ${failed ? "failed" : "completed"}: ${counted(data.total_results, "result", "results")}`);
+    this.announce(`Search ${failed ? "failed" : isStopped ? "stopped" : "completed"}: ${counted(data.total_results, "result", "results")}`);
   }
 
   // The overview, and the button that asks again, are as the server shows them for a search that has ended.
@@ -270,22 +271,25 @@ class RunPage {
 
 // Returns a sentence about the share of sites that gave an answer, and one about those that were cut.
 function answered(coverage) {
-  const { conclusive, checked, skipped, ratio } = coverage;
-  if (checked === skipped) return "No site has answered yet.";
-  const answers = `${conclusive} of ${checked - skipped} sites gave an answer (${Math.round(ratio * 100)}%).`;
+  const { conclusive, applicable, ratio } = coverage;
+  if (!applicable) return "No site has answered yet.";
+  const answers = `${conclusive} of ${applicable} sites gave an answer (${Math.round(ratio * 100)}%).`;
   const cuts = cutsText(coverage);
   return cuts ? `${answers} ${cuts}.` : answers;
 }
 
 function cutsText(coverage) {
-  const { down, down_since: since, quarantined } = coverage;
-  const { cut_by_learnt_deadline: learnt, cut_by_time_budget: budget } = coverage;
+  const { down, down_since: since, quarantined, stopped, limited } = coverage;
+  const { cut_by_learnt_deadline: learnt, cut_by_time_budget: budget, cut_by_stop: late } = coverage;
   const texts = [];
   const time = since ? ` since ${since.slice(0, 16).replace("T", " ")} UTC` : "";
   if (down) texts.push(`${down} not asked: down${time}`);
   if (quarantined) texts.push(`${quarantined} not asked: in quarantine`);
+  if (stopped) texts.push(`${stopped} not asked: stopped`);
+  if (limited) texts.push(`${limited} not asked: limits`);
   if (learnt) texts.push(`${learnt} cut short: learnt deadline`);
   if (budget) texts.push(`${budget} cut short: time budget`);
+  if (late) texts.push(`${late} cut short: stopped`);
   return texts.join("; ");
 }
 

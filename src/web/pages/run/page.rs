@@ -124,14 +124,14 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
     let coverage = run.coverage;
     let now = web.parts.clock.now();
     let took = took(run, now);
-    let skipped = coverage.count_of(Outcome::Skipped);
+    let (completed, total) = coverage.done_of(run.progress.modules_total);
     Page {
         run: RunRow::new(run, now),
         earlier: None,
         watch: None,
         batch: run.batch,
-        completed: run.progress.modules_completed.saturating_sub(skipped),
-        total: run.progress.modules_total.saturating_sub(skipped),
+        completed,
+        total,
         most: run.progress.modules_total.max(1),
         took: lasted(took),
         took_millis: took.as_millis(),
