@@ -163,12 +163,12 @@ impl<'a> Driver<'a> {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Ended { place, answer } => {
-                if let Some(asked) = self.checks.end(place) {
+            Message::Ended { round, place, answer } => {
+                if let Some(asked) = self.checks.end(round, place) {
                     self.recorder.take(&asked, answer);
                 }
             }
-            Message::Turn(place) => self.checks.turns.come(place),
+            Message::Turn { round, place } => self.checks.turns.come(round, place),
             Message::Picture { result, avatar } => {
                 self.pictures.end();
                 if let Some(avatar) = avatar {

@@ -68,9 +68,9 @@ impl<'a> CheckStarter<'a> {
     }
 
     /// Returns a waker that tells the driver that the turn of a module has come.
-    pub(super) fn waker(&self, place: usize) -> Waker {
+    pub(super) fn waker(&self, round: usize, place: usize) -> Waker {
         let sender = self.sender.clone();
-        Arc::new(move || drop(sender.send(Message::Turn(place))))
+        Arc::new(move || drop(sender.send(Message::Turn { round, place })))
     }
 
     /// Asks for a turn at the host of a module.
@@ -83,7 +83,7 @@ impl<'a> CheckStarter<'a> {
     /// Starts the check of a module whose host allows it.
     pub(super) fn start(
         &self,
-        place: usize,
+        [round, place]: [usize; 2],
         module: Arc<Module>,
         query: Arc<Query>,
         lane: Lane,
@@ -111,7 +111,8 @@ impl<'a> CheckStarter<'a> {
             permit.end(if is_shared { Feedback::Neutral } else { Feedback::of(&report) });
             let (took, at) = (began.elapsed(), context.clock.now());
             // The driver may have abandoned the check.
-            let _ = sender.send(Message::Ended { place, answer: Answer { report, is_shared, took, at } });
+            let answer = Answer { report, is_shared, took, at };
+            let _ = sender.send(Message::Ended { round, place, answer });
         };
         match lane {
             Lane::Browser => self.context.browsing.execute(job),

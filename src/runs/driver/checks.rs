@@ -72,6 +72,7 @@ impl<'a> Checks<'a> {
         let (modules, subjects): (_, Vec<Subject>) = round.into_iter().unzip();
         self.lanes = ordered(&self.starter, modules, &subjects);
         self.subjects = subjects;
+        self.turns.next_round();
         self.lanes.left() > 0
     }
 
@@ -157,12 +158,13 @@ impl<'a> Checks<'a> {
         if let Some(answer) = self.starter.shared_answer(&module, &query) {
             return recorder.take(&self.remove(place, module), answer);
         }
-        let waker = self.turns.waker(place, || self.starter.waker(place));
+        let round = self.turns.round();
+        let waker = self.turns.waker(place, || self.starter.waker(round, place));
         match self.starter.admit(&module, &query, &waker) {
             Admission::Granted(permit) => {
                 let asked = self.remove(place, Arc::clone(&module));
                 self.running.begin(place, asked, lane);
-                self.starter.start(place, module, query, lane, permit);
+                self.starter.start([round, place], module, query, lane, permit);
             }
             Admission::HostBusy => self.turns.wait(place, waker),
             Admission::NotBefore(at) => self.turns.wait_until(at),
@@ -186,8 +188,8 @@ impl<'a> Checks<'a> {
     }
 
     /// Removes a check that has ended. Returns `None` if it was abandoned before.
-    pub(super) fn end(&mut self, place: usize) -> Option<Asked> {
-        self.running.end(place)
+    pub(super) fn end(&mut self, round: usize, place: usize) -> Option<Asked> {
+        if round == self.turns.round() { self.running.end(place) } else { None }
     }
 
     /// Abandons checks that exceed their deadlines, which must not block the run. A run that was stopped abandons all.
