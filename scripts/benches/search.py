@@ -9,7 +9,7 @@ import time
 
 from .server import BINARY, Server, percentile
 from .throughput import need
-from .world import World
+from .world import TRUE_KINDS, World
 
 ROUNDS = 3
 # Searches before the warm ones: enough for deadlines to be learnt and circuits to open.
@@ -51,8 +51,8 @@ class Search:
         ended = {module["module"]: module["status"] for module in self.modules}
         hits = {name for name, status in ended.items() if status == "hit"}
         # A block, a limit, an error and a silent site must never be told as a miss.
-        live = {f"site_{site:03}" for site, kind in enumerate(world.sites.kinds) if kind == "live"}
-        wrong = sum(status == "miss" and (name in truth or name not in live) for name, status in ended.items())
+        true = {f"site_{site:03}" for site, kind in enumerate(world.sites.kinds) if kind in TRUE_KINDS}
+        wrong = sum(status == "miss" and (name in truth or name not in true) for name, status in ended.items())
         return len(hits & truth.keys()) / len(truth), len(hits - truth.keys()), wrong
 
 

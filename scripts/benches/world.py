@@ -1,8 +1,8 @@
 """A web of 500 sites on loopback addresses for `scripts/bench search`: nginx speaks TLS, this program answers behind it.
 
 The delays are log-normal with a median of 350 ms, a 90th percentile of 1.5 s and a 99th of 5 s, at most 8 s. 2 % of the
-sites never answer, some refuse connections, block, limit or fail. About 30 % of the live sites know a name that begins
-with `bench`, and no other name.
+sites never answer, some refuse connections, block, limit or fail, and some keep checks from a conclusion for long in other
+ways. About 30 % of the live sites know a name that begins with `bench`, and no other name.
 """
 
 import asyncio
@@ -21,8 +21,20 @@ import time
 SITES = 500
 MEDIAN, SIGMA, SLOWEST = 0.35, 1.135, 8.0
 HIT_SHARE = 0.3
-# The number of sites of each kind. All others are live.
-KINDS = {"silent": 10, "refused": 3, "limited": 5, "blocked": 15, "broken": 5}
+# The number of sites of each kind. All others are live. "turned" answers a few requests and drips then, "partly" is silent for
+# half of the names.
+KINDS = {
+    **{"silent": 10, "refused": 3, "limited": 5, "blocked": 15, "broken": 5},
+    **{"head_only": 1, "head_drips": 1, "body_drips": 1, "redirected": 1, "loops": 1, "cut": 1, "turned": 1, "partly": 1},
+    **{"slow_limited": 1, "slow_blocked": 1, "slow_broken": 1},
+}
+# The kinds of the sites that tell the truth, if anything.
+TRUE_KINDS = ("live", "turned", "partly")
+# The delay of slow sites without a conclusion, and of each redirect that leads to another one.
+SLOW_SECS, REDIRECT_SECS = 6, 1.5
+DRIP_SECS = 0.3
+# The number of requests that a site answers before it drips.
+ANSWERS_BEFORE_TURN = 4
 PAGE_BYTES = 30_000
 SITES_OF_CERTIFICATE = 20
 RETRY_AFTER_SECS = 30
@@ -98,7 +110,8 @@ class World:
         self.write_catalog(closed_port)
         self.make_certificates()
         self.log = os.path.join(folder, "first-requests")
-        self.back = subprocess.Popen([sys.executable, os.path.abspath(__file__), str(back_port), str(seed), self.log])
+        arguments = [str(back_port), str(self.tls_port), str(seed), self.log]
+        self.back = subprocess.Popen([sys.executable, os.path.abspath(__file__), *arguments])
         self.nginx = subprocess.Popen(
             ["/usr/sbin/nginx", "-p", folder, "-c", self.write_config(back_port)], stderr=subprocess.DEVNULL
         )
@@ -126,7 +139,7 @@ class World:
                     "category": "coding",
                     "home": home,
                     "profile": home + "u/{query}",
-                    "probes": [{"url": home + "u/{query}"}],
+                    "probes": [{"url": home + "u/{query}", "follow": kind in ("redirected", "loops")}],
                     "hit": [{"status": [200], "css": ["div.profile"], "shows_query": True}],
                     "miss": [{"status": [404], "text": ["No such user"]}],
                     "result": {"type": "profile", "metadata": {"display_name": "css:h1"}},
@@ -185,9 +198,9 @@ PAGE = "<!DOCTYPE html><html><head><title>{0}</title></head><body><h1>{0}</h1>{1
 FILLER = "<p>" + "A line of a page, as long as those that people write. " * (PAGE_BYTES // 56) + "</p>"
 
 
-def answer(sites, site, name):
-    """Returns status, further header lines and body of the answer."""
-    kind = sites.kinds[site]
+def answer(sites, site, kind, name):
+    """Returns status, further header lines and body of the answer of a site that is of this kind for the name."""
+    kind = kind.removeprefix("slow_")
     if kind == "limited":
         return "429 Too Many Requests", f"Retry-After: {RETRY_AFTER_SECS}\r\n", "Too many requests"
     if kind == "blocked":
@@ -199,8 +212,31 @@ def answer(sites, site, name):
     return "404 Not Found", "", PAGE.format("No such user", "", FILLER)
 
 
-async def serve(port, seed, log):
-    sites, seen, log = Sites(seed), set(), open(log, "a", buffering=1)
+async def stall(kind, reader, writer):
+    """Keeps a check from a conclusion without a complete answer."""
+    if kind != "silent":
+        writer.write(b"HTTP/1.1 404 Not Found\r\nX-Accel-Buffering: no\r\n" + (b"X: " if kind == "head_drips" else b""))
+    if kind in ("head_only", "body_drips", "cut"):
+        writer.write(b"Content-Type: text/html\r\nContent-Length: 30000\r\n\r\n<html>")
+    await writer.drain()
+    if kind == "cut":
+        await asyncio.sleep(SLOW_SECS)
+    while kind.endswith("drips"):
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(DRIP_SECS)
+    if kind in ("silent", "head_only"):
+        await reader.read()
+
+
+def redirect(sites, kind, path, port):
+    """Returns a redirect to a site that is silent, or to the same site."""
+    silent = f"https://{address(sites.kinds.index('silent'))}:{port}{path}"
+    return "302 Found", f"Location: {silent if kind == 'redirected' else path + 'x'}\r\n", ""
+
+
+async def serve(port, tls_port, seed, log):
+    sites, seen, log, asked = Sites(seed), set(), open(log, "a", buffering=1), [0] * SITES
 
     async def handle(reader, writer):
         try:
@@ -213,11 +249,22 @@ async def serve(port, seed, log):
                     log.write(f"{name} {time.time()}\n")
                 third, last = head.lower().split("x-site: 127.77.")[1].split("\r\n")[0].split(".")
                 site = int(third) * 250 + int(last) - 1
-                if sites.kinds[site] == "silent":
-                    await reader.read()
+                kind = sites.kinds[site]
+                asked[site] += 1
+                if kind == "turned":
+                    kind = "live" if asked[site] <= ANSWERS_BEFORE_TURN else "body_drips"
+                if kind == "partly":
+                    kind = "live" if fraction(sites.seed, "partly", name) < 0.5 else "silent"
+                if kind in ("silent", "head_only", "head_drips", "body_drips", "cut"):
+                    await stall(kind, reader, writer)
                     return
-                await asyncio.sleep(sites.delay(site, name))
-                status, headers, body = answer(sites, site, name)
+                slow = {"redirected": 0, "loops": REDIRECT_SECS}.get(kind, SLOW_SECS)
+                is_slow = kind.startswith("slow_") or kind in ("redirected", "loops")
+                await asyncio.sleep(slow if is_slow else sites.delay(site, name))
+                if kind in ("redirected", "loops"):
+                    status, headers, body = redirect(sites, kind, path, tls_port)
+                else:
+                    status, headers, body = answer(sites, site, kind, name)
                 body = body.encode()
                 writer.write(
                     f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n{headers}"
@@ -235,4 +282,4 @@ async def serve(port, seed, log):
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
