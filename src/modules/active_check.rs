@@ -173,7 +173,8 @@ impl<'c> ActiveCheck<'c> {
             Some(keep) => self.feed(probe, &request, keep, deadline),
         };
         if self.sender.requests() > sent {
-            self.contacts.note(host, &request, deadline - began, answer.as_ref().err());
+            let times = [deadline.saturating_duration_since(began), began.elapsed()];
+            self.contacts.note(host, &request, times, answer.as_ref().err());
         }
         answer.map_err(|error| {
             if error == ProbeError::ForbiddenAddress {

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::definition::Via;
 use super::probe::{Answered, Contact, ProbeError, Request};
-use super::terms::FAIR_TRY;
+
+/// The shortest time for an answer whose lack says something about the host. A part of the shortest learnt deadline,
+/// two seconds, has passed when a request begins.
+const FAIR_TIME: Duration = Duration::from_millis(1500);
 
 /// The contacts of a check with hosts that the catalogue names. Hosts that the query or an answer names are left out,
 /// because they tell what was searched.
@@ -12,16 +15,18 @@ use super::terms::FAIR_TRY;
 pub(super) struct Contacts(Vec<Contact>);
 
 impl Contacts {
-    /// Adds a request that was sent to `host` and had `time` for its answer. A failure that may have another cause than
-    /// the host is left out.
+    /// Adds a request that was sent to `host`, had `time` for its answer, and `took` so long. A failure that may have
+    /// another cause than the host is left out.
     pub(super) fn note(
         &mut self,
         host: Option<&str>,
         request: &Request,
-        time: Duration,
+        [time, took]: [Duration; 2],
         error: Option<&ProbeError>,
     ) {
         let Some(host) = host else { return };
+        // A browser takes its own time.
+        let took = if request.via == Via::Browser { Duration::ZERO } else { took };
         let answer = match error {
             None => Answered::Yes,
             // The browser or its session may be the cause.
@@ -29,12 +34,14 @@ impl Contacts {
             // The certificate of a host may not be valid for each name below it.
             Some(ProbeError::Tls(_)) if request.url.host_str() != Some(host) => return,
             Some(error) => match error.answered() {
-                Some(Answered::TooLate) if time < FAIR_TRY => return,
+                // A host that has used up the time itself gets no more.
+                Some(Answered::TooLate) if time < FAIR_TIME && !self.has_answer(Some(host)) => return,
                 Some(answer) => answer,
+                None if matches!(error, ProbeError::Dns(_)) && took >= FAIR_TIME => Answered::NoConnection,
                 None => return,
             },
         };
-        self.0.push(Contact { host: host.to_owned(), answer });
+        self.0.push(Contact { host: host.to_owned(), answer, took });
     }
 
     /// Returns whether the host has answered a request of the check.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::definition::{Method, Via};
 use super::reason::Reason;
@@ -115,6 +115,8 @@ pub struct Contact {
     pub host: String,
     /// Whether the host answered.
     pub answer: Answered,
+    /// The time until the answer or the failure.
+    pub took: Duration,
 }
 
 /// Whether a host answered a request.
@@ -122,7 +124,7 @@ pub struct Contact {
 pub enum Answered {
     /// The host answered: with any status, or with something that is not HTTP.
     Yes,
-    /// The host did not begin to answer in time.
+    /// The answer was not complete in time: because of the host, or of another one that it redirected to.
     TooLate,
     /// The connection could not be opened, or broke before the answer.
     NoConnection,
@@ -237,18 +239,19 @@ impl ProbeError {
     }
 
     /// Returns whether the host of the request answered. Returns `None` if that is not known, because the request did
-    /// not reach the host's address.
+    /// not reach the host's address and did not take its whole time.
     pub fn answered(&self) -> Option<Answered> {
         match self {
-            Self::Timeout(Phase::Connect | Phase::FirstByte) => Some(Answered::TooLate),
+            Self::Timeout(_) => Some(Answered::TooLate),
+            // A redirect is an answer, unless what it leads to holds the check until its deadline.
+            Self::AfterRedirect(error) if error.answered() == Some(Answered::TooLate) => {
+                Some(Answered::TooLate)
+            }
             Self::Connect(_) | Self::Tls(_) => Some(Answered::NoConnection),
-            Self::Timeout(Phase::Body)
-            | Self::Redirect(_)
-            | Self::Protocol(_)
-            | Self::Body(_)
-            | Self::AfterRedirect(_) => Some(Answered::Yes),
-            Self::Timeout(Phase::Resolve)
-            | Self::Dns(_)
+            Self::Redirect(_) | Self::Protocol(_) | Self::Body(_) | Self::AfterRedirect(_) => {
+                Some(Answered::Yes)
+            }
+            Self::Dns(_)
             | Self::ForbiddenAddress
             | Self::Unavailable(_)
             | Self::Browser(_)

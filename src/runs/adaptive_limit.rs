@@ -12,8 +12,10 @@ const START: usize = 2;
 pub enum Feedback {
     /// The site answered, and its answer was conclusive.
     Conclusive,
-    /// The site asked for fewer requests, failed, or did not answer in time.
+    /// The site asked for fewer requests, or failed.
     Overloaded,
+    /// The site did not answer in time.
+    TimedOut,
     /// The site refused the request.
     Refused,
     /// The end of the check does not depend on the load of the site.
@@ -29,7 +31,7 @@ impl Feedback {
             (Outcome::Hit | Outcome::Miss, _) => Self::Conclusive,
             (Outcome::Skipped | Outcome::Unreliable, _) => Self::Neutral,
             (Outcome::Timeout, _) if is_ended_by_this_side(report.reason) => Self::Neutral,
-            (Outcome::Timeout, _) => Self::Overloaded,
+            (Outcome::Timeout, _) => Self::TimedOut,
             (Outcome::RateLimited, _) if !report.was_refused() => Self::Overloaded,
             (_, Some(429 | 500..=599)) => Self::Overloaded,
             (_, Some(403)) => Self::Refused,
@@ -81,7 +83,7 @@ impl AdaptiveLimit {
             ..*self
         };
         match feedback {
-            Feedback::Overloaded => *self = halved(1),
+            Feedback::Overloaded | Feedback::TimedOut => *self = halved(1),
             Feedback::Refused => *self = halved(START),
             Feedback::Conclusive if self.limit < self.most => {
                 self.answers += 1;
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn only_answers_that_depend_on_the_load_change_the_limit() {
-        use Feedback::{Conclusive, Neutral, Overloaded, Refused};
+        use Feedback::{Conclusive, Neutral, Overloaded, Refused, TimedOut};
         for (outcome, reason, status, want) in [
             (Outcome::Hit, None, Some(200), Conclusive),
             (Outcome::Miss, None, Some(403), Conclusive),
@@ -123,7 +125,7 @@ mod tests {
             (Outcome::Blocked, Some(Reason::LoginWall), Some(200), Neutral),
             (Outcome::Error, Some(Reason::ServerError), Some(503), Overloaded),
             (Outcome::Error, Some(Reason::Dns), None, Neutral),
-            (Outcome::Timeout, Some(Reason::TimeoutConnect), None, Overloaded),
+            (Outcome::Timeout, Some(Reason::TimeoutConnect), None, TimedOut),
             (Outcome::Timeout, Some(Reason::TimeoutResolve), None, Neutral),
             (Outcome::Timeout, Some(Reason::RunDeadline), None, Neutral),
             (Outcome::Timeout, Some(Reason::TimeBudget), None, Neutral),

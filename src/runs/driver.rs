@@ -72,7 +72,7 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
         driver.checks.dispatch(&mut driver.recorder);
         driver.pictures.fetch(driver.checks.are_over());
         driver.receive();
-        driver.checks.give_up_late(&mut driver.recorder);
+        driver.checks.give_up(&mut driver.recorder);
         driver.record();
         driver.checkpoint_if_due();
     }

@@ -23,7 +23,7 @@ use super::pace::{Pace, Paces, Refusal};
 use crate::modules::checker::Checker;
 use crate::modules::control_check::ControlCheck;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Pause};
+use crate::modules::outcome::{Evidence, Pause, Report};
 use crate::modules::query::Query;
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
 use host::Host;
@@ -70,10 +70,11 @@ pub struct Permit {
     circuits: Arc<Circuits>,
     quarantines: Arc<Quarantines>,
     /// The module in quarantine that this check tries.
-    module_trial: Option<RunningTrial>,
+    module_trial: Option<Box<RunningTrial>>,
     /// The module and its rate.
     paced: Option<(Arc<Paces>, String, Pace)>,
     feedback: Option<Feedback>,
+    began: Option<Instant>,
 }
 
 /// The trial of a module in quarantine that a check makes.
@@ -95,13 +96,24 @@ impl Permit {
         self.feedback = Some(feedback);
     }
 
-    /// Records the hosts that a check of the module has contacted, and its control checks. Answers close the circuits of
-    /// hosts, and passed control checks that of the module.
+    /// Returns the first host with an open circuit that this check tries.
+    pub fn first_trial(&self) -> Option<String> {
+        self.trials.lock().keys().next().cloned()
+    }
+
+    /// Records the end of a check of the module. Successes close the circuits of hosts.
+    pub fn note_report(&self, module: &Module, report: &Report) {
+        self.circuits.note_successes(report);
+        self.note_evidence(module, &report.evidence);
+    }
+
+    /// Records the hosts that a check of the module has contacted, and its control checks. Passed control checks close the
+    /// circuit of the module.
     pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
         let Evidence { contacts, controls, .. } = evidence;
-        self.circuits.note_answers(contacts);
+        self.circuits.note_heard(contacts);
         self.quarantines.note_passed(module.id(), controls);
-        if let Some(RunningTrial { trial, was_made, .. }) = &self.module_trial {
+        if let Some(RunningTrial { trial, was_made, .. }) = self.module_trial.as_deref() {
             let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
             was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
         }
@@ -145,7 +157,7 @@ impl Drop for Permit {
         for (host, was_contacted) in self.trials.get_mut().drain() {
             self.circuits.hosts.end_trial(&host, was_contacted);
         }
-        if let Some(RunningTrial { module, was_made, .. }) = &mut self.module_trial {
+        if let Some(RunningTrial { module, was_made, .. }) = self.module_trial.as_deref_mut() {
             self.quarantines.modules.end_trial(module, *was_made.get_mut());
         }
         let now = Instant::now();
@@ -154,9 +166,7 @@ impl Drop for Permit {
             let mut table = self.table.lock();
             for name in &self.hosts {
                 let Some(host) = table.get_mut(name) else { continue };
-                host.limit.note(self.feedback.unwrap_or(Feedback::Neutral));
-                host.busy = host.busy.saturating_sub(1);
-                host.used = now;
+                host.end(self.feedback.unwrap_or(Feedback::Neutral), self.began, now);
                 woken.append(&mut host.next_turns());
                 if host.is_forgettable(now) {
                     table.remove(name);
@@ -212,7 +222,7 @@ impl HostLimiter {
                 ModuleAccess::Granted => {}
                 ModuleAccess::Trial(trial) => {
                     let (module, was_made) = (Arc::clone(module.id()), AtomicBool::new(false));
-                    permit.module_trial = Some(RunningTrial { module, trial, was_made });
+                    permit.module_trial = Some(Box::new(RunningTrial { module, trial, was_made }));
                 }
                 // Another check has begun the trial since.
                 ModuleAccess::Denied(denial) => return Admission::Denied(denial),
@@ -279,6 +289,7 @@ impl HostLimiter {
             module_trial: None,
             paced,
             feedback: None,
+            began: Some(now),
         })
     }
 

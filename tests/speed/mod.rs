@@ -7,6 +7,7 @@ pub(crate) mod circuits;
 mod failures;
 mod fairness;
 mod hosts;
+mod in_vain;
 mod learnt;
 mod quarantine;
 mod resets;

@@ -100,11 +100,12 @@ impl<'a> CheckStarter<'a> {
                 // The driver has abandoned the check while it waited for a worker.
                 return;
             }
-            let began = Instant::now();
-            let Checked { report, is_shared } =
+            let (began, began_at) = (Instant::now(), context.clock.now());
+            let Checked { mut report, is_shared } =
                 check_guarded(&context, &run, &module, &query, &permit, limit, since);
             if !is_shared {
-                permit.note_evidence(&module, &report.evidence);
+                permit.note_report(&module, &report);
+                context.health.circuits.note_further_failures(run.id(), &mut report, began_at);
             }
             context.note_pauses(&report.pauses);
             // The host becomes free before the driver handles the report.

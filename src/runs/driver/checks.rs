@@ -88,7 +88,8 @@ impl<'a> Checks<'a> {
         } else {
             (!self.running.is_empty()).then_some(self.starter.limit.abandon_at)
         };
-        end.into_iter().chain(self.turns.not_before()).min()
+        let trials = if self.lanes.left() == 0 { self.running.trials_end() } else { None };
+        end.into_iter().chain(trials).chain(self.turns.not_before()).min()
     }
 
     /// Ends the modules that do not accept this query at once, without a worker.
@@ -163,7 +164,7 @@ impl<'a> Checks<'a> {
         match self.starter.admit(&module, &query, &waker) {
             Admission::Granted(permit) => {
                 let asked = self.remove(place, Arc::clone(&module));
-                self.running.begin(place, asked, lane);
+                self.running.begin(place, asked, lane, permit.first_trial());
                 self.starter.start([round, place], module, query, lane, permit);
             }
             Admission::HostBusy => self.turns.wait(place, waker),
@@ -192,8 +193,10 @@ impl<'a> Checks<'a> {
         if round == self.turns.round() { self.running.end(place) } else { None }
     }
 
-    /// Abandons checks that exceed their deadlines, which must not block the run. A run that was stopped abandons all.
-    pub(super) fn give_up_late(&mut self, recorder: &mut Recorder) {
+    /// Abandons checks that exceed their deadlines, which must not block the run, and trials when nothing else is awaited.
+    /// A run that was stopped abandons all.
+    pub(super) fn give_up(&mut self, recorder: &mut Recorder) {
+        self.give_up_trials(recorder);
         let CheckStarter { run, limit, .. } = self.starter;
         let is_stopped = run.signals.stopped_at().is_some();
         if self.running.is_empty() || !is_stopped && Instant::now() < limit.abandon_at {
@@ -211,6 +214,23 @@ impl<'a> Checks<'a> {
             // Zero is the duration of checks that were not started.
             let took = since.elapsed().max(Duration::from_millis(1));
             recorder.note(&asked, Report::bare(outcome, reason), took);
+        }
+    }
+
+    /// Abandons the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
+    /// closes the circuit for the next search.
+    fn give_up_trials(&mut self, recorder: &mut Recorder) {
+        let is_due =
+            self.lanes.left() == 0 && self.running.trials_end().is_some_and(|end| end <= Instant::now());
+        if !is_due {
+            return;
+        }
+        for (asked, host, since) in self.running.abandon_trials() {
+            // Without a denial, the trial has just succeeded.
+            let denial = self.starter.context.health.circuits.denial(&host);
+            let report =
+                denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
+            recorder.note(&asked, report, since.elapsed());
         }
     }
 }

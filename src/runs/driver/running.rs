@@ -1,10 +1,13 @@
 //! [`RunningChecks`]: the checks of a run that have begun and not ended.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::recorder::Asked;
 use crate::runs::lanes::Lane;
+
+/// The time for which a run waits for a trial if nothing else is left to wait for.
+const PATIENCE_WITH_TRIALS: Duration = Duration::from_secs(1);
 
 /// The running checks by their places, and how many there are of each lane.
 #[derive(Default)]
@@ -18,6 +21,8 @@ struct RunningCheck {
     asked: Asked,
     lane: Lane,
     since: Instant,
+    /// The host with an open circuit that the check tries.
+    trial: Option<String>,
 }
 
 impl RunningChecks {
@@ -45,10 +50,10 @@ impl RunningChecks {
         }
     }
 
-    pub(super) fn begin(&mut self, place: usize, asked: Asked, lane: Lane) {
+    pub(super) fn begin(&mut self, place: usize, asked: Asked, lane: Lane, trial: Option<String>) {
         self.in_tail += usize::from(lane == Lane::Tail);
         self.in_browser += usize::from(lane == Lane::Browser);
-        self.checks.insert(place, RunningCheck { asked, lane, since: Instant::now() });
+        self.checks.insert(place, RunningCheck { asked, lane, since: Instant::now(), trial });
     }
 
     /// Removes a check. Returns `None` if it was abandoned before.
@@ -57,6 +62,19 @@ impl RunningChecks {
         self.in_tail -= usize::from(check.lane == Lane::Tail);
         self.in_browser -= usize::from(check.lane == Lane::Browser);
         Some(check.asked)
+    }
+
+    /// Returns the moment until which the run waits for its trials, if only trials run.
+    pub(super) fn trials_end(&self) -> Option<Instant> {
+        let is_only_trials = self.checks.values().all(|check| check.trial.is_some());
+        let last = self.checks.values().map(|check| check.since).max()?;
+        is_only_trials.then(|| last + PATIENCE_WITH_TRIALS)
+    }
+
+    /// Removes all checks, which are trials. Returns what they ask, the hosts that they try, and since when.
+    pub(super) fn abandon_trials(&mut self) -> impl Iterator<Item = (Asked, String, Instant)> + use<> {
+        let checks = std::mem::take(self).checks.into_values();
+        checks.filter_map(|check| Some((check.asked, check.trial?, check.since)))
     }
 
     /// Removes all checks. Returns what they ask, and since when.
@@ -77,7 +95,7 @@ mod tests {
         for (lane, share) in lanes::filling(window) {
             while !running.is_full(lane, window, share) {
                 let place = (0..).find(|place| !running.checks.contains_key(place)).unwrap();
-                running.begin(place, Asked { module: Module::example("m"), lookup: None }, lane);
+                running.begin(place, Asked { module: Module::example("m"), lookup: None }, lane, None);
                 begun.push(lane);
             }
         }

@@ -4,7 +4,10 @@
 //! the host or the module. After a wait, one check is let through as a trial. A success closes the circuit. A failure
 //! doubles the wait.
 //!
-//! The circuit of a host fails if the host gives no answer, and any answer is a success (see [`super::circuits`]). The
+//! A host that concludes some checks must not be given up because of others that it does not answer. The more failures in
+//! a row a success has followed, the more are needed.
+//!
+//! The circuit of a host fails if the host keeps a check from a conclusion for long (see [`super::circuits`]). The
 //! circuit of a module fails if its control check fails (see [`super::quarantines`]).
 
 use std::time::Duration;
@@ -15,8 +18,15 @@ use crate::base::ids::RunId;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::terms::{Access, Denial};
 
+/// The factor by which a success reduces the weight of earlier rows of failures.
+const KEPT_ROW: f64 = 0.9;
+/// The most failures in a row that count.
+const LONGEST_ROW: f64 = 4.0;
+/// What an open circuit counts as: the host may conclude some checks, or has been repaired.
+const ROW_OF_OPEN: f64 = 2.0;
+
 /// The rules for the opening of circuits and for retries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retry {
     /// The number of failures in a row after which a circuit opens.
     pub failures: u32,
@@ -27,18 +37,26 @@ pub struct Retry {
     /// The time that the host has for its answer in the first trial. Each failed trial doubles it, so that a slow host
     /// is found again.
     pub trial: Duration,
+    /// How many failures more are needed for each failure of the rows that successes have ended.
+    pub patience: f64,
 }
 
 impl Retry {
     /// Returns the rules for hosts, with this first wait. The longest wait is thirty times as long.
     pub const fn of_hosts(first: Duration) -> Self {
-        Self { failures: 3, first, longest: first.saturating_mul(30), trial: Duration::from_secs(3) }
+        Self {
+            failures: 3,
+            first,
+            longest: first.saturating_mul(30),
+            trial: Duration::from_secs(3),
+            patience: 5.0,
+        }
     }
 
     /// Returns the rules for modules, with this first wait. The longest wait is 144 times as long: a day, if the first
     /// one is ten minutes.
     pub const fn of_modules(first: Duration) -> Self {
-        Self { failures: 2, longest: first.saturating_mul(144), ..Self::of_hosts(first) }
+        Self { failures: 2, longest: first.saturating_mul(144), patience: 0.0, ..Self::of_hosts(first) }
     }
 }
 
@@ -98,6 +116,8 @@ pub struct CircuitRecord<C> {
 #[derive(Debug, Clone)]
 pub struct Circuit<C> {
     failures: u32,
+    /// About how many failures in a row a success has followed lately.
+    usual_row: f64,
     /// The cause of the last failure.
     cause: Option<C>,
     /// The run of the first failure.
@@ -118,6 +138,7 @@ impl<C> Default for Circuit<C> {
     fn default() -> Self {
         Self {
             failures: 0,
+            usual_row: 0.0,
             cause: None,
             first_run: None,
             is_of_several_runs: false,
@@ -185,7 +206,8 @@ impl<C: Cause> Circuit<C> {
         self.failures += 1;
         self.is_of_several_runs |= *self.first_run.get_or_insert(run) != run;
         self.cause = Some(cause.clone());
-        if self.failures >= retry.failures && self.is_of_several_runs {
+        let needed = f64::from(retry.failures) + retry.patience * self.usual_row;
+        if f64::from(self.failures) >= needed && self.is_of_several_runs {
             let next_try = after(now, retry.first);
             self.opening = Some(Opening { cause, since: now, wait: retry.first, next_try });
             self.tried = None;
@@ -196,6 +218,9 @@ impl<C: Cause> Circuit<C> {
     /// Counts a success, which closes the circuit.
     pub fn note_success(&mut self, now: Timestamp) {
         self.answered = self.answered.max(Some(now));
+        let row =
+            if self.opening.is_some() { ROW_OF_OPEN } else { f64::from(self.failures).min(LONGEST_ROW) };
+        self.usual_row = row.max(KEPT_ROW * self.usual_row + (1.0 - KEPT_ROW) * row);
         let was_open = self.close();
         if was_open {
             self.change(now);
@@ -214,6 +239,16 @@ impl<C: Cause> Circuit<C> {
             Some(at) if at >= record.changed_at && record.opening.is_some() => self.change(at),
             _ => self.opening.clone_from(&record.opening),
         }
+    }
+
+    /// Returns whether the last check failed.
+    pub fn is_failing(&self) -> bool {
+        self.opening.is_none() && self.failures > 0
+    }
+
+    /// Returns whether there was a success after `at`.
+    pub fn has_answered_since(&self, at: Timestamp) -> bool {
+        self.answered.is_some_and(|answered| answered > at)
     }
 
     /// Returns the state if the circuit is open.

@@ -4,9 +4,10 @@
 //! multiplies the weights of the earlier ones by `KEPT`, so that about the last fifty count. The deadline is twice the
 //! duration that 99% of them do not exceed, and half a second. Thus the slowest of about the last thirty decides.
 //!
-//! A check that ended at its deadline shows only that its answer takes longer. It counts as an answer that took as long
-//! as the check waited, so the next deadline is more than twice as long. A site that became three times slower is
-//! therefore found again by the second search.
+//! A check that ended without a conclusion after a long time shows only that its answer takes longer, if there is one. The
+//! next deadline is therefore more than twice as long, and a site that became three times slower is found again by the
+//! second search. If there was no answer in the longer time either, it is not tried again soon: the site has no answer
+//! for some names.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const NOTHING: f64 = 1e-9;
 /// The factor by which a duration reduces the weights of earlier ones.
 const KEPT: f64 = 0.98;
-/// The number of conclusive answers without which no deadline is learnt.
+/// The number of checks without which no deadline is learnt: conclusive answers, or waits in vain.
 const ENOUGH: usize = 5;
 /// The age in hours, 30 days, above which checks do not count.
 pub(super) const FORGOTTEN_HOURS: i64 = 30 * 24;
@@ -32,6 +33,8 @@ const MARGIN: Duration = Duration::from_millis(500);
 const FIRST_END: f64 = 0.1;
 /// The number of buckets in which the duration doubles.
 const PER_DOUBLING: f64 = 4.0;
+/// The weight up to which a wait in vain is forgotten, after about thirty further checks.
+const FORGOTTEN: f64 = 0.5;
 /// The last bucket. It ends at 205 seconds and also contains all longer durations.
 const LAST: u8 = 44;
 
@@ -43,6 +46,10 @@ pub struct Latencies {
     counted: u64,
     /// The weights of the buckets that are not empty, by the number of the bucket.
     weights: BTreeMap<u8, f64>,
+    /// The weights of the buckets of the checks that waited in vain.
+    in_vain: BTreeMap<u8, f64>,
+    /// Whether the last check waited in vain.
+    is_waiting: bool,
     /// The moments of the last conclusive answers in milliseconds since 1970, the newest first.
     answered_at: Vec<i64>,
 }
@@ -50,36 +57,56 @@ pub struct Latencies {
 impl Latencies {
     /// Creates the latencies of one conclusive answer that ended at `at`.
     pub fn answer(took: Duration, at: Timestamp) -> Self {
-        Self { answered_at: vec![at.as_millisecond()], ..Self::no_answer(took) }
+        let weights = BTreeMap::from([(bucket(took), 1.0)]);
+        Self { counted: 1, weights, answered_at: vec![at.as_millisecond()], ..Self::default() }
     }
 
-    /// Creates the latencies of one check that had no answer when it ended at its deadline.
+    /// Creates the latencies of one check that had no conclusion when it ended after a long time.
     pub fn no_answer(waited: Duration) -> Self {
-        Self { counted: 1, weights: BTreeMap::from([(bucket(waited), 1.0)]), answered_at: Vec::new() }
+        let in_vain = BTreeMap::from([(bucket(waited), 1.0)]);
+        Self { counted: 1, in_vain, is_waiting: true, ..Self::default() }
     }
 
     /// Adds newer durations.
     #[must_use]
     pub fn then(&self, newer: &Self) -> Self {
         let kept = KEPT.powf(newer.counted as f64);
-        let mut weights = newer.weights.clone();
-        for (bucket, older) in &self.weights {
-            if older * kept >= NOTHING {
-                *weights.entry(*bucket).or_default() += older * kept;
+        let sum = |older: &BTreeMap<u8, f64>, newer: &BTreeMap<u8, f64>| {
+            let mut weights = newer.clone();
+            for (bucket, older) in older {
+                if older * kept >= NOTHING {
+                    *weights.entry(*bucket).or_default() += older * kept;
+                }
             }
-        }
+            weights
+        };
         let mut answered_at = [&*newer.answered_at, &*self.answered_at].concat();
         answered_at.sort_unstable_by(|one, other| other.cmp(one));
         answered_at.truncate(ENOUGH);
-        Self { counted: self.counted.saturating_add(newer.counted), weights, answered_at }
+        Self {
+            counted: self.counted.saturating_add(newer.counted),
+            weights: sum(&self.weights, &newer.weights),
+            in_vain: sum(&self.in_vain, &newer.in_vain),
+            is_waiting: if newer.counted > 0 { newer.is_waiting } else { self.is_waiting },
+            answered_at,
+        }
     }
 
-    /// Returns the deadline of a check at `now`, at most `longest`. Returns `None` if there were not enough answers.
+    /// Returns the deadline of a check at `now`, at most `longest`. Returns `None` if there were not enough checks.
     pub fn deadline(&self, now: Timestamp, longest: Duration) -> Option<Duration> {
         let forgotten = now.saturating_sub(FORGOTTEN_HOURS.hours()).unwrap_or(Timestamp::MIN);
-        let oldest = *self.answered_at.get(ENOUGH - 1)?;
-        let slow = self.slow().filter(|_| oldest >= forgotten.as_millisecond())?;
-        Some((2 * slow + MARGIN).max(SHORTEST).min(longest))
+        let answers = self.answered_at.iter().filter(|at| **at >= forgotten.as_millisecond()).count();
+        let waits = self.in_vain.values().filter(|weight| **weight > FORGOTTEN);
+        let has_enough = answers as f64 + waits.sum::<f64>() > ENOUGH as f64 - FORGOTTEN;
+        let usual = match self.slow().filter(|_| answers > 0) {
+            Some(slow) if has_enough => twice(slow),
+            None if has_enough => SHORTEST,
+            _ => return None,
+        };
+        let waited =
+            self.in_vain.iter().rfind(|(_, weight)| **weight > FORGOTTEN).map(|(bucket, _)| end(*bucket));
+        let longer = waited.filter(|waited| self.is_waiting && *waited < longest.min(2 * usual)).map(twice);
+        Some(longer.unwrap_or_default().max(usual).min(longest))
     }
 
     /// Returns the duration that [`SHARE`] of the answers do not exceed, rounded up to the end of its bucket.
@@ -92,6 +119,11 @@ impl Latencies {
         });
         found.or_else(|| self.weights.last_key_value()).map(|(bucket, _)| end(*bucket))
     }
+}
+
+/// Returns the deadline for answers that may take this long.
+fn twice(slow: Duration) -> Duration {
+    (2 * slow + MARGIN).max(SHORTEST)
 }
 
 /// Returns the first bucket that ends at the time or later.
@@ -153,34 +185,34 @@ mod tests {
         }
 
         #[test]
-        fn a_deadline_is_within_its_bounds_and_needs_five_answers_of_the_last_month(
+        fn a_deadline_is_within_its_bounds_and_needs_five_checks(
             times in prop::collection::vec(any(), 0..60),
             longest in 500u64..120_000,
         ) {
             let longest = millis(longest);
             let all = sum(&times);
-            let recent = times.iter().flat_map(|one| &one.answered_at);
-            let month_ago = (now() - FORGOTTEN_HOURS.hours()).as_millisecond();
-            let has_enough = recent.filter(|at| **at >= month_ago).count() >= ENOUGH;
             let deadline = all.deadline(now(), longest);
-            prop_assert_eq!(deadline.is_some(), has_enough);
+            prop_assert!(deadline.is_none() || times.len() >= ENOUGH);
             if let Some(deadline) = deadline {
                 prop_assert!(SHORTEST.min(longest) <= deadline && deadline <= longest, "{:?}", deadline);
             }
         }
 
         #[test]
-        fn a_check_without_an_answer_never_shortens_the_deadline(
+        fn a_longer_deadline_is_tried_once(
             times in prop::collection::vec(1u64..12_000, 5..200),
             waits in 1usize..20,
         ) {
             let mut all = answers(&times);
             let mut deadline = all.deadline(now(), LONGEST).unwrap();
-            for _ in 0..waits {
+            let usual = deadline;
+            for wait in 0..waits {
                 all = all.then(&Latencies::no_answer(deadline));
-                let next = all.deadline(now(), LONGEST).unwrap();
-                prop_assert!(next >= (2 * deadline).min(LONGEST), "{:?} after {:?}", next, deadline);
-                deadline = next;
+                deadline = all.deadline(now(), LONGEST).unwrap();
+                match wait {
+                    0 => prop_assert!(deadline >= (2 * usual).min(LONGEST * 4 / 5), "{:?} after {:?}", deadline, usual),
+                    _ => prop_assert!(deadline <= usual.max(SHORTEST), "{:?} after {:?}", deadline, usual),
+                }
             }
         }
 

@@ -32,9 +32,8 @@ use crate::base::ids::RunId;
 use crate::modules::control_check::{ControlCheck, ControlVerdict};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
-use crate::modules::probe::Contact;
 use crate::modules::reason::Reason;
-use circuits::Circuits;
+use circuits::{Circuits, LONG};
 use quarantines::Quarantines;
 use tally::Tally;
 use verdict::{ModuleHealth, Quarantine};
@@ -192,20 +191,21 @@ pub struct HealthUpdates {
 #[derive(Debug)]
 struct EndedCheck {
     module: Arc<Module>,
-    outcome: Outcome,
-    contacts: Vec<Contact>,
-    controls: Vec<ControlCheck>,
-    /// The time until its probes had been answered or had failed, to which the learnt deadline applies.
-    answered_in: Duration,
+    /// Its report without findings.
+    report: Report,
     began: Timestamp,
     at: Timestamp,
 }
 
 impl EndedCheck {
     fn count(&self, run: RunId, table: &HealthTable) {
-        table.note(self.module.id(), self.outcome, self.answered_in, self.at);
-        table.circuits.note_failures(run, &self.contacts, self.began);
-        table.quarantines.note_failures(run, &self.module, &self.controls);
+        let Report { outcome, reason, evidence, .. } = &self.report;
+        table.note(self.module.id(), *outcome, evidence.answered_in, self.at);
+        if outcome.is_failure() && *reason != Some(Reason::LearntDeadline) && evidence.answered_in >= LONG {
+            table.add(self.module.id(), &Tally::no_answer(evidence.answered_in));
+        }
+        table.circuits.note_failures(run, &self.report, self.began);
+        table.quarantines.note_failures(run, &self.module, &evidence.controls);
     }
 }
 
@@ -241,17 +241,19 @@ impl HealthUpdates {
             return;
         }
         self.has_conclusion |= is_conclusive;
-        if report.outcome == Outcome::Timeout {
+        if report.reason == Some(Reason::LearntDeadline) {
             // The next deadline is longer even if no site had a conclusion. Otherwise a search that asks only sites that
             // became slower would never find them again.
             table.add(module.id(), &Tally::no_answer(report.evidence.answered_in));
         }
         let check = EndedCheck {
             module: Arc::clone(module),
-            outcome: report.outcome,
-            contacts: report.evidence.contacts.clone(),
-            controls: report.evidence.controls.clone(),
-            answered_in: report.evidence.answered_in,
+            report: Report {
+                findings: Vec::new(),
+                evidence: report.evidence.clone(),
+                pauses: Vec::new(),
+                ..*report
+            },
             began: at.saturating_sub(took).unwrap_or(Timestamp::MIN),
             at,
         };
@@ -385,7 +387,7 @@ mod tests {
             take(Outcome::Miss, Reason::Weak, 1);
         }
         for outcome in [Outcome::Blocked, Outcome::RateLimited, Outcome::Error, Outcome::Unreliable] {
-            take(outcome, Reason::Unrecognized, 1);
+            take(outcome, Reason::Unrecognized, 0);
         }
         assert_eq!(deadline(), None);
         take(Outcome::Hit, Reason::Weak, 1);
@@ -395,8 +397,8 @@ mod tests {
         assert_eq!(deadline(), Some(learnt), "the site might have answered");
         take(Outcome::Timeout, Reason::LearntDeadline, 3);
         assert!((6500..7500).contains(&deadline().unwrap()), "{:?}", deadline());
-        take(Outcome::Timeout, Reason::TimeoutFirstByte, 8);
-        assert_eq!(deadline(), Some(10_000));
+        take(Outcome::Timeout, Reason::LearntDeadline, 7);
+        assert_eq!(deadline(), Some(learnt), "a longer time was of no use");
     }
 
     #[test]

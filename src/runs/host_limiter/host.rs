@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::base::ids::AccountId;
-use crate::runs::adaptive_limit::AdaptiveLimit;
+use crate::runs::adaptive_limit::{AdaptiveLimit, Feedback};
 
 /// The time without a check after which the limit of a host is forgotten.
 pub(super) const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
@@ -34,7 +34,9 @@ pub(super) struct Host {
     waiting: VecDeque<Waiter>,
     pub(super) paused_until: Option<Instant>,
     /// The time at which a check last ended.
-    pub(super) used: Instant,
+    used: Instant,
+    /// The time at which a check last came to a conclusion.
+    concluded: Option<Instant>,
 }
 
 /// A check that waits for a host.
@@ -50,7 +52,7 @@ impl Host {
     /// Creates a host about which nothing is known.
     pub(super) fn new(most: usize, now: Instant) -> Self {
         let limit = AdaptiveLimit::new(most);
-        Self { limit, busy: 0, waiting: VecDeque::new(), paused_until: None, used: now }
+        Self { limit, busy: 0, waiting: VecDeque::new(), paused_until: None, used: now, concluded: None }
     }
 
     /// Returns whether the check can start now.
@@ -98,6 +100,21 @@ impl Host {
     pub(super) fn begin(&mut self, waker: &Waker) {
         self.busy += 1;
         self.waiting.retain(|waiter| !Arc::ptr_eq(&waiter.waker, waker));
+    }
+
+    /// Ends a check that began at `began`.
+    pub(super) fn end(&mut self, feedback: Feedback, began: Option<Instant>, now: Instant) {
+        // A timeout of the only check, or beside others that came to a conclusion, is not due to the load.
+        let is_due_to_load = self.busy > 1 && self.concluded < began;
+        match feedback {
+            Feedback::TimedOut if !is_due_to_load => {}
+            _ => self.limit.note(feedback),
+        }
+        if feedback == Feedback::Conclusive {
+            self.concluded = Some(now);
+        }
+        self.busy = self.busy.saturating_sub(1);
+        self.used = now;
     }
 
     /// Removes the checks that no longer wait: no driver keeps their wakers.
