@@ -95,8 +95,8 @@ fn is_front_name(segment: &str) -> bool {
     matches!(stem, "index" | "home" | "default" | "welcome" | "main" | "start")
 }
 
-/// Returns whether a path segment is a language code: `de`, `en-us`, `pt_br`.
-fn is_language(segment: &str) -> bool {
+/// Returns whether a path segment or a label is a language code: `de`, `en-us`, `pt_br`.
+pub(super) fn is_language(segment: &str) -> bool {
     let mut parts = segment.split(['-', '_']);
     let is_code = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_lowercase());
     parts.next().is_some_and(is_code) && parts.next().is_none_or(is_code) && parts.next().is_none()

@@ -3,28 +3,49 @@
 //! The catalogue says for each module which page a person would open for a username. The index reads these templates in
 //! the other direction: `https://github.com/octocat` is the account `octocat` of the module `github`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use url::Url;
 
-use super::identity::{is_own_page, site};
+use super::identity::{is_language, is_own_page, site};
 use super::module::Module;
+use super::query::domain::registrable;
 use super::query::{Query, SearchType};
+use super::shared_hosts::without_country;
 use crate::base::encoding::percent_decode_lossy;
 
 /// Further names of hosts, each with the name that the catalogue uses.
-const HOST_NAMES: [(&str, &str); 6] = [
+const HOST_NAMES: [(&str, &str); 8] = [
     ("twitter.com", "x.com"),
     ("fb.com", "facebook.com"),
     ("telegram.me", "t.me"),
+    ("telegram.dog", "t.me"),
     ("threads.net", "threads.com"),
-    ("old.reddit.com", "reddit.com"),
     ("linkedin.cn", "linkedin.com"),
+    ("instagr.am", "instagram.com"),
+    ("vkontakte.ru", "vk.com"),
 ];
 
+/// First labels of hosts on which a site is the same, beside those of [`site`].
+const VERSIONS: [&str; 9] = ["amp", "beta", "lite", "mbasic", "new", "np", "old", "touch", "web"];
+
+/// Sites that are the same below the code of each language or country, such as `de.linkedin.com`.
+const IN_LANGUAGES: [&str; 3] = ["facebook.com", "linkedin.com", "pinterest.com"];
+
+/// The text after a username that other path segments may follow.
+const ANY_PATH: &str = "/*";
+
 /// Further addresses of profiles, each with its module.
-const FURTHER_ADDRESSES: [(&str, &str, &str); 5] = [
+const FURTHER_ADDRESSES: [(&str, &str, &str); 13] = [
+    ("facebook", "https://www.facebook.com/pg/", ""),
+    ("github", "https://gist.github.com/", ANY_PATH),
+    ("instagram", "https://www.instagram.com/stories/", ANY_PATH),
+    ("medium", "https://", ".medium.com/"),
+    ("patreon", "https://www.patreon.com/c/", ""),
+    ("patreon", "https://www.patreon.com/cw/", ""),
+    ("snapchat", "https://www.snapchat.com/add/", ""),
+    ("telegram", "https://t.me/s/", ""),
     ("reddit", "https://www.reddit.com/u/", ""),
     ("youtube", "https://www.youtube.com/c/", ""),
     ("youtube", "https://www.youtube.com/user/", ""),
@@ -50,38 +71,25 @@ const SERVICE_NAMES: [(&str, &str); 12] = [
 
 /// Words in the position of a name that are pages of platforms, beside those of [`is_own_page`]. Many pages link to
 /// `twitter.com/share` or `facebook.com/sharer.php`.
-const OTHER_PAGES: [&str; 30] = [
-    "blog",
-    "careers",
-    "contact",
-    "docs",
-    "events",
-    "features",
-    "feed",
-    "following",
-    "groups",
-    "hashtag",
-    "intent",
-    "jobs",
-    "legal",
-    "marketplace",
-    "notifications",
-    "pages",
-    "policies",
-    "pricing",
-    "privacy",
-    "settings",
-    "share",
-    "sharer",
-    "sharer.php",
-    "shop",
-    "status",
-    "support",
-    "terms",
-    "tos",
-    "trending",
-    "watch",
-];
+const OTHER_PAGES: &str = "addemoji addlist addstickers addtheme ads advertising api app apps archive archives away blog bookmarks \
+    business careers categories category channel click collections communities community compose contact \
+    cookies creators dashboard developer developers dialog direct docs download downloads embed events faq \
+    features feed feeds following forum friends games gaming go groups hashtag id impressum imprint in intent \
+    invite jobs joinchat legal library link linkfilter links lists live logout marketplace media messages \
+    moments news notifications oauth oauth2 orgs out pages password photo photos places playlist plugins \
+    policies policy premium press pricing privacy proxy redir redirect reel reels reset results rss saved \
+    security settings share sharer sharing shop shorts signout sitemap socks sponsors status stories story \
+    support tag tags terms topic topics tos trending tv verified video videos watch";
+
+/// First labels of hosts that are parts of a site on which people have hosts too, beside its pages.
+const OTHER_HOSTS: &str =
+    "accounts assets auth cdn email help img images l lm login mail my policy research static store t upload";
+
+/// Endings of files, which stand for pages of platforms and not for names.
+const FILES: &str = "asp aspx cgi htm html ico json jsp php rss shtml txt xml";
+
+/// Words before a number that a platform has given, such as `id12345`.
+const ID_WORDS: &str = "channel club event group id member profile public uid user";
 
 /// An account on a platform: a module, and a username that it accepts.
 #[derive(Debug, Clone)]
@@ -99,6 +107,8 @@ pub struct ProfileIndex {
     forms: HashMap<String, Vec<Form>>,
     /// The modules by the names of their services: letters and digits in lower case.
     services: HashMap<String, Arc<Module>>,
+    /// The registrable domains of all hosts.
+    domains: HashSet<String>,
 }
 
 /// The form of a profile's address.
@@ -163,7 +173,9 @@ impl ProfileIndex {
             before: before.to_owned(),
             after: after.trim_end_matches('/').to_owned(),
         };
-        self.forms.entry(bare_host(host)).or_default().push(form);
+        let host = bare_host(host);
+        self.domains.insert(registrable(&host).unwrap_or(&host).to_owned());
+        self.forms.entry(host).or_default().push(form);
     }
 
     /// Returns the account whose profile has this address. Returns `None` if the address is another page of a platform,
@@ -171,13 +183,16 @@ impl ProfileIndex {
     pub fn account_at(&self, url: &Url) -> Option<NamedAccount> {
         let host = bare_host(site(url));
         let path = path_of(url);
-        let of_host = self.forms.get(&host).into_iter().flatten().filter(|form| !form.is_label);
-        let found = of_host.filter_map(|form| account(form, form.name_in(&path)?)).next();
-        found.or_else(|| {
+        let at = |host: &str| {
+            let of_host = self.forms.get(host).into_iter().flatten().filter(|form| !form.is_label);
+            of_host.filter_map(|form| account(form, form.name_in(&path)?)).next()
+        };
+        at(&host).or_else(|| at(host_of_version(&host)?)).or_else(|| {
             let (label, rest) = host.split_once('.')?;
             let below = self.forms.get(&bare_host(rest)).into_iter().flatten().filter(|form| form.is_label);
             let matching = below.filter(|form| form.after.eq_ignore_ascii_case(path.trim_end_matches('/')));
-            matching.filter_map(|form| account(form, label)).next()
+            let is_persons = label.len() > 2 && !has_word(OTHER_HOSTS, label);
+            matching.filter(|_| is_persons).filter_map(|form| account(form, label)).next()
         })
     }
 
@@ -204,12 +219,13 @@ impl ProfileIndex {
         self.services.contains_key(&service_key(service))
     }
 
-    /// Returns whether a platform of the catalogue has profiles on this host.
+    /// Returns whether a host belongs to a platform of the catalogue: one with profiles, or another host of its domain.
     pub fn is_platform(&self, host: &str) -> bool {
         let host = bare_host(host);
         let is_below =
             |rest: &str| self.forms.get(rest).is_some_and(|forms| forms.iter().any(|it| it.is_label));
-        self.forms.contains_key(&host) || host.split_once('.').is_some_and(|(_, rest)| is_below(rest))
+        let domain = bare_host(registrable(&host).unwrap_or(&host));
+        self.domains.contains(&domain) || host.split_once('.').is_some_and(|(_, rest)| is_below(rest))
     }
 }
 
@@ -217,6 +233,10 @@ impl Form {
     fn name_in<'p>(&self, path: &'p str) -> Option<&'p str> {
         let front = path.get(..self.before.len())?;
         let rest = &path[self.before.len()..];
+        if self.after == ANY_PATH {
+            let name = rest.split(['/', '?', '#']).next().filter(|name| !is_id(name));
+            return name.filter(|name| front.eq_ignore_ascii_case(&self.before) && !name.is_empty());
+        }
         let rest = rest.trim_end_matches('/');
         let end = rest.len().checked_sub(self.after.len())?;
         let back = rest.get(end..)?;
@@ -231,15 +251,44 @@ impl Form {
 }
 
 fn account(form: &Form, name: &str) -> Option<NamedAccount> {
-    let name = percent_decode_lossy(name);
-    let word = name.to_lowercase();
-    let is_page = is_own_page(&word) || OTHER_PAGES.contains(&word.as_str());
-    (!is_page).then(|| named(&form.module, &name)).flatten()
+    named(&form.module, &percent_decode_lossy(name))
 }
 
 fn named(module: &Arc<Module>, name: &str) -> Option<NamedAccount> {
     let query = Query::parse(SearchType::Username, name).ok()?;
-    module.why_refused(&query).is_none().then(|| NamedAccount { module: Arc::clone(module), query })
+    let is_account = !is_page(query.normal()) && module.why_refused(&query).is_none();
+    is_account.then(|| NamedAccount { module: Arc::clone(module), query })
+}
+
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
+/// Returns whether a text in the position of a name is a page of the platform. Single letters, as in `t.me/s/news`, are
+/// parts of other addresses.
+fn is_page(name: &str) -> bool {
+    let word = name.to_lowercase();
+    let is_file = word.rsplit_once('.').is_some_and(|(_, end)| has_word(FILES, end));
+    let is_letter = word.len() == 1 || word.starts_with('+');
+    is_own_page(&word) || has_word(OTHER_PAGES, &word) || is_file || is_letter
+}
+
+/// Returns whether a platform has given the name, which therefore means nothing on other platforms: a number, a number
+/// after a word such as `user`, or an opaque key.
+pub fn is_id(name: &str) -> bool {
+    let name = name.strip_prefix('@').unwrap_or(name);
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = word.len() < name.len() && {
+        let word = word.trim_end_matches(['-', '_', '.']).to_lowercase();
+        word.is_empty() || has_word(ID_WORDS, &word)
+    };
+    let is_digit = |b: &u8| b.is_ascii_digit();
+    let is_hex = name.len() >= 12
+        && name.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+        && name.bytes().any(|b| is_digit(&b));
+    // In a name, digits are a year or a number at an end. In a key, they stand everywhere.
+    let changes = name.as_bytes().windows(2).filter(|pair| is_digit(&pair[0]) != is_digit(&pair[1])).count();
+    is_numbered || is_hex || (name.len() >= 12 && changes >= 5)
 }
 
 /// Splits a text at the first slash, which belongs to the second part.
@@ -261,9 +310,15 @@ fn path_of(url: &Url) -> String {
     text
 }
 
+/// Returns the host of which another one is only a version, such as `reddit.com` for `old.reddit.com`.
+fn host_of_version(host: &str) -> Option<&str> {
+    let (label, rest) = host.split_once('.')?;
+    (VERSIONS.contains(&label) || (IN_LANGUAGES.contains(&rest) && is_language(label))).then_some(rest)
+}
+
 /// Returns the host as the catalogue names it, in lower case and without `www.`.
 fn bare_host(host: &str) -> String {
-    let host = host.to_ascii_lowercase();
+    let host = without_country(host.to_ascii_lowercase());
     let bare = host.strip_prefix("www.").unwrap_or(&host);
     HOST_NAMES.iter().find(|(name, _)| *name == bare).map_or(bare, |(_, known)| known).to_owned()
 }
@@ -299,6 +354,16 @@ mod tests {
             ("https://staff.tumblr.com/", "tumblr", "staff"),
             ("https://news.ycombinator.com/user?id=pg", "hacker_news", "pg"),
             ("https://steamcommunity.com/id/gabelogannewell/", "steam", "gabelogannewell"),
+            ("https://gist.github.com/alice-gist/123", "github", "alice-gist"),
+            ("https://alice-sub.medium.com/", "medium", "alice-sub"),
+            ("https://www.pinterest.de/alicepin/", "pinterest", "alicepin"),
+            ("https://uk.pinterest.com/alicepin/", "pinterest", "alicepin"),
+            ("https://pinterest.co.uk/alicepin", "pinterest", "alicepin"),
+            ("https://de.linkedin.com/in/alice-a", "linkedin", "alice-a"),
+            ("https://pt-br.facebook.com/alice.a", "facebook", "alice.a"),
+            ("https://mbasic.facebook.com/alice.a", "facebook", "alice.a"),
+            ("https://t.me/s/alicechannel", "telegram", "alicechannel"),
+            ("https://www.patreon.com/c/alice_pat", "patreon", "alice_pat"),
         ] {
             assert_eq!(read(index, url), Some((id.to_owned(), name.to_owned())), "{url}");
         }
@@ -324,8 +389,22 @@ mod tests {
             "https://github.com.example.org/octocat",
             "https://example.org/https://github.com/octocat",
             "https://github.com/a%2Fb",
+            "https://www.facebook.com/profile.php?id=100000000000001",
+            "https://m.facebook.com/story.php?id=1",
+            "https://t.me/s",
+            "https://t.me/+AbCdEf",
+            "https://linktr.ee/s/about",
+            "https://help.medium.com/",
+            "https://de.tumblr.com/",
+            "https://help.x.com/en",
+            "https://gist.github.com/0123456789abcdef0123",
         ] {
             assert_eq!(read(index, url), None, "{url}");
+        }
+        for host in
+            ["l.instagram.com", "help.twitter.com", "spotify.com", "www.pinterest.de", "api.github.com"]
+        {
+            assert!(index.is_platform(host), "{host}");
         }
     }
 

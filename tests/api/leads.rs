@@ -1,13 +1,16 @@
 //! Leads and graphs of runs.
 
+use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::databases::databases;
 use crate::support::folder::Folder;
+use crate::support::modules::own_flags;
 use crate::support::python::venv;
 use crate::support::server::{Server, Setup};
+use crate::support::site::{Site, ok};
 
 fn leads(server: &Server, run: &str) -> Value {
     let answer = server.get(&format!("/v1/searches/{run}/leads"));
@@ -58,6 +61,86 @@ fn every_edge_joins_two_nodes_and_every_lead_is_one() {
             assert!(lead["type"] == "username" || ids.contains(&&lead["lead_id"]), "{lead}");
         }
     }
+}
+
+/// Addresses in a profile, each with the accounts, usernames, emails and domains that it is a lead to.
+const LINKS: &[(&str, &[&str])] = &[
+    ("https://www.facebook.com/profile.php?id=100000000000001", &[]),
+    ("https://m.facebook.com/story.php?id=1", &[]),
+    ("https://www.facebook.com/l.php?u=https%3A%2F%2Fother1.org", &[]),
+    ("https://www.facebook.com/100000000000002", &["account 100000000000002"]),
+    ("https://m.facebook.com/alice.fb", &["account alice.fb", "username alice.fb"]),
+    ("https://pt-br.facebook.com/alice.br", &["account alice.br", "username alice.br"]),
+    ("https://gist.github.com/alice-gist/123", &["account alice-gist", "username alice-gist"]),
+    ("https://api.github.com/users/alice-api", &[]),
+    ("https://raw.githubusercontent.com/alice-raw/x/main/README.md", &[]),
+    ("https://l.instagram.com/?u=https%3A%2F%2Fexample.org", &[]),
+    ("https://www.instagram.com/p/Cabc123/", &[]),
+    ("https://www.instagram.com/explore/", &[]),
+    ("https://www.pinterest.de/alicepin/", &["account alicepin", "username alicepin"]),
+    ("https://alice-sub.medium.com/", &["account alice-sub", "username alice-sub"]),
+    ("https://help.medium.com/", &[]),
+    ("https://medium.com/m/signin", &[]),
+    ("https://vk.com/id12345", &["account id12345"]),
+    ("https://www.patreon.com/c/alice_pat", &["account alice_pat", "username alice_pat"]),
+    ("https://t.me/s/alicechannel", &["account alicechannel", "username alicechannel"]),
+    ("https://t.me/joinchat/AAAAAE", &[]),
+    ("https://linktr.ee/s/about", &[]),
+    ("https://open.spotify.com/artist/4Z8W4fKeB5YxbusRsdQVPb", &[]),
+    ("https://open.spotify.com/user/31l77y2al5lnn7mxfrmd4bpfhqke", &["account 31l77y2al5lnn7mxfrmd4bpfhqke"]),
+    ("https://support.spotify.com/us/", &[]),
+    ("https://help.x.com/en", &[]),
+    ("https://help.twitter.com/en", &[]),
+    ("https://pbs.twimg.com/profile_images/1.jpg", &[]),
+    ("https://x.com/intent/user?user_id=1", &[]),
+    ("https://x.com/i/flow/login", &[]),
+    ("https://www.youtube.com/channel/UC_x5XG1OV2P6uZZ5FqM9Ttw", &[]),
+    ("https://music.youtube.com/playlist?list=1", &[]),
+    ("https://www.linkedin.com/company/acme", &[]),
+    ("https://de.linkedin.com/in/alice-li", &["account alice-li", "username alice-li"]),
+    ("https://www.google.de/maps", &[]),
+    ("https://out.reddit.com/t3_1?url=https%3A%2F%2Fexample.org", &[]),
+    ("https://away.vk.com/away.php?to=https%3A%2F%2Fexample.org", &[]),
+    ("https://steamcommunity.com/linkfilter/?url=https://example.org", &[]),
+    ("https://blog.alice-site.org/about", &["domain blog.alice-site.org"]),
+    ("https://alice-pages.github.io/", &["domain alice-pages.github.io"]),
+];
+
+#[test]
+fn pages_and_hosts_of_sites_are_no_usernames_and_no_domains() {
+    let links: Vec<&str> = LINKS.iter().map(|(link, _)| *link).collect();
+    let body = json!({"user": {"name": "alice", "links": links, "vk": "id777", "youtube": "UC_x5XG1OV2P6uZZ5FqM9Ttw"}});
+    let site = Site::saying(ok(&body.to_string()));
+    // The built-in modules say which addresses are profiles. They are not asked.
+    let sites = concat!(env!("CARGO_MANIFEST_DIR"), "/src/modules/catalog/sites");
+    let all = fs::read_dir(sites).unwrap().map(|file| file.unwrap().path());
+    let all = all.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("username-"));
+    let mut modules: Vec<Value> = all
+        .flat_map(|path| serde_json::from_slice::<Vec<Value>>(&fs::read(path).unwrap()).unwrap())
+        .collect();
+    modules.push(json!({
+        "id": "linky", "platform": "Linky", "type": "username", "category": "misc", "control": false,
+        "probes": [{"url": site.url("/{query}")}],
+        "hit": [{"status": [200], "json": [{"at": "/user/name", "equals_query": true}]}],
+        "miss": [{"status": [404]}],
+        "result": {"type": "profile", "metadata": {
+            "links": {"from": ["json:/user/links/*"], "all": true, "limit": 50},
+            "vk": "json:/user/vk", "youtube": "json:/user/youtube"
+        }}
+    }));
+    let folder = Folder::new();
+    let server = Setup::real().flags(&own_flags(&folder, &modules)).start();
+    let start = json!({"type": "username", "query": "alice", "modules": ["linky"], "wait": true});
+    let run = server.post(&start).json()["run_id"].as_str().unwrap().to_owned();
+    let leads = leads(&server, &run);
+    let leads = leads["leads"].as_array().unwrap().iter().filter(|lead| lead["type"] != "url");
+    let text = |lead: &Value, name: &str| lead[name].as_str().unwrap().to_owned();
+    let found: BTreeSet<String> = leads.map(|lead| text(lead, "type") + " " + &text(lead, "value")).collect();
+    let wanted = LINKS.iter().flat_map(|(_, wanted)| wanted.iter().map(|lead| (*lead).to_owned()));
+    let wanted: BTreeSet<String> = wanted.chain(["account id777".to_owned()]).collect();
+    let of_youtube = |lead: &String| lead.contains("UC_x5XG1OV2P6uZZ5FqM9Ttw") && lead.starts_with("account");
+    let found: BTreeSet<String> = found.into_iter().filter(|lead| !of_youtube(lead)).collect();
+    assert_eq!(found, wanted);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::class::Class;
 use super::lead::LeadReason;
 use super::pointer::{Named, Pointer, VALUE, names_itself, pointers};
 use crate::base::ids::RunId;
-use crate::modules::profile_index::{NamedAccount, ProfileIndex};
+use crate::modules::profile_index::{NamedAccount, ProfileIndex, is_id};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::shared_hosts::{SharedHost, shared_host};
 use crate::runs::entity::identified::{Entity, web_address};
@@ -225,7 +225,8 @@ impl Target {
             "account" => Some(Self::of_listed_account(record, value, profiles)),
             "email" => Query::parse(SearchType::Email, value).ok().map(|_| Self::plain(Entity::email(value))),
             "username" => {
-                Query::parse(SearchType::Username, value).ok().map(|_| Self::plain(Entity::username(value)))
+                let query = Query::parse(SearchType::Username, value).ok().filter(|it| !is_id(it.normal()));
+                query.map(|_| Self::plain(Entity::username(value)))
             }
             _ => None,
         }

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
 
 use crate::modules::definition::ResultType;
-use crate::modules::profile_index::ProfileIndex;
+use crate::modules::profile_index::{ProfileIndex, is_id};
 use crate::runs::entity::identified::Entity;
 use crate::runs::record::{Findings, ResultRef};
 use class::Class;
@@ -76,10 +76,10 @@ fn targets(link: &Link) -> impl Iterator<Item = (Entity, Option<String>)> {
     [(link.to.clone(), module)].into_iter().chain(username)
 }
 
-/// Returns whether a person has chosen the name. Numbers are given by platforms, and short names are taken by somebody
-/// else on most of them.
+/// Returns whether a person has chosen the name. Ids are given by platforms, and short names are taken by somebody else on
+/// most of them.
 fn is_chosen_name(name: &str) -> bool {
-    name.chars().count() >= 4 && name.chars().any(char::is_alphabetic)
+    name.chars().count() >= 4 && name.chars().any(char::is_alphabetic) && !is_id(name)
 }
 
 fn new_lead(entity: Entity, module: Option<String>, barred: Option<LeadReason>) -> Lead {
