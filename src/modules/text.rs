@@ -67,6 +67,41 @@ fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}')
 }
 
+/// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are
+/// escapes (RFC 1035).
+pub(crate) fn unquote_txt(text: &str) -> String {
+    if !text.starts_with('"') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::new();
+    let mut is_inside = false;
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        match first {
+            b'"' => is_inside = !is_inside,
+            b'\\' if is_inside => {
+                let code =
+                    rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u8>().ok());
+                match (code, rest.split_first()) {
+                    (Some(code), _) => {
+                        bytes.push(code);
+                        rest = &rest[3..];
+                    }
+                    (None, Some((escaped, tail))) => {
+                        bytes.push(*escaped);
+                        rest = tail;
+                    }
+                    (None, None) => {}
+                }
+            }
+            byte if is_inside => bytes.push(*byte),
+            _ => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Returns whether two texts are the same name, regardless of case.
 pub(crate) fn same_name(one: &str, other: &str) -> bool {
     one == other || one.eq_ignore_ascii_case(other) || one.to_lowercase() == other.to_lowercase()

@@ -102,6 +102,8 @@ pub enum Transform {
     HtmlText,
     /// Decodes percent-encoding.
     UrlDecode,
+    /// Decodes the escapes of a JSON string (`\n`, `\u00fc`).
+    JsonText,
     /// Makes an address in a page (`/a`, `//host/a`, `b?c`) absolute, based on the page's own address.
     AbsoluteUrl,
     /// Takes the host of a URL, or of an address without a scheme.

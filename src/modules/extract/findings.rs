@@ -1,5 +1,6 @@
 //! Reads the results of a hit.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
@@ -334,7 +335,13 @@ impl List {
             None => vec![item.value.clone().into_owned()],
             Some(extractor) => extractor.values(reading),
         };
-        let texts = values.iter().filter_map(as_text).map(|text| clean(&text));
+        // Cleaning removes control characters, which would make one name of two.
+        let is_name = matches!(
+            self.result_type,
+            ResultType::Domain | ResultType::Subdomain | ResultType::Email | ResultType::IpAddress
+        );
+        let read = |text: Cow<'_, str>| if is_name { text.trim().to_owned() } else { clean(&text) };
+        let texts = values.iter().filter_map(as_text).map(read);
         texts.filter(|text| !text.is_empty()).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::base::encoding::percent_decode_lossy;
 use crate::modules::definition::Transform;
 use crate::modules::html::fragment_text;
 use crate::modules::rule::json::as_text;
-use crate::modules::text::squeeze;
+use crate::modules::text::{squeeze, unquote_txt};
 
 /// The maximum number of parts that `lines` and `split` give.
 const MAX_PARTS: usize = 1_000;
@@ -32,6 +32,7 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
         Transform::AbsoluteUrl => one(&absolute_url(&text, base).unwrap_or_else(|| text.to_string())),
         Transform::HtmlText => vec![Value::from(fragment_text(&text))],
         Transform::UrlDecode => vec![Value::from(percent_decode_lossy(&text))],
+        Transform::JsonText => vec![serde_json::from_str(&format!("\"{text}\"")).unwrap_or(value)],
         Transform::UrlHost => one(&url_host(&text).unwrap_or_else(|| text.to_string())),
         Transform::LastPathSegment => one(&last_path_segment(&text).unwrap_or_else(|| text.to_string())),
         Transform::Lines => parts(text.lines()),
@@ -56,6 +57,10 @@ fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
 /// Parses a URL. The scheme may be missing.
 fn parse_url(text: &str) -> Option<Url> {
     let text = text.trim();
+    // The parser removes line ends and tabs, and would join what stands on both sides.
+    if text.contains(char::is_control) {
+        return None;
+    }
     let text = text.strip_prefix("//").unwrap_or(text);
     match Url::parse(text) {
         Ok(url) if url.has_host() => Some(url),
@@ -108,42 +113,6 @@ fn strip_mailto(text: &str) -> &str {
     let is_mailto = text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"));
     let address = if is_mailto { &text[7..] } else { text };
     address.split('?').next().unwrap_or(address)
-}
-
-/// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are
-/// escapes (RFC 1035).
-fn unquote_txt(text: &str) -> String {
-    let text = text.trim();
-    if !text.starts_with('"') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::new();
-    let mut is_inside = false;
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        rest = tail;
-        match first {
-            b'"' => is_inside = !is_inside,
-            b'\\' if is_inside => {
-                let code =
-                    rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u8>().ok());
-                match (code, rest.split_first()) {
-                    (Some(code), _) => {
-                        bytes.push(code);
-                        rest = &rest[3..];
-                    }
-                    (None, Some((escaped, tail))) => {
-                        bytes.push(*escaped);
-                        rest = tail;
-                    }
-                    (None, None) => {}
-                }
-            }
-            byte if is_inside => bytes.push(*byte),
-            _ => {}
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns the time of a Unix timestamp with the given number of units per second.
@@ -302,6 +271,9 @@ mod tests {
             (UnquoteTxt, json!("\"v=spf1 \" \"a\\\"b\\059\""), json!(["v=spf1 a\"b;"])),
             (UnquoteTxt, json!("plain"), json!(["plain"])),
             (LastWord, json!("10 mx.example."), json!(["mx.example."])),
+            (JsonText, json!("b\\u00fc\\nc"), json!(["bü\nc"])),
+            (JsonText, json!("\\x \", \""), json!(["\\x \", \""])),
+            (UrlHost, json!("http://a\nb.example/"), json!(["http://a\nb.example/"])),
             (UnixTime, json!(1_700_000_000), json!(["2023-11-14T22:13:20Z"])),
             (UnixTime, json!("1700000000.5"), json!(["2023-11-14T22:13:20.5Z"])),
             (UnixTime, json!(1e300), json!([1e300])),
@@ -352,7 +324,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_transform_panics(text in any::<String>()) {
-            for transform in [Trim, Lower, Upper, Hex, AbsoluteUrl, HtmlText, UrlDecode, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
+            for transform in [Trim, Lower, Upper, Hex, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
                 StripDot, StripAt, StripMailto, UnquoteTxt, LastWord, UnixTime, UnixMillis, DateTime, Number] {
                 let _ = apply(transform, Value::from(text.as_str()), Url::parse(&text).ok().as_ref());
             }

@@ -21,6 +21,58 @@ fn crt_sh() {
 }
 
 #[test]
+fn names_are_whole_names_or_nothing() {
+    let names = [
+        "www.example.com",
+        "Mail Server intra.example.com",
+        "bücher.example.com",
+        "https://url.example.com/",
+        "foo.example.com",
+        "https://x.example/",
+        "bar.example.com",
+        "*.wild.example.com",
+        "*.*.two.example.com",
+        "a*.example.com",
+        "notexample.com",
+        "example.com.evil.net",
+        "me@mail.example.com",
+        "_dmarc.example.com",
+        "dot.example.com.",
+        "dots.example.com..",
+        "a\u{0}nul.example.com",
+        "a\rreturn.example.com",
+        "a\ttab.example.com",
+        "-x.example.com",
+        "quote\"d.example.com",
+        "back\\nslash.example.com",
+        "EXAMPLE.com",
+    ];
+    let wanted = ["www", "xn--bcher-kva", "foo", "bar", "wild", "_dmarc", "dot"]
+        .map(|name| format!("{name}.example.com"));
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let list = json!([{"issuer_ca_id": 1, "issuer_name": "C=US", "common_name": "example.com", "name_value": names.join("\n"), "id": 1, "serial_number": "05"}]);
+    let plain = list.to_string();
+    let escaped = plain.replace('ü', "\\u00fc");
+    assert_ne!(plain, escaped);
+    for body in [plain, escaped] {
+        play("crt_sh", "example.com", vec![page("crt.sh", 200, "application/json", body)])
+            .has("subdomain", &wanted);
+    }
+    play("shodan_ct", "example.com", vec![doc("ctl.shodan.io", &json!(names))]).has("subdomain", &wanted);
+    let addresses = names.map(|name| json!([format!("http://{name}/page")]));
+    let captures =
+        json!([["original"]]).as_array().unwrap().iter().cloned().chain(addresses).collect::<Vec<_>>();
+    let found = play("wayback_subdomains", "example.com", vec![doc("web.archive.org", &json!(captures))]);
+    let found = found.values("subdomain");
+    // A user may stand before the host of an address.
+    let of_user = |name: &&&str| **name != "mail.example.com";
+    assert_eq!(
+        found.iter().filter(of_user).copied().collect::<Vec<_>>(),
+        wanted.iter().copied().filter(|it| *it != "wild.example.com").collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn serial_numbers_have_one_form() {
     let serial = "f3a1b2c3d4e5f60718293a4b5c6d7e8f";
     let attributes = json!({"last_analysis_stats": {"malicious": 0}, "last_https_certificate": {"serial_number": serial, "issuer": {"O": "Let's Encrypt"}}});
