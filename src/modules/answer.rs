@@ -14,6 +14,7 @@ use super::json_size::{self, MAX_COST, MAX_SHARED_COST};
 use super::pointer::Pointer;
 use super::probe::Response;
 use super::script_json::Documents;
+use super::text::unquote_txt;
 
 /// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
 const CHARSET_REACH: usize = 1024;
@@ -94,7 +95,7 @@ impl<'r> Answer<'r> {
         let make = || {
             let text = strip_guard(self.text());
             let is_read = !self.is_cut() && self.cost_of(text) <= self.most_cost();
-            is_read.then(|| serde_json::from_str(text).ok()).flatten()
+            is_read.then(|| serde_json::from_str(text).ok().map(with_joined_txt)).flatten()
         };
         match self.shared {
             Some(shared) => shared.json.get_or_init(make).as_ref(),
@@ -242,6 +243,21 @@ fn strip_guard(text: &str) -> &str {
         .iter()
         .find_map(|guard| text.strip_prefix(guard))
         .unwrap_or(text)
+}
+
+/// Joins the strings of TXT records in the answer of a resolver (`dns.google/resolve` and the like), so that rules read
+/// a record as it is meant, however it was split (RFC 7208, section 3.3).
+fn with_joined_txt(mut root: Value) -> Value {
+    const TXT: u64 = 16;
+    for record in root.get_mut("Answer").and_then(Value::as_array_mut).into_iter().flatten() {
+        let is_txt = record.get("type").and_then(Value::as_u64) == Some(TXT);
+        if let Some(Value::String(data)) = record.get_mut("data")
+            && is_txt
+        {
+            *data = unquote_txt(data);
+        }
+    }
+    root
 }
 
 /// Decodes the body. The charset is taken from the byte order mark, then the header, then the page itself.

@@ -11,6 +11,7 @@ mod health;
 mod leads;
 mod limits;
 mod made_up;
+mod mail;
 mod merging;
 mod modes;
 mod notes;

@@ -178,8 +178,8 @@ fn mistakes_of_probes() {
     assert_faults(&[
         (json!({"probes": []}), "f.json: site: probes: it is empty; at least 1 is required"),
         (
-            json!({"probes": [{"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}]}),
-            "f.json: site: probes: 4 are too many; at most 3",
+            json!({"probes": [{"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}]}),
+            "f.json: site: probes: 5 are too many; at most 4",
         ),
         (
             probe(json!({"fallback": true})),

@@ -69,7 +69,7 @@ fn the_schema_refuses_invalid_files() {
         json!({"type": "email", "domain_in": ["A.example"]}),
         json!({"needs": ["k"]}),
         json!({"probes": []}),
-        json!({"probes": [{"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}]}),
+        json!({"probes": vec![json!({"url": URL}); 5]}),
         json!({"hit": []}),
         json!({"known": (0..51).map(|n| format!("name{n}")).collect::<Vec<_>>()}),
         probe(json!({"url": "site.example/{query}"})),

@@ -62,6 +62,8 @@ fn every_condition_of_a_matcher_works() {
         (json!({"json": [{"at": "/text", "contains": "{query}"}]}), json, true),
         (json!({"json": [{"at": "/text", "not_contains": "{query}"}]}), json, false),
         (json!({"json": [{"at": "/text", "matches": "^hel{2}o {query}$"}]}), json, true),
+        (json!({"json": [{"at": "/text", "not_matches": "^hel{2}o {query}$"}]}), json, false),
+        (json!({"json": [{"at": "/list/*/k", "not_matches": "^w"}]}), json, true),
         (json!({"json": [{"at": "/text", "equals_template": "HELLO {query}"}]}), json, true),
         (json!({"json": [{"at": "", "type": "object"}]}), json, true),
         (json!({"css": ["body > h1.name"]}), html, true),

@@ -3,7 +3,7 @@
 /// The most rules, results and known names in each list.
 pub(super) const MAX_LISTED: usize = 50;
 /// The most probes of a module.
-pub const MAX_PROBES: usize = 3;
+pub const MAX_PROBES: usize = 4;
 
 /// The pattern of a category or a tag, followed by its message.
 pub(super) const WORD: &str = "^[a-z0-9_ -]{1,64}$";

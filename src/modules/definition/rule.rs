@@ -206,6 +206,9 @@ pub struct JsonRule {
     /// A regex (a template for regexes) that must be found in a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
+    /// A regex (a template for regexes) that must not be found in any selected string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_matches: Option<String>,
 }
 
 /// A condition on the elements that a CSS selector finds. The short form is

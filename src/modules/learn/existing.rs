@@ -69,7 +69,7 @@ pub(super) fn add(rule: &mut MatcherEntry, more: MatcherEntry) {
 /// many other answers, too.
 pub(super) fn is_positive(rule: &MatcherEntry) -> bool {
     let json = |rule: &JsonRule| {
-        let JsonRule { exists, null, not_equals: _, not_contains: _, equals_query, at, json_type, .. } = rule;
+        let JsonRule { exists, null, equals_query, at, json_type, .. } = rule;
         let is_typed = json_type.is_some() && !at.is_empty();
         *exists == Some(true)
             || *null == Some(true)

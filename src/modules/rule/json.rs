@@ -78,11 +78,14 @@ impl JsonMatcher {
             template("not_contains", &rule.not_contains, mistakes).map(Test::Contains),
             false,
         );
-        let matches = rule
-            .matches
-            .as_deref()
-            .and_then(|text| mistakes.field("matches", |mistakes| scope.pattern(text, mistakes)));
-        note("matches", matches.map(Test::Matches), true);
+        for (field, text, is_positive) in
+            [("matches", &rule.matches, true), ("not_matches", &rule.not_matches, false)]
+        {
+            let pattern = text
+                .as_deref()
+                .and_then(|text| mistakes.field(field, |mistakes| scope.pattern(text, mistakes)));
+            note(field, pattern.map(Test::Matches), is_positive);
+        }
         if rule.exists.is_some() {
             words.push(if rule.exists == Some(true) { "exists" } else { "missing" }.to_owned());
         }

@@ -1,12 +1,13 @@
-//! Verdicts on the mail security of a domain: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 7489) and MTA-STS (RFC 8461).
+//! Verdicts on the mail security of a domain, from the results and outcomes of the modules that read its records.
 //!
-//! A record is missing only if its module came to that conclusion. DKIM is never missing: only the selectors of large
-//! providers can be asked, and a domain may use any other.
+//! A record is missing only if its module came to that conclusion. DKIM (RFC 6376) is never missing: only the selectors
+//! of large providers can be asked, and a domain may use any other.
 
 use serde_json::Value;
 
-use crate::base::words::words;
+use super::mail_records::{self as records, Grade, Judgement};
 use crate::modules::outcome::Outcome;
+use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::runs::entity::merge;
 use crate::runs::record::RunRecord;
@@ -16,22 +17,13 @@ use crate::runs::run::ResultRecord;
 const SPF: &[&str] = &["dns_spf", "mail_domain_spf"];
 const DKIM: &[&str] = &["dkim_google", "dkim_microsoft"];
 const DMARC: &[&str] = &["dns_dmarc", "mail_domain_dmarc"];
-const MTA_STS: &[&str] = &["dns_mta_sts", "mta_sts_policy"];
-
-words! {
-    /// How well a domain is protected by a kind of record.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Grade {
-        /// The record protects.
-        Good = "good",
-        /// There is a record, and it protects little.
-        Weak = "weak",
-        /// There is none.
-        Missing = "missing",
-        /// Nothing is known.
-        Unknown = "unknown",
-    }
-}
+const MTA_STS: &[&str] = &["dns_mta_sts"];
+const MTA_STS_POLICY: &[&str] = &["mta_sts_policy"];
+const TLS_RPT: &[&str] = &["dns_tls_rpt"];
+const BIMI: &[&str] = &["dns_bimi"];
+const MX: &[&str] = &["dns_mx"];
+/// The length at which the text of a result is cut.
+const MOST_CHARS: usize = 2_000;
 
 /// The verdict on a kind of record.
 #[derive(Debug, PartialEq)]
@@ -48,40 +40,40 @@ pub struct Verdict {
     pub result: Option<u32>,
 }
 
-/// Returns the verdicts on all kinds. There are none if the run asked no module about mail records.
+/// Returns the verdicts on all kinds. There are none if the run asked no module about mail records, and those on the
+/// rarer kinds only if it asked a module about them.
 pub(super) fn verdicts(run: &RunRecord) -> Vec<Verdict> {
     let is_asked = |modules: &[&str]| run.modules.iter().any(|it| modules.contains(&it.module.as_str()));
-    if ![SPF, DKIM, DMARC, MTA_STS].into_iter().any(is_asked) {
-        return Vec::new();
-    }
-    let evidence = Evidence { run };
-    vec![evidence.spf(), evidence.dkim(), evidence.dmarc(), evidence.mta_sts()]
+    let query = Query::parse(run.summary.search_type, &run.summary.query).ok();
+    let domain = query.as_ref().and_then(Query::domain).unwrap_or_default();
+    let evidence = Evidence { run, domain };
+    let rare = [(TLS_RPT, evidence.tls_reports()), (BIMI, evidence.bimi()), (MX, evidence.exchangers())];
+    let rare = rare.into_iter().filter(|(modules, _)| is_asked(modules)).map(|(_, verdict)| verdict);
+    let common = [evidence.spf(), evidence.dkim(), evidence.dmarc(), evidence.mta_sts()];
+    let has_common = [SPF, DKIM, DMARC, MTA_STS, MTA_STS_POLICY].into_iter().any(is_asked);
+    common.into_iter().filter(|_| has_common).chain(rare).collect()
 }
 
 struct Evidence<'r> {
     run: &'r RunRecord,
+    /// The domain of the query.
+    domain: &'r str,
 }
 
 impl<'r> Evidence<'r> {
     fn spf(&self) -> Verdict {
-        let Some(found) = self.found(SPF, "dns_record") else { return self.without("SPF", SPF) };
-        let (grade, reason) = match member(found, "policy").as_deref() {
-            Some("fail" | "-all") => (Grade::Good, "servers that are not named are refused"),
-            Some("softfail" | "~all") => {
-                (Grade::Weak, "mail of servers that are not named is marked, not refused")
-            }
-            Some("neutral" | "?all") => (Grade::Weak, "says nothing about servers that are not named"),
-            Some("pass" | "+all") => (Grade::Weak, "allows every server to send"),
-            _ => (Grade::Weak, "has no rule for servers that are not named"),
-        };
-        verdict("SPF", grade, reason, found)
+        self.judged("SPF", SPF, |record, _| records::spf(record, self.domain))
     }
 
     fn dkim(&self) -> Verdict {
         let found = DKIM.iter().find_map(|module| self.found(&[module], "technology"));
         if let Some(found) = found {
             let provider = found.value.as_deref().unwrap_or("a provider");
-            return verdict("DKIM", Grade::Good, &format!("a key of {provider} is published"), found);
+            let flags = found.metadata.get("flags").and_then(Value::as_str).unwrap_or_default();
+            return match flags.split(':').any(|flag| flag.eq_ignore_ascii_case("y")) {
+                true => verdict("DKIM", Grade::Weak, &format!("the key of {provider} is in testing"), found),
+                false => verdict("DKIM", Grade::Good, &format!("a key of {provider} is published"), found),
+            };
         }
         let mut verdict = self.without("DKIM", DKIM);
         if verdict.grade == Grade::Missing {
@@ -93,47 +85,82 @@ impl<'r> Evidence<'r> {
     }
 
     fn dmarc(&self) -> Verdict {
-        let Some(found) = self.found(DMARC, "dns_record") else { return self.without("DMARC", DMARC) };
-        let share = found.metadata.get("percent").and_then(Value::as_u64).filter(|share| *share < 100);
-        let (grade, reason) = match (member(found, "policy").as_deref(), share) {
-            (Some("reject"), None) => (Grade::Good, "mail that fails the checks is refused".to_owned()),
-            (Some("quarantine"), None) => {
-                (Grade::Good, "mail that fails the checks goes to the spam folder".to_owned())
-            }
-            (Some("reject" | "quarantine"), Some(share)) => {
-                (Grade::Weak, format!("applies to {share}% of the mail that fails the checks"))
-            }
-            (Some("none"), _) => (Grade::Weak, "only asks for reports".to_owned()),
-            _ => (Grade::Weak, "has no valid policy".to_owned()),
-        };
-        verdict("DMARC", grade, &reason, found)
+        self.judged("DMARC", DMARC, |record, found| {
+            let parent = found.metadata.get("inherited_from").and_then(Value::as_str);
+            records::dmarc(record, parent.is_some_and(|parent| parent != self.domain))
+        })
     }
 
     fn mta_sts(&self) -> Verdict {
         let name = "MTA-STS";
-        if let Some(policy) = self.found(&MTA_STS[1..], "url") {
-            return match member(policy, "mode").as_deref() {
-                Some("enforce") => {
-                    verdict(name, Grade::Good, "other servers must deliver over valid TLS", policy)
-                }
-                Some("testing") => {
-                    verdict(name, Grade::Weak, "the policy is in testing: nothing is refused", policy)
-                }
-                _ => verdict(name, Grade::Weak, "the policy is switched off", policy),
-            };
+        let policy = self.found(MTA_STS_POLICY, "url");
+        let announced = self.judged(name, MTA_STS, |record, _| {
+            let open = || (Grade::Unknown, "announced, but its policy was not read".to_owned());
+            records::mta_sts_fault(record).unwrap_or_else(open)
+        });
+        match (announced.grade, policy) {
+            (Grade::Unknown, Some(policy)) if announced.record.is_some() => {
+                let text = policy.metadata.get("policy").and_then(Value::as_str).unwrap_or_default();
+                let (grade, reason) = records::mta_sts_policy(text);
+                verdict(name, grade, &reason, policy)
+            }
+            (Grade::Unknown, None) if announced.record.is_some() && self.is_miss(MTA_STS_POLICY) => Verdict {
+                grade: Grade::Weak,
+                reason: "announced, but there is no policy".into(),
+                ..announced
+            },
+            (Grade::Missing, Some(policy)) => {
+                verdict(name, Grade::Weak, "there is a policy, but no record announces it", policy)
+            }
+            _ => announced,
         }
-        match self.found(&MTA_STS[..1], "dns_record") {
-            Some(record) => verdict(name, Grade::Unknown, "announced, but its policy was not read", record),
-            None => self.without(name, &MTA_STS[..1]),
-        }
+    }
+
+    fn tls_reports(&self) -> Verdict {
+        self.judged("TLS-RPT", TLS_RPT, |record, _| records::tls_reports(record))
+    }
+
+    fn bimi(&self) -> Verdict {
+        self.judged("BIMI", BIMI, |record, _| records::bimi(record, self.dmarc().grade))
+    }
+
+    fn exchangers(&self) -> Verdict {
+        let Some(first) = self.found(MX, "dns_record") else { return self.without("MX", MX) };
+        let all = self.run.results.iter().filter(|result| is_from(result, MX, "dns_record"));
+        let (grade, reason) =
+            records::exchangers(&all.filter_map(|it| it.value.as_deref()).collect::<Vec<_>>());
+        verdict("MX", grade, &reason, first)
+    }
+
+    /// Returns the verdict on a kind of which there may be one record.
+    fn judged(
+        &self,
+        name: &'static str,
+        modules: &[&str],
+        judge: impl Fn(&str, &ResultRecord) -> Judgement,
+    ) -> Verdict {
+        let Some(found) = self.found(modules, "dns_record") else { return self.without(name, modules) };
+        let value = found.value.as_deref().unwrap_or_default();
+        let all = found.metadata.get("records").and_then(Value::as_array).map_or(1, Vec::len);
+        let (grade, reason) = match all {
+            1 if value.chars().count() >= MOST_CHARS => {
+                (Grade::Unknown, "the record is too long to be read".to_owned())
+            }
+            1 => judge(value, found),
+            _ => (Grade::Weak, format!("there are {all} records, so none counts: only one is allowed")),
+        };
+        verdict(name, grade, &reason, found)
     }
 
     /// Returns the first result of that type from one of these modules.
     fn found(&self, modules: &[&str], kind: &str) -> Option<&'r ResultRecord> {
-        let is_from = |result: &ResultRecord| {
-            merge::modules(result).iter().any(|module| modules.contains(&module.as_str()))
-        };
-        self.run.results.iter().find(|result| result.result_type == kind && is_from(result))
+        self.run.results.iter().find(|result| is_from(result, modules, kind))
+    }
+
+    /// Returns whether modules were asked and none of them found anything.
+    fn is_miss(&self, modules: &[&str]) -> bool {
+        let mut asked = self.run.modules.iter().filter(|it| modules.contains(&it.module.as_str())).peekable();
+        asked.peek().is_some() && asked.all(|module| module.status == Outcome::Miss)
     }
 
     /// Returns the verdict where no record was found.
@@ -158,8 +185,10 @@ fn verdict(name: &'static str, grade: Grade, reason: &str, result: &ResultRecord
     Verdict { name, grade, reason: reason.to_owned(), record, result: Some(result.id) }
 }
 
-fn member(result: &ResultRecord, name: &str) -> Option<String> {
-    Some(result.metadata.get(name)?.as_str()?.to_lowercase())
+/// Returns whether a result is of that type and from one of these modules.
+fn is_from(result: &ResultRecord, modules: &[&str], kind: &str) -> bool {
+    let is_of = || merge::modules(result).iter().any(|module| modules.contains(&module.as_str()));
+    result.result_type == kind && is_of()
 }
 
 #[cfg(test)]
@@ -185,16 +214,15 @@ mod tests {
                 for (name, value) in [("entity_type", &result["type"].clone()), ("platform", &Value::Null)] {
                     result[name] = value.clone();
                 }
+                if result["metadata"].is_null() {
+                    result["metadata"] = json!({});
+                }
                 result["confidence"] = json!(0.9);
                 result["created_at"] = json!("2026-01-01T00:00:00.000Z");
                 record.results.push(serde_json::from_value(result).unwrap());
             }
         }
         record
-    }
-
-    fn record(metadata: &Value) -> Value {
-        json!({"type": "dns_record", "value": "v=…", "metadata": metadata})
     }
 
     fn grade(name: &str, modules: &[(&str, Outcome, Value)]) -> (Grade, String) {
@@ -216,29 +244,28 @@ mod tests {
     }
 
     #[test]
-    fn records_are_graded_by_their_policy() {
-        let spf =
-            |policy: &str| grade("SPF", &[("dns_spf", Outcome::Hit, record(&json!({"policy": policy})))]).0;
-        assert_eq!(
-            ["fail", "-all", "~all", "+all"].map(spf),
-            [Grade::Good, Grade::Good, Grade::Weak, Grade::Weak]
-        );
-        let dmarc =
-            |metadata: &Value| grade("DMARC", &[("mail_domain_dmarc", Outcome::Hit, record(metadata))]);
-        assert_eq!(dmarc(&json!({"policy": "reject", "percent": 100})).0, Grade::Good);
-        assert_eq!(
-            dmarc(&json!({"policy": "quarantine", "percent": 20})).1,
-            "applies to 20% of the mail that fails the checks"
-        );
-        assert_eq!(dmarc(&json!({"policy": "none"})).0, Grade::Weak);
-        assert_eq!(dmarc(&json!({})).1, "has no valid policy");
+    fn a_policy_counts_only_together_with_its_announcement() {
+        let record = ("dns_mta_sts", Outcome::Hit, json!({"type": "dns_record", "value": "v=STSv1; id=1"}));
+        let none = ("dns_mta_sts", Outcome::Miss, Value::Null);
         let policy = |mode: &str| {
-            let policy =
-                json!({"type": "url", "value": "https://mta-sts.a.example/", "metadata": {"mode": mode}});
-            let announced = ("dns_mta_sts", Outcome::Hit, record(&json!({})));
-            grade("MTA-STS", &[announced, ("mta_sts_policy", Outcome::Hit, policy)]).0
+            let text = format!("version: STSv1\nmode: {mode}\nmx: *.a.example\nmax_age: 86400");
+            let result =
+                json!({"type": "url", "value": "https://mta-sts.a.example/", "metadata": {"policy": text}});
+            ("mta_sts_policy", Outcome::Hit, result)
         };
-        assert_eq!(["enforce", "testing", "none"].map(policy), [Grade::Good, Grade::Weak, Grade::Weak]);
-        assert_eq!(grade("MTA-STS", &[("dns_mta_sts", Outcome::Hit, record(&json!({})))]).0, Grade::Unknown);
+        let no_policy = |outcome| ("mta_sts_policy", outcome, Value::Null);
+        for (wanted, modules) in [
+            (Grade::Good, [record.clone(), policy("enforce")]),
+            (Grade::Weak, [record.clone(), policy("testing")]),
+            (Grade::Weak, [record.clone(), policy("none")]),
+            (Grade::Weak, [record.clone(), policy("Enforce")]),
+            (Grade::Weak, [record.clone(), policy("enforce\nmax_age: x")]),
+            (Grade::Weak, [none.clone(), policy("enforce")]),
+            (Grade::Weak, [record.clone(), no_policy(Outcome::Miss)]),
+            (Grade::Unknown, [record.clone(), no_policy(Outcome::Timeout)]),
+            (Grade::Missing, [none, no_policy(Outcome::Miss)]),
+        ] {
+            assert_eq!(grade("MTA-STS", &modules).0, wanted, "{modules:?}");
+        }
     }
 }

@@ -6,10 +6,12 @@
 //! | `shape` | which results belong in which section, and the columns of their tables |
 //! | [`table`] | the rows of a table |
 //! | [`mail`] | the verdicts on mail security |
+//! | [`mail_records`] | what the text of a record says |
 //!
 //! To show a member of the metadata: name it in a column of its table in `shape`.
 
 pub mod mail;
+pub mod mail_records;
 mod shape;
 pub mod table;
 

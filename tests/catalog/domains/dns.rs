@@ -95,7 +95,10 @@ fn report_addresses_and_policies_of_dmarc() {
     play(
         "dns_dmarc",
         "www.example.com",
-        vec![records("name=_dmarc.example.com&", 0, &[("_dmarc.example.com.", 16, data)])],
+        vec![
+            records("name=_dmarc.www.example.com&", 3, &[]),
+            records("name=_dmarc.example.com&", 0, &[("_dmarc.example.com.", 16, data)]),
+        ],
     )
     .tells(
         data,

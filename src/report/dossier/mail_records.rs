@@ -1,0 +1,310 @@
+//! Judges the records about mail by their text: SPF (RFC 7208), DMARC (RFC 7489), MTA-STS (RFC 8461), TLS reporting
+//! (RFC 8460), BIMI and null MX (RFC 7505).
+//!
+//! A set of records that is invalid or ambiguous is never good, because receivers treat it as if there were none.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use url::Url;
+
+use crate::base::words::words;
+
+words! {
+    /// How well a domain is protected by a kind of record.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Grade {
+        /// The record protects.
+        Good = "good",
+        /// There is a record, and it protects little.
+        Weak = "weak",
+        /// There is none.
+        Missing = "missing",
+        /// Nothing is known.
+        Unknown = "unknown",
+    }
+}
+
+/// A grade and its reason.
+pub(super) type Judgement = (Grade, String);
+
+/// The most terms of an SPF record that cause look-ups (RFC 7208, section 4.6.4).
+const MOST_LOOKUPS: usize = 10;
+/// The longest `max_age` of an MTA-STS policy in seconds.
+const MOST_AGE: u32 = 31_557_600;
+/// A macro of SPF, such as `%{i}`.
+const MACRO: &str = r"%\{[slodiphv](?:0*[1-9][0-9]*)?r?[-.+,/_=]*\}|%[%_-]";
+
+fn good(reason: impl Into<String>) -> Judgement {
+    (Grade::Good, reason.into())
+}
+
+fn weak(reason: impl Into<String>) -> Judgement {
+    (Grade::Weak, reason.into())
+}
+
+fn pattern(text: &str) -> Regex {
+    // The patterns are constant, and the tests use each of them.
+    Regex::new(text).expect("a valid pattern")
+}
+
+static MODIFIER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([A-Za-z][A-Za-z0-9._-]*)=(.*)$"));
+static MECHANISM: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^([-+~?]?)([A-Za-z0-9]+)(?::(.*?))?((?:/[0-9]+)?(?://[0-9]+)?)$"));
+static MACRO_STRING: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^(?:[!-$&-~]|{MACRO})*$")));
+static DOMAIN_SPEC: LazyLock<Regex> = LazyLock::new(|| {
+    let top_label = "[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9]+-[A-Za-z0-9-]*[A-Za-z0-9]";
+    pattern(&format!(r"^(?:[!-$&-~]|{MACRO})*(?:\.(?:{top_label})\.?|{MACRO})$"))
+});
+static STS_RECORD: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^v=STSv1(?:[ \t]*;[ \t]*[A-Za-z0-9][A-Za-z0-9_.-]{0,31}=[!-:<>-~]+)+[ \t]*;?[ \t]*$")
+});
+
+/// What the terms of an SPF record say, in the order in which they are evaluated.
+#[derive(Default)]
+struct Spf<'r> {
+    /// The qualifier of the first mechanism that every server matches.
+    rest: Option<char>,
+    redirect: Option<&'r str>,
+    has_explanation: bool,
+    lookups: usize,
+    /// Whether the record includes itself.
+    is_loop: bool,
+}
+
+/// Judges the SPF record of a domain by what it says about servers that it does not name.
+pub(super) fn spf(record: &str, domain: &str) -> Judgement {
+    let mut spf = Spf::default();
+    for term in record.split(' ').skip(1).filter(|term| !term.is_empty()) {
+        if spf.add(term, domain).is_none() {
+            return weak(format!("is invalid, so receivers ignore it: `{term}`"));
+        }
+    }
+    if let (None, Some(target)) = (spf.rest, spf.redirect) {
+        spf.lookups += 1;
+        spf.is_loop |= is_same_host(target, domain);
+    }
+    match (spf.rest, spf.redirect) {
+        _ if spf.is_loop => weak("is invalid, so receivers ignore it: it includes itself"),
+        _ if spf.lookups > MOST_LOOKUPS => {
+            let count = spf.lookups;
+            weak(format!(
+                "is invalid, so receivers ignore it: {count} terms need look-ups, and {MOST_LOOKUPS} may"
+            ))
+        }
+        (Some('-'), _) => good("servers that are not named are refused"),
+        (Some('~'), _) => weak("mail of servers that are not named is marked, not refused"),
+        (Some('?'), _) => weak("says nothing about servers that are not named"),
+        (Some(_), _) => weak("allows every server to send"),
+        (None, Some(target)) => (Grade::Unknown, format!("has the rule of {target}, which was not read")),
+        (None, None) => weak("has no rule for servers that are not named"),
+    }
+}
+
+impl<'r> Spf<'r> {
+    /// Adds a term. Returns `None` if it is not valid (RFC 7208, section 12).
+    fn add(&mut self, term: &'r str, domain: &str) -> Option<()> {
+        if let Some(found) = MODIFIER.captures(term) {
+            let (name, value) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+            let is_new = if name.eq_ignore_ascii_case("redirect") {
+                self.redirect.replace(value).is_none() && DOMAIN_SPEC.is_match(value)
+            } else if name.eq_ignore_ascii_case("exp") {
+                !std::mem::replace(&mut self.has_explanation, true) && DOMAIN_SPEC.is_match(value)
+            } else {
+                MACRO_STRING.is_match(value)
+            };
+            return is_new.then_some(());
+        }
+        let found = MECHANISM.captures(term)?;
+        let (name, target, prefix) = (found[2].to_lowercase(), found.get(3).map(|it| it.as_str()), &found[4]);
+        let is_host = || target.is_some_and(|target| DOMAIN_SPEC.is_match(target));
+        let (four, six) = prefix.split_once("//").unwrap_or((prefix, ""));
+        let four = four.trim_start_matches('/');
+        let is_valid = match name.as_str() {
+            "all" => target.is_none() && prefix.is_empty(),
+            "include" | "exists" => is_host() && prefix.is_empty(),
+            "ptr" => (target.is_none() || is_host()) && prefix.is_empty(),
+            "a" | "mx" => (target.is_none() || is_host()) && is_prefix(four, 32) && is_prefix(six, 128),
+            "ip4" => target?.parse::<Ipv4Addr>().is_ok() && is_prefix(four, 32) && six.is_empty(),
+            "ip6" => target?.parse::<Ipv6Addr>().is_ok() && is_prefix(four, 128) && six.is_empty(),
+            _ => false,
+        };
+        if !is_valid {
+            return None;
+        }
+        // Terms after one that every server matches are never evaluated.
+        if self.rest.is_none() {
+            let qualifier = found[1].chars().next().unwrap_or('+');
+            self.lookups += usize::from(["include", "exists", "ptr", "a", "mx"].contains(&name.as_str()));
+            self.is_loop |= name == "include" && target.is_some_and(|target| is_same_host(target, domain));
+            let is_everybody = name == "all" || (four == "0" && qualifier != '-');
+            self.rest = is_everybody.then_some(qualifier);
+        }
+        Some(())
+    }
+}
+
+fn is_prefix(digits: &str, most: u8) -> bool {
+    let is_number = || !digits.starts_with('0') && digits.parse::<u8>().is_ok_and(|length| length <= most);
+    digits.is_empty() || digits == "0" || is_number()
+}
+
+fn is_same_host(one: &str, other: &str) -> bool {
+    one.trim_end_matches('.').eq_ignore_ascii_case(other)
+}
+
+/// Returns the names, in lower case, and values of a tag list. What is not a tag has an empty name.
+///
+/// # Errors
+/// Returns the name of a tag that is there twice, which makes the whole list invalid (RFC 6376, section 3.2).
+fn tags(record: &str) -> Result<Vec<(String, &str)>, Judgement> {
+    let mut tags: Vec<(String, &str)> = Vec::new();
+    for text in record.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+        let (name, value) = text.split_once('=').unwrap_or(("", text));
+        let name = name.trim().to_ascii_lowercase();
+        if !name.is_empty() && tags.iter().any(|(known, _)| *known == name) {
+            return Err(weak(format!("is invalid, so receivers ignore it: it has `{name}` twice")));
+        }
+        tags.push((name, value.trim()));
+    }
+    Ok(tags)
+}
+
+fn value<'r>(tags: &[(String, &'r str)], name: &str) -> Option<&'r str> {
+    tags.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+}
+
+/// Returns whether a text is an address to which reports can be sent.
+fn is_report_address(text: &str) -> bool {
+    Url::parse(text.trim()).is_ok_and(|url| match url.scheme() {
+        "mailto" => {
+            url.path().split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty())
+        }
+        "https" => true,
+        _ => false,
+    })
+}
+
+/// Judges a DMARC record. `is_inherited` says whether it is that of the organizational domain of a sub-domain, for which
+/// `sp` counts before `p` (RFC 7489, section 6.6.3).
+pub(super) fn dmarc(record: &str, is_inherited: bool) -> Judgement {
+    let tags = match tags(record) {
+        Ok(tags) => tags,
+        Err(judgement) => return judgement,
+    };
+    let policy = |name: &str| {
+        let value = value(&tags, name)?.to_ascii_lowercase();
+        Some(["none", "quarantine", "reject"].into_iter().find(|known| **known == value))
+    };
+    let (own, of_subdomains) = (policy("p"), policy("sp"));
+    let (Some(Some(own)), None | Some(Some(_))) = (own, of_subdomains) else {
+        let reports = value(&tags, "rua").unwrap_or_default();
+        // A size limit may follow an address.
+        let mut addresses = reports.split(',').map(|text| text.split('!').next().unwrap_or_default());
+        return weak(match addresses.any(is_report_address) {
+            true => "has no valid policy, so it only asks for reports",
+            false => "has no valid policy, so receivers ignore it",
+        });
+    };
+    if tags.iter().filter(|(name, _)| !name.is_empty()).nth(1).is_none_or(|(name, _)| name != "p") {
+        return weak("is invalid, so receivers may ignore it: `p` is not the second tag");
+    }
+    let policy = of_subdomains.flatten().filter(|_| is_inherited).unwrap_or(own);
+    let percent = value(&tags, "pct").filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let percent = percent.and_then(|text| text.parse::<u8>().ok()).filter(|percent| *percent < 100);
+    match (policy, percent) {
+        ("none", _) => weak("only asks for reports"),
+        _ if value(&tags, "t").is_some_and(|text| text.eq_ignore_ascii_case("y")) => {
+            weak("is in testing: the policy is not applied in full")
+        }
+        (_, Some(percent)) => weak(format!("applies to {percent}% of the mail that fails the checks")),
+        ("reject", None) => good("mail that fails the checks is refused"),
+        _ => good("mail that fails the checks goes to the spam folder"),
+    }
+}
+
+/// Returns why a record that announces an MTA-STS policy is invalid, or `None` for a valid one.
+pub(super) fn mta_sts_fault(record: &str) -> Option<Judgement> {
+    let is_id = |id: &str| (1..=32).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric());
+    match tags(record) {
+        Ok(tags) if STS_RECORD.is_match(record) && value(&tags, "id").is_some_and(is_id) => None,
+        Ok(_) => {
+            Some(weak("is invalid, so senders ignore it: it needs `id` with 1 to 32 letters and digits"))
+        }
+        Err(judgement) => Some(judgement),
+    }
+}
+
+/// Judges the text of an MTA-STS policy. Of a field that is there twice, the first counts.
+pub(super) fn mta_sts_policy(text: &str) -> Judgement {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fields: Vec<(&str, &str)> =
+        lines().filter_map(|line| line.split_once(':')).map(|(name, value)| (name, value.trim())).collect();
+    let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let age = field("max_age").filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let mode = field("mode");
+    let fault = if fields.len() < lines().count() {
+        "a line has no `:`"
+    } else if field("version") != Some("STSv1") {
+        "`version` is not STSv1"
+    } else if age.and_then(|age| age.parse::<u32>().ok()).is_none_or(|age| age > MOST_AGE) {
+        "`max_age` is not a number of seconds up to a year"
+    } else if mode != Some("none") && field("mx").is_none_or(str::is_empty) {
+        "`mx` names no server"
+    } else {
+        return match mode {
+            Some("enforce") => good("other servers must deliver over valid TLS"),
+            Some("testing") => weak("the policy is in testing: nothing is refused"),
+            Some("none") => weak("the policy is switched off"),
+            _ => weak("the policy is invalid, so senders ignore it: `mode` is not enforce, testing or none"),
+        };
+    };
+    weak(format!("the policy is invalid, so senders ignore it: {fault}"))
+}
+
+/// Judges a record that asks for reports about TLS.
+pub(super) fn tls_reports(record: &str) -> Judgement {
+    let tags = match tags(record) {
+        Ok(tags) => tags,
+        Err(judgement) => return judgement,
+    };
+    let is_whole = tags.iter().all(|(name, value)| !name.is_empty() && !value.is_empty());
+    match value(&tags, "rua") {
+        Some(addresses) if is_whole && addresses.split(',').all(is_report_address) => {
+            good("other servers report failures of TLS")
+        }
+        _ => weak("is invalid, so senders ignore it: `rua` needs mailto: or https: addresses"),
+    }
+}
+
+/// Judges a BIMI record by itself and by the verdict on DMARC, without which no logo is shown.
+pub(super) fn bimi(record: &str, dmarc: Grade) -> Judgement {
+    let tags = match tags(record) {
+        Ok(tags) => tags,
+        Err(judgement) => return judgement,
+    };
+    let is_web = |text: &str| Url::parse(text).is_ok_and(|url| url.scheme() == "https");
+    let certificate = value(&tags, "a").unwrap_or_default();
+    match value(&tags, "l") {
+        None => weak("is invalid, so receivers ignore it: it has no `l`"),
+        Some("") if certificate.is_empty() => weak("says that there is no logo"),
+        Some(logo) if !is_web(logo) || !(certificate.is_empty() || is_web(certificate)) => {
+            weak("is invalid, so receivers ignore it: `l` and `a` need https: addresses")
+        }
+        Some(_) if matches!(dmarc, Grade::Weak | Grade::Missing) => {
+            weak("the logo is not shown, because DMARC does not protect the domain")
+        }
+        Some(_) => good("receivers can show the logo"),
+    }
+}
+
+/// Judges the mail exchangers of a domain: `10 mx.example.org`, or `0 .` for a domain without mail.
+pub(super) fn exchangers(records: &[&str]) -> Judgement {
+    let is_null = |record: &&str| record.split_whitespace().nth(1) == Some(".");
+    match records.iter().filter(|record| is_null(record)).count() {
+        0 => good("mail is accepted by the servers that are named"),
+        1 if records == ["0 ."] => good("the domain accepts no mail (null MX)"),
+        _ => weak("is invalid: a null MX must be `0 .` and stand alone"),
+    }
+}
