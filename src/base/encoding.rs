@@ -1,6 +1,9 @@
 //! Percent-encoding ([RFC 3986, section 2.1](https://www.rfc-editor.org/rfc/rfc3986#section-2.1)) and hexadecimal digits.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{
+    AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, percent_encode as encode_bytes,
+    utf8_percent_encode,
+};
 
 /// All ASCII characters except the unreserved ones of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -8,6 +11,13 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// Percent-encodes everything except unreserved characters.
 pub fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Returns an address as text, in which the bytes of control characters and of other than ASCII characters are
+/// percent-encoded as they are. Tabs stay, because they do not count in an address.
+pub fn encode_address(bytes: &[u8]) -> String {
+    const ENCODED: &AsciiSet = &CONTROLS.remove(b'\t');
+    encode_bytes(bytes, ENCODED).to_string()
 }
 
 /// Returns the decoded text, or `None` if a `%` is not followed by two hexadecimal digits or the result is not UTF-8.

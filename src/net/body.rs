@@ -1,18 +1,22 @@
 //! Reads and decompresses bodies, up to the request's limit.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use brotli_decompressor::Decompressor;
-use flate2::read::MultiGzDecoder;
+use encoding_rs::Encoding;
+use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use ureq::http::HeaderMap;
 use ureq::http::header::CONTENT_ENCODING;
 
 use super::failure::probe_error;
 use crate::modules::probe::{Phase, ProbeError};
 
-/// The value of `Accept-Encoding`. Brotli is decoded but not requested: its decoder may need a window of 16 MiB, gzip's
-/// has 32 KiB, and there are hundreds of workers.
+/// The value of `Accept-Encoding`. Brotli and deflate are decoded but not requested: brotli's decoder may need a window of
+/// 16 MiB, gzip's has 32 KiB, and there are hundreds of workers.
 pub(super) const ACCEPT_ENCODING: &str = "gzip";
+
+/// The most content codings of one body.
+const MAX_CODINGS: usize = 4;
 
 /// Reads at most `limit` decoded bytes of `body`. Returns them, and whether there are more. The received bytes are
 /// limited by the request's [`Allowance`](super::allowance::Allowance).
@@ -21,48 +25,117 @@ pub(super) fn read(
     body: ureq::Body,
     limit: usize,
 ) -> Result<(Vec<u8>, bool), ProbeError> {
-    let mut raw = body.into_reader();
+    let mut raw = BufReader::with_capacity(4096, body.into_reader());
     // An empty body is empty in every content coding.
-    let mut first = [0];
-    if read_one(&mut raw, &mut first)? == 0 {
+    if first(&mut raw)?.is_none() {
         return Ok((Vec::new(), false));
     }
-    let raw = (&first[..]).chain(raw);
-    match encoding(headers) {
-        Encoding::Identity => truncate(raw, limit),
-        Encoding::Gzip => truncate(MultiGzDecoder::new(raw), limit),
-        // This is the first byte of a "large window" stream, which RFC 7932, section 9.1, does not allow. It would
-        // make the decoder allocate up to 1 GiB.
-        Encoding::Brotli if first[0] & 0x7f == 0x11 => {
-            Err(ProbeError::Body("brotli window larger than RFC 7932 allows".into()))
-        }
-        Encoding::Brotli => truncate(Decompressor::new(raw, 4096), limit),
+    let codings = codings(headers)?;
+    let Some((last, others)) = codings.split_last() else { return truncate(raw, limit) };
+    let mut reader = decoder(*last, raw)?;
+    for coding in others.iter().rev() {
+        reader = decoder(*coding, BufReader::with_capacity(4096, reader))?;
     }
+    truncate(reader, limit)
 }
 
-enum Encoding {
-    Identity,
+#[derive(Clone, Copy)]
+enum Coding {
     Gzip,
+    Deflate,
     Brotli,
 }
 
-/// Returns the content coding. An unknown coding is ignored, as in browsers, because sites send many invalid values.
-fn encoding(headers: &HeaderMap) -> Encoding {
-    let name = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
-    if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
-        Encoding::Gzip
-    } else if name.eq_ignore_ascii_case("br") {
-        Encoding::Brotli
-    } else {
-        Encoding::Identity
+/// Returns the content codings in the order in which they were applied. An unknown one is an error, because the body is
+/// not what the site shows. Values that sites confuse with content codings are ignored, as in browsers.
+fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, ProbeError> {
+    let mut codings = Vec::new();
+    for value in headers.get_all(CONTENT_ENCODING) {
+        let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+        for name in value.split(',').map(str::trim) {
+            codings.push(match name {
+                "gzip" | "x-gzip" => Coding::Gzip,
+                "deflate" => Coding::Deflate,
+                "br" => Coding::Brotli,
+                _ if is_no_coding(name) => continue,
+                _ => {
+                    let name: String = name.chars().take(20).collect();
+                    return Err(ProbeError::Body(format!("its content coding `{name}` is not known")));
+                }
+            });
+        }
+    }
+    if codings.len() > MAX_CODINGS {
+        return Err(ProbeError::Body(format!("it has more than {MAX_CODINGS} content codings")));
+    }
+    Ok(codings)
+}
+
+/// Returns whether a content coding's name is the name of a charset, a media type or a transfer coding, or of none.
+fn is_no_coding(name: &str) -> bool {
+    matches!(name, "" | "identity" | "none" | "chunked" | "7bit" | "8bit" | "binary")
+        || name.contains('/')
+        || Encoding::for_label(name.as_bytes()).is_some()
+}
+
+fn decoder<'b>(coding: Coding, mut raw: impl BufRead + 'b) -> Result<Box<dyn Read + 'b>, ProbeError> {
+    let first = first(&mut raw)?.unwrap_or_default();
+    Ok(match coding {
+        Coding::Gzip => Box::new(Gzip { member: Some(GzDecoder::new(raw)), is_first: true }),
+        // Many servers send deflate without the zlib format around it (RFC 9110, section 8.4.1.2). A zlib stream begins
+        // with method 8, and deflate never does.
+        Coding::Deflate if first & 15 == 8 => Box::new(ZlibDecoder::new(raw)),
+        Coding::Deflate => Box::new(DeflateDecoder::new(raw)),
+        // This is the first byte of a "large window" stream, which RFC 7932, section 9.1, does not allow. It would
+        // make the decoder allocate up to 1 GiB.
+        Coding::Brotli if first & 0x7f == 0x11 => {
+            return Err(ProbeError::Body("brotli window larger than RFC 7932 allows".into()));
+        }
+        Coding::Brotli => Box::new(Decompressor::new(raw, 4096)),
+    })
+}
+
+/// The members of a gzip stream, one after the other. Bytes after them are ignored, as in browsers.
+struct Gzip<R> {
+    member: Option<GzDecoder<R>>,
+    is_first: bool,
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            match member.read(buffer) {
+                Ok(0) if !buffer.is_empty() => {}
+                Err(error) if self.is_end(&error) => self.member = None,
+                read => return read,
+            }
+            // Without a first byte there is no further member.
+            self.is_first = false;
+            let rest = self.member.take().map(GzDecoder::into_inner);
+            if let Some(mut rest) = rest
+                && !rest.fill_buf()?.is_empty()
+            {
+                self.member = Some(GzDecoder::new(rest));
+            }
+        }
+        Ok(0)
     }
 }
 
-fn read_one(reader: &mut impl Read, byte: &mut [u8; 1]) -> Result<usize, ProbeError> {
+impl<R: BufRead> Gzip<R> {
+    /// Returns whether the error means that the bytes after a member are no other member.
+    fn is_end(&self, error: &io::Error) -> bool {
+        let is_invalid = matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof);
+        is_invalid && !self.is_first && self.member.as_ref().is_some_and(|member| member.header().is_none())
+    }
+}
+
+/// Returns the first byte that `reader` will give, if there is one.
+fn first(reader: &mut impl BufRead) -> Result<Option<u8>, ProbeError> {
     loop {
-        match reader.read(byte) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            result => return result.map_err(body_error),
+        match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            bytes => return Ok(bytes.map_err(body_error)?.first().copied()),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use ureq::unversioned::transport::Buffers;
 
-/// The maximum size of the input buffer. It exceeds [`MAX_HEAD_BYTES`](super::client::MAX_HEAD_BYTES), because otherwise
+/// The maximum size of the input buffer. It exceeds [`MAX_HEAD_BYTES`](super::transport::MAX_HEAD_BYTES), because otherwise
 /// too large a head would look like a broken connection.
 const INPUT_BYTES: usize = 36 * 1024;
 
@@ -40,6 +40,13 @@ impl SmallBuffers {
         if self.input.len() < self.end + free && self.input.len() < wanted {
             self.input.resize(wanted, 0);
         }
+    }
+
+    /// Appends input that was read elsewhere.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.input.truncate(self.end);
+        self.input.extend_from_slice(bytes);
+        self.end = self.input.len();
     }
 
     fn make_output(&mut self) {

@@ -19,11 +19,8 @@ use super::failure::connect_error;
 use super::idle::Target;
 use super::progress::Progress;
 use super::tls::Tls;
-use super::transport::{HopTransport, Socket, Stream};
+use super::transport::{HopTransport, MAX_HEAD_BYTES, Socket, Stream};
 use crate::modules::probe::ProbeError;
-
-/// The maximum size of an answer's head, in bytes.
-pub(super) const MAX_HEAD_BYTES: usize = 32 * 1024;
 
 /// What all clients share.
 pub(super) struct Dialing {

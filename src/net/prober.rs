@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ureq::Body;
+use ureq::http::header::LOCATION;
 use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
 use url::Url;
 
@@ -19,6 +20,7 @@ use super::redirect::{Hop, MAX_URL_BYTES};
 use super::tls::Tls;
 use super::{body, headers, redirect, whois};
 use crate::base::certificates::read_certificates;
+use crate::base::encoding::encode_address;
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response};
 
@@ -311,7 +313,13 @@ fn read_answer(response: HttpResponse<Body>, final_url: Url, limit: usize) -> Re
         .headers
         .iter()
         .map(|(name, value)| {
-            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            let value = match std::str::from_utf8(value.as_bytes()) {
+                Ok(text) => text.to_owned(),
+                // The text must be the address that the bytes are.
+                Err(_) if *name == LOCATION => encode_address(value.as_bytes()),
+                Err(_) => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            };
+            (name.as_str().to_owned(), value)
         })
         .collect();
     Ok(Response { status: parts.status.as_u16(), final_url, headers, body, truncated })

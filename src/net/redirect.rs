@@ -4,6 +4,7 @@ use ureq::http::{HeaderMap, header::LOCATION};
 use url::Url;
 
 use super::headers;
+use crate::base::encoding::encode_address;
 use crate::modules::definition::Method;
 use crate::modules::probe::ProbeError;
 
@@ -39,7 +40,7 @@ pub(super) fn next(
     if hop.index >= allowed {
         return Err(ProbeError::Redirect(format!("more than {allowed} redirects")));
     }
-    let url = target(&hop.url, &String::from_utf8_lossy(location.as_bytes()))?;
+    let url = target(&hop.url, &encode_address(location.as_bytes()))?;
     let method = method_after(status, hop.method);
     let mut next = Hop {
         index: hop.index + 1,

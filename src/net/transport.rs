@@ -15,7 +15,11 @@ use ureq::{Error, Timeout};
 use super::buffers::SmallBuffers;
 use super::dial::Timed;
 use super::failure::is_timeout;
+use super::head;
 use super::progress::Progress;
+
+/// The maximum size of an answer's head, in bytes.
+pub(super) const MAX_HEAD_BYTES: usize = 32 * 1024;
 
 /// A socket, or a tunnel through the outbound proxy, that counts what it receives. It stops at the request's deadline, and
 /// when the request's [`Allowance`](super::allowance::Allowance) is used up, which it can exceed by one buffer.
@@ -84,13 +88,54 @@ pub(super) struct HopTransport {
     stream: Stream,
     buffers: SmallBuffers,
     progress: Progress,
+    /// While the head of an answer is awaited: what was received of it.
+    head: Option<Vec<u8>>,
 }
 
 impl HopTransport {
     /// Creates the transport of an established connection.
     pub(super) fn new(stream: Stream, progress: Progress) -> Self {
         progress.connected();
-        Self { stream, buffers: SmallBuffers::default(), progress }
+        Self { stream, buffers: SmallBuffers::default(), progress, head: None }
+    }
+
+    fn read(&mut self) -> Result<usize, Error> {
+        let free = self.buffers.input_append_buf();
+        let read = match &mut self.stream {
+            Stream::Plain(socket) => socket.read(free),
+            Stream::Tls(tls) => tls.read(free),
+        };
+        let amount = read.map_err(failed)?;
+        if amount > 0 {
+            self.progress.answered();
+        }
+        Ok(amount)
+    }
+
+    /// Reads the rest of an answer's head, and gives it to ureq's parser in a form that the parser accepts. Interim
+    /// answers are left out. What is not HTTP is given to the parser as it is.
+    fn read_head(&mut self, mut head: Vec<u8>) -> Result<bool, Error> {
+        loop {
+            let amount = self.read()?;
+            head.extend_from_slice(&self.buffers.input_append_buf()[..amount]);
+            while let Some(end) = head::end_of(&head).filter(|_| may_be_http(&head)) {
+                let rest = head.split_off(end);
+                let whole = head::mended(head.trim_ascii_start());
+                if !head::is_interim(&whole) {
+                    self.buffers.append(&whole);
+                    self.buffers.append(&rest);
+                    return Ok(true);
+                }
+                head = rest;
+            }
+            if head.len() > MAX_HEAD_BYTES {
+                return Err(Error::LargeResponseHeader(head.len(), MAX_HEAD_BYTES));
+            }
+            if amount == 0 || !may_be_http(&head) {
+                self.buffers.append(&head);
+                return Ok(!head.is_empty());
+            }
+        }
     }
 }
 
@@ -101,6 +146,7 @@ impl Transport for HopTransport {
 
     /// ureq's own timeout is not used: the socket knows the deadline of the request.
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
+        self.head.get_or_insert_default();
         let output = &self.buffers.output()[..amount];
         let written = match &mut self.stream {
             Stream::Plain(socket) => socket.write_all(output),
@@ -110,16 +156,11 @@ impl Transport for HopTransport {
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-        let free = self.buffers.input_append_buf();
-        let read = match &mut self.stream {
-            Stream::Plain(socket) => socket.read(free),
-            Stream::Tls(tls) => tls.read(free),
-        };
-        let amount = read.map_err(failed)?;
-        self.buffers.input_appended(amount);
-        if amount > 0 {
-            self.progress.answered();
+        if let Some(head) = self.head.take() {
+            return self.read_head(head);
         }
+        let amount = self.read()?;
+        self.buffers.input_appended(amount);
         Ok(amount > 0)
     }
 
@@ -136,6 +177,13 @@ impl Transport for HopTransport {
     fn is_tls(&self) -> bool {
         matches!(self.stream, Stream::Tls(_))
     }
+}
+
+/// Returns whether an answer of HTTP/1 may begin with these bytes. Empty lines before it do not count.
+fn may_be_http(bytes: &[u8]) -> bool {
+    let begun = bytes.trim_ascii_start();
+    let length = begun.len().min(5);
+    begun[..length].eq_ignore_ascii_case(&b"HTTP/"[..length])
 }
 
 fn failed(error: io::Error) -> Error {

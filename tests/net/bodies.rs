@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::mpsc;
 
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use sightline::modules::probe::{ProbeError, Request, Response};
 
 use super::{get, lab, send};
@@ -73,11 +73,33 @@ fn an_interrupted_body_is_an_error() {
 fn compressed_bodies_are_decoded() {
     let text = b"hello, gzip ".repeat(100);
     let two_members = [gzip(b"one "), gzip(b"two")].concat();
+    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let mut raw = DeflateEncoder::new(Vec::new(), Compression::fast());
+    zlib.write_all(&text).unwrap();
+    raw.write_all(&text).unwrap();
+    let (zlib, raw) = (zlib.finish().unwrap(), raw.finish().unwrap());
+    let followed_by = |bytes: &[u8]| [&gzip(&text), bytes].concat();
     for (encoding, body, expected) in [
         ("gzip", gzip(&text), text.as_slice()),
         ("GZIP", gzip(&text), &text),
         ("x-gzip", gzip(&text), &text),
-        ("gzip", two_members, b"one two"),
+        ("gzip", two_members.clone(), b"one two"),
+        ("gzip", [&two_members, &b"\n"[..]].concat(), b"one two"),
+        ("gzip", followed_by(b"\n"), &text),
+        ("gzip", followed_by(&[0; 5000]), &text),
+        ("gzip", followed_by(b"\x1f"), &text),
+        ("gzip", followed_by(b"\x1f\x8b\x01<!-- served by cache -->"), &text),
+        ("deflate", zlib.clone(), &text),
+        ("deflate", [&zlib, &b"\r\n"[..]].concat(), &text),
+        ("Deflate", raw, &text),
+        ("deflate", Vec::new(), b""),
+        ("gzip, gzip", gzip(&gzip(&text)), &text),
+        ("deflate, gzip", gzip(&zlib), &text),
+        ("deflate\r\nContent-Encoding: gzip", gzip(&zlib), &text),
+        ("identity, gzip,", gzip(&text), &text),
+        ("none", b"plain".to_vec(), b"plain"),
+        ("text/html", b"plain".to_vec(), b"plain"),
+        ("zstd", Vec::new(), b""),
         ("gzip", Vec::new(), b""),
         ("br", brotli(), &b"hello, brotli ".repeat(20)),
         ("br", Vec::new(), b""),
@@ -104,9 +126,17 @@ fn undecodable_content_is_an_error() {
         ("br", &brotli[..brotli.len() - 4]),
         ("br", &[0xff; 40]),
         ("br", &unhex(BROTLI_LARGE_WINDOW)),
+        ("deflate", b"<html>not deflate</html>"),
+        ("gzip, gzip", &whole),
+        ("gzip, gzip, gzip, gzip, gzip", &whole),
     ] {
         let error = encoded(encoding, body).unwrap_err();
         assert!(matches!(error, ProbeError::Body(_)), "{encoding} {body:?}: {error:?}");
+    }
+    for encoding in ["zstd", "gzip, zstd", "compress", "dcb", "none-such"] {
+        let why = encoded(encoding, b"<h1>readable by chance</h1>").unwrap_err().to_string();
+        let name = encoding.strip_prefix("gzip, ").unwrap_or(encoding);
+        assert_eq!(why, format!("body: its content coding `{name}` is not known"));
     }
 }
 

@@ -34,14 +34,77 @@ fn what_is_not_http_is_a_protocol_error() {
         b"<html>hello</html>\r\n\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
         b"HTTP/1.1 000 No\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n",
+        b"HTTP/1.1 20 OK\r\n\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/x 200 OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: lots\r\n\r\n",
+        // Lines that contradict each other about the answer's end.
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length : 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\x01\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\x01\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n",
         b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\x10\0\0",
     ] {
         let site = Site::saying(answer);
         let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
         assert!(matches!(error, ProbeError::Protocol(_)), "{:?}: {error:?}", String::from_utf8_lossy(answer));
+    }
+}
+
+#[test]
+fn an_odd_head_is_read_as_browsers_read_it() {
+    const END: &str = "\r\nX-After: yes\r\nContent-Length: 2\r\n\r\nok";
+    let after_status = |lines: &[u8]| [b"HTTP/1.1 404 No\r\nX-Before: 1\r\n", lines, END.as_bytes()].concat();
+    let with_status = |line: &[u8]| [line, END.as_bytes()].concat();
+    for (bytes, name, value) in [
+        (
+            after_status(b"PHP Warning: PHP Startup: Unable to load 'x.so' in Unknown on line 0"),
+            "php warning",
+            None,
+        ),
+        (after_status(b"garbage line"), "garbage line", None),
+        (after_status(b": no name"), "", None),
+        (after_status(b"X-Caf\xe9: 1"), "x-caf\u{e9}", None),
+        (after_status(b"X(A): 1"), "x(a)", None),
+        (after_status(b"garbage\r\n\tand more: of it"), "x-before", Some("1")),
+        (after_status(b"X-A : b"), "x-a", Some("b")),
+        (after_status(b"X-A\t:\tb\t"), "x-a", Some("b")),
+        (after_status(b"X-A: a\r\n\tb\r\n   c"), "x-a", Some("a b c")),
+        (after_status(b"X-A:\r\n a"), "x-a", Some("a")),
+        (after_status(b"X-A: a\x01\x7fb"), "x-a", Some("a  b")),
+        (after_status(b"X-A: a\rb"), "x-a", Some("a b")),
+        (after_status(b"Set-Cookie: a=\x01b"), "set-cookie", None),
+        (after_status(b"Location: /a\x01\xe9b"), "location", Some("/a%01%E9b")),
+        (after_status(b"X-A: 1\nX-B: 2"), "x-b", Some("2")),
+        (after_status(b"Content-Length: 2"), "content-length", Some("2")),
+        (after_status(b"Content-Length: 2, 2"), "x-before", Some("1")),
+        (with_status(b"HTTP/1.1 404"), "x-before", None),
+        (with_status(b"HTTP/1.1  404   No"), "x-before", None),
+        (with_status(b"http/1.1 404 No\x01\xff"), "x-before", None),
+        (with_status(b"HTTP/2.0 404 No"), "x-before", None),
+        (with_status(b"HTTP/2 404"), "x-before", None),
+        (with_status(b"HTTP/1.1 404 No\r\n X-Before: 1"), "x-before", None),
+        (with_status(b"\r\n\r\nHTTP/1.1 404 No"), "x-before", None),
+        (with_status(b"HTTP/1.1 100 Continue\r\nServer: x\r\n\r\nHTTP/1.1 404 No"), "server", None),
+    ] {
+        let shown = String::from_utf8_lossy(&bytes).into_owned();
+        // Neither the parts in which it arrives count, nor whether the connection stays open.
+        for parts in [1, 7] {
+            let bytes = bytes.clone();
+            let site = Site::start(move |stream, _| {
+                for part in bytes.chunks(bytes.len().div_ceil(parts)) {
+                    stream.write_all(part).unwrap();
+                }
+                hold(stream);
+            });
+            let answer = send(&lab(), &get(&site.url("/"))).unwrap_or_else(|e| panic!("{shown}: {e}"));
+            assert_eq!((answer.status, answer.body.as_slice()), (404, &b"ok"[..]), "{shown}");
+            assert_eq!((answer.header(name), answer.header("x-after")), (value, Some("yes")), "{shown}");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use sightline::net::{HttpProber, NetConfig};
 
 use super::{get, lab, send};
 use crate::support::server::PATIENCE;
-use crate::support::site::{Site, ok, to};
+use crate::support::site::{Site, ok, to, with_headers};
 
 #[test]
 fn defaults_are_sent_and_a_module_may_replace_them() {
@@ -117,6 +117,67 @@ fn a_redirect_is_returned_unless_it_is_to_be_followed() {
 
     let answer = send(&lab(), &Request { max_redirects: 5, ..get(&site.url("/none")) }).unwrap();
     assert_eq!((answer.status, answer.body.as_slice()), (302, &b"hi"[..]));
+}
+
+#[test]
+fn a_redirect_leads_to_exactly_the_bytes_of_its_address() {
+    for (location, path) in [
+        (&b"/\xc9t\xe9?p=\xe9#\xe9"[..], "/%C9t%E9?p=%E9"),
+        (b"/\x83G\x83~", "/%83G%83~"),
+        ("/Été".as_bytes(), "/%C3%89t%C3%A9"),
+        (b"/%C9t%E9", "/%C9t%E9"),
+        (b"/a\tb\x01 c", "/ab%01%20c"),
+        (b"//LOC%41LHOST:PORT/\xe9", "/%E9"),
+    ] {
+        let location = location.to_vec();
+        let site = Site::start(move |stream, request| {
+            let port = stream.local_addr().unwrap().port().to_string();
+            let at = location.windows(4).position(|four| four == b"PORT");
+            let location = match at {
+                Some(at) => [&location[..at], port.as_bytes(), &location[at + 4..]].concat(),
+                None => location.clone(),
+            };
+            let answer = match request.path() {
+                "/" => [b"HTTP/1.1 302 F\r\nContent-Length: 0\r\nLocation: ", &location[..], b"\r\n\r\n"]
+                    .concat(),
+                _ => ok("end"),
+            };
+            stream.write_all(&answer).unwrap();
+        });
+        let answer = send(&lab(), &Request { max_redirects: 1, ..get(&site.url("/")) }).unwrap();
+        assert_eq!((answer.body.as_slice(), site.received()[1].path()), (&b"end"[..], path));
+    }
+}
+
+#[test]
+fn the_last_cookie_of_a_name_counts() {
+    let many: String = (0..60).map(|n| format!("Set-Cookie: n{n}={n}\r\n")).collect();
+    let kept: Vec<String> = [10].into_iter().chain(12..60).map(|n| format!("n{n}={n}")).collect();
+    for (headers, sent) in [
+        ("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nSet-Cookie: a=3\r\n".to_owned(), Some("b=2; a=3".to_owned())),
+        ("Set-Cookie: a=1\r\nSet-Cookie: a=; Max-Age=0\r\n".to_owned(), None),
+        ("Set-Cookie: a=1\r\nSet-Cookie: a=x; expires=Thu, 01-Jan-1970 00:00:00 GMT\r\n".to_owned(), None),
+        (
+            "Set-Cookie: a=1\r\nSet-Cookie: a=x; max-age=-1; expires=Thu, 01 Jan 2990 00:00:00 GMT\r\n"
+                .to_owned(),
+            None,
+        ),
+        (
+            "Set-Cookie: a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=60\r\n".to_owned(),
+            Some("a=1".to_owned()),
+        ),
+        ("Set-Cookie: a=1; Expires=soon\r\n".to_owned(), Some("a=1".to_owned())),
+        // A full jar takes new cookies and new values of old ones.
+        (many + "Set-Cookie: n11=x\r\nSet-Cookie: n11=y\r\n", Some(kept.join("; ") + "; n11=y")),
+    ] {
+        let answer = with_headers(&headers, b"");
+        let site = Site::saying(answer);
+        let mut jar = CookieJar::default();
+        for _ in 0..2 {
+            lab().send(&get(&site.url("/")), &mut jar, Instant::now() + PATIENCE).unwrap();
+        }
+        assert_eq!(site.received()[1].header("cookie"), sent, "{headers}");
+    }
 }
 
 #[test]
