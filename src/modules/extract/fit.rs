@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::transform::{date_time, number};
+use super::number::{count_number, number};
+use super::transform::date_time;
 use super::valid::{email_address, host_name, web_address};
 use crate::modules::definition::{FieldType, field_type};
 use crate::modules::rule::json::as_text;
@@ -85,7 +86,7 @@ fn count(value: &Value) -> Option<Value> {
             )]
             given.as_u64().or_else(|| whole().map(|number| number as u64)).map(Value::from)
         }
-        Value::String(text) => number(text).filter(Value::is_number).and_then(|number| count(&number)),
+        Value::String(text) => count_number(text).and_then(|number| count(&number)),
         _ => None,
     }
 }

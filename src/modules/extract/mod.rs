@@ -8,6 +8,7 @@
 //! | [`items`] | the elements of a list result |
 //! | [`findings`] | the results of a hit |
 //! | `distinct` | findings without duplicates |
+//! | `number` | numbers as people write them |
 //! | `fit` | metadata values of the types that their names have |
 //! | `valid` | validation of a value by the type of its entity |
 //! | [`page_profile`] | generic profile data, such as Open Graph and JSON-LD |
@@ -18,6 +19,7 @@ pub(crate) mod extractor;
 pub(crate) mod findings;
 mod fit;
 pub(crate) mod items;
+mod number;
 pub(crate) mod page_profile;
 mod reading;
 pub(crate) mod source;
