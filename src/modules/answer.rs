@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 use serde_json::Value;
 
 use super::barrier::Barrier;
@@ -12,8 +12,8 @@ use super::digest::Algorithm;
 use super::html::{Page, ScriptKind, Selectors, has_xml_prolog};
 use super::json_size::{self, MAX_COST, MAX_SHARED_COST};
 use super::pointer::Pointer;
-use super::probe::Response;
-use super::script_json::Documents;
+use super::probe::{CookieJar, Response};
+use super::script_json::{self, Documents, without_comment};
 use super::text::unquote_txt;
 
 /// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
@@ -95,7 +95,7 @@ impl<'r> Answer<'r> {
         let make = || {
             let text = strip_guard(self.text());
             let is_read = !self.is_cut() && self.cost_of(text) <= self.most_cost();
-            is_read.then(|| serde_json::from_str(text).ok().map(with_joined_txt)).flatten()
+            is_read.then(|| script_json::read(text).map(with_joined_txt)).flatten()
         };
         match self.shared {
             Some(shared) => shared.json.get_or_init(make).as_ref(),
@@ -148,20 +148,19 @@ impl<'r> Answer<'r> {
 
     /// Returns the content type in lower case, without parameters. It is empty if there is none.
     fn media_type(&self) -> String {
-        let value = self.response.header("content-type").unwrap_or_default();
-        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+        content_type(self.response).0
     }
 
-    /// Returns the JSON-LD objects of the page. Arrays and `@graph`s are split into their elements.
+    /// Returns the JSON-LD objects of the page. Arrays and `@graph`s are split into their elements, at every depth.
     pub(crate) fn json_ld(&self) -> &[Value] {
         self.json_ld.get_or_init(|| {
             let mut objects = Vec::new();
             let mut left = MAX_COST;
             for (_, block) in self.page().scripts().filter(|(kind, _)| *kind == ScriptKind::LinkedData) {
-                let block = block.trim();
+                let block = without_comment(block);
                 let Some(rest) = left.checked_sub(json_size::cost(block, left)) else { break };
                 left = rest;
-                if let Ok(value) = serde_json::from_str(block) {
+                if let Some(value) = script_json::read(block) {
                     collect_objects(value, &mut objects);
                 }
             }
@@ -214,21 +213,22 @@ impl<'r> Answer<'r> {
         Self { barrier: OnceCell::from(barrier), ..self }
     }
 
-    /// Returns the value of a cookie that this answer sets.
-    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
-        self.response.headers.iter().filter(|(header, _)| header == "set-cookie").find_map(|(_, value)| {
-            let (known, value) = value.split(';').next()?.split_once('=')?;
-            (known.trim() == name).then(|| value.trim())
-        })
+    /// Returns the value of a cookie that this answer sets. If it sets the cookie several times, the last value counts.
+    pub(crate) fn cookie(&self, name: &str) -> Option<String> {
+        let mut jar = CookieJar::default();
+        for (_, value) in self.response.headers.iter().filter(|(header, _)| header == "set-cookie") {
+            jar.store("", value);
+        }
+        jar.value("", name).map(str::to_owned)
     }
 }
 
 fn collect_objects(value: Value, out: &mut Vec<Value>) {
     match value {
-        Value::Array(elements) => out.extend(elements),
+        Value::Array(elements) => elements.into_iter().for_each(|element| collect_objects(element, out)),
         Value::Object(mut members) => {
-            if let Some(Value::Array(graph)) = members.remove("@graph") {
-                out.extend(graph);
+            if let Some(graph) = members.remove("@graph") {
+                collect_objects(graph, out);
             }
             out.push(Value::Object(members));
         }
@@ -238,11 +238,13 @@ fn collect_objects(value: Value, out: &mut Vec<Value>) {
 
 /// Removes the prefix that some APIs put before their JSON so that it cannot be run as a script.
 fn strip_guard(text: &str) -> &str {
-    let text = text.trim_start();
-    [")]}',", ")]}'", "for(;;);", "for (;;);", "while(1);"]
-        .iter()
-        .find_map(|guard| text.strip_prefix(guard))
-        .unwrap_or(text)
+    // Some sites join files, each with a byte order mark of its own.
+    fn trim(text: &str) -> &str {
+        text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+    }
+    let text = trim(text);
+    let guards = [")]}',", ")]}'", "for(;;);", "for (;;);", "while(1);"];
+    trim(guards.iter().find_map(|guard| text.strip_prefix(guard)).unwrap_or(text))
 }
 
 /// Joins the strings of TXT records in the answer of a resolver (`dns.google/resolve` and the like), so that rules read
@@ -267,10 +269,12 @@ fn decode(response: &Response) -> Cow<'_, str> {
     if let Some((encoding, length)) = Encoding::for_bom(body) {
         return encoding.decode_without_bom_handling(&body[length..]).0;
     }
-    if let Some(encoding) = response.header("content-type").and_then(charset_of_header) {
-        return encoding.decode_without_bom_handling(body).0;
-    }
-    if let Some(encoding) = charset_of_page(body) {
+    let (kind, charset) = content_type(response);
+    let is_json = kind.ends_with("json");
+    let is_markup = kind.is_empty() || kind.contains("html") || kind.contains("xml");
+    let declared = charset.or_else(|| is_markup.then(|| charset_of_page(body)).flatten());
+    // JSON is UTF-8, whatever its header says.
+    if let Some(encoding) = declared.filter(|_| !is_json || std::str::from_utf8(body).is_err()) {
         return encoding.decode_without_bom_handling(body).0;
     }
     let is_utf8 = match std::str::from_utf8(body) {
@@ -291,26 +295,63 @@ fn looks_like_utf8(body: &[u8]) -> bool {
     good > bad * 10
 }
 
-fn charset_of_header(content_type: &str) -> Option<&'static Encoding> {
-    content_type.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        name.trim().eq_ignore_ascii_case("charset").then(|| Encoding::for_label(value.as_bytes()))?
-    })
+/// Returns the media type in lower case and the charset. As in browsers, the last valid `Content-Type` counts, and one of
+/// the same type without a charset keeps the charset.
+fn content_type(response: &Response) -> (String, Option<&'static Encoding>) {
+    let mut found = (String::new(), None);
+    let values = response.headers.iter().filter(|(name, _)| name == "content-type");
+    for value in values.flat_map(|(_, value)| value.split(',')) {
+        let mut parts = value.split(';');
+        let kind = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is_type = kind.split_once('/').is_some_and(|(top, sub)| !top.is_empty() && !sub.is_empty());
+        if !is_type || kind == "*/*" || kind.contains(char::is_whitespace) {
+            continue;
+        }
+        let charset = parts.find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            let value = value.trim().trim_matches(['"', '\'']);
+            name.trim().eq_ignore_ascii_case("charset").then(|| encoding(value))?
+        });
+        let kept = found.1.filter(|_| found.0 == kind);
+        found = (kind, charset.or(kept));
+    }
+    found
 }
 
-/// Returns the charset of `<meta charset=…>`, `<meta … content="text/html; charset=…">` or `<?xml … encoding="…"?>`.
+/// Returns the encoding with that label. There is none for charsets that browsers do not decode.
+fn encoding(label: &str) -> Option<&'static Encoding> {
+    Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != REPLACEMENT)
+}
+
+/// Returns the first charset that exists of `<meta charset=…>`, `<meta http-equiv=… content="text/html; charset=…">` or
+/// `<?xml … encoding="…"?>`. Comments do not count.
 fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
     let head = &body[..body.len().min(CHARSET_REACH)];
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    if !head.contains("<meta") && !head.contains("<?xml") {
-        return None;
+    let mut rest = head.as_str();
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at + 1..];
+        if let Some(comment) = rest.strip_prefix("!--") {
+            rest = comment.split_once("-->").map_or("", |(_, after)| after);
+        } else if let Some(tag) = rest.strip_prefix("meta") {
+            let tag = tag.split('>').next().unwrap_or_default();
+            let is_other = tag.contains("content") && !tag.contains("http-equiv");
+            let declared = declared(tag, "charset");
+            if declared.is_some() && (!is_other || tag.trim_start().starts_with("charset")) {
+                return declared;
+            }
+        }
     }
-    ["charset=", "encoding="].iter().find_map(|key| {
-        let value = head.split_once(key)?.1.trim_start_matches(['"', '\'', ' ']);
-        let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)))?;
+    let xml = head.trim_start().strip_prefix("<?xml").and_then(|rest| rest.split("?>").next());
+    xml.and_then(|declaration| declared(declaration, "encoding"))
+}
+
+/// Returns the encoding that `key=LABEL` in a tag names.
+fn declared(tag: &str, key: &str) -> Option<&'static Encoding> {
+    tag.split(key).skip(1).find_map(|value| {
+        let value = value.trim_start().strip_prefix('=')?.trim_start_matches(['"', '\'', ' ']);
+        let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)));
         // As the HTML standard prescribes, a page whose declaration could be read as ASCII is not UTF-16.
-        let encoding = Encoding::for_label(&value.as_bytes()[..end])?;
-        Some(encoding.output_encoding())
+        Some(encoding(&value[..end.unwrap_or(value.len())])?.output_encoding())
     })
 }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+
 use super::definition::{Method, Via};
 use super::reason::Reason;
 
@@ -343,25 +346,34 @@ impl Browsers for NoBrowser {
 /// The cookies of one check, stored by exact host and never shared between checks.
 #[derive(Debug, Clone, Default)]
 pub struct CookieJar {
+    /// The host, the name and the value of each cookie, in the order in which they were set.
     cookies: Vec<(String, String, String)>,
 }
 
 impl CookieJar {
-    /// Stores the cookie of a `Set-Cookie` value from `host`. Attributes are ignored, except for a deletion
-    /// (`Max-Age=0`), because a check takes only seconds.
+    /// Stores the cookie of a `Set-Cookie` value from `host`. It replaces the cookie of the same name, or the oldest
+    /// cookie if the jar is full. Attributes are ignored, except for a deletion, because a check takes only seconds.
     pub fn store(&mut self, host: &str, set_cookie: &str) {
         let mut parts = set_cookie.split(';');
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return };
         let (name, value) = (name.trim(), value.trim());
         // The limit prevents a hostile site from filling memory or making the header endless.
-        if name.is_empty() || name.len() + value.len() > 4096 || self.cookies.len() >= 50 {
+        if name.is_empty() || name.len() + value.len() > 4096 {
             return;
         }
         self.cookies.retain(|(at, known, _)| !(at == host && known == name));
-        let deleted = parts.any(|attribute| attribute.trim().eq_ignore_ascii_case("max-age=0"));
-        if !deleted {
+        if !is_deletion(parts) {
+            if self.cookies.len() >= 50 {
+                self.cookies.remove(0);
+            }
             self.cookies.push((host.to_owned(), name.to_owned(), value.to_owned()));
         }
+    }
+
+    /// Returns the value of a cookie of `host`.
+    pub(crate) fn value(&self, host: &str, name: &str) -> Option<&str> {
+        let cookie = self.cookies.iter().find(|(at, known, _)| at == host && known == name);
+        cookie.map(|(_, _, value)| value.as_str())
     }
 
     /// Returns the `Cookie` header for a request to `host`, if there are cookies for it.
@@ -374,4 +386,25 @@ impl CookieJar {
             .collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
+}
+
+/// Returns whether the attributes of a cookie delete it. The last of each name counts, and `Max-Age` before `Expires`
+/// (RFC 6265, section 5.3).
+fn is_deletion<'a>(attributes: impl Iterator<Item = &'a str>) -> bool {
+    let (mut by_age, mut by_date) = (None, None);
+    for attribute in attributes {
+        let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+        let value = value.trim();
+        match name.trim().to_ascii_lowercase().as_str() {
+            "max-age" => by_age = value.parse::<i64>().ok().map(|age| age <= 0).or(by_age),
+            "expires" => {
+                // `Thu, 01-Jan-1970 00:00:00 GMT` is the older form of `Thu, 01 Jan 1970 00:00:00 GMT`.
+                let date =
+                    DateTimeParser::new().relaxed_weekday(true).parse_timestamp(value.replace('-', " "));
+                by_date = date.ok().map(|date| date <= Timestamp::now()).or(by_date);
+            }
+            _ => {}
+        }
+    }
+    by_age.or(by_date).unwrap_or(false)
 }

@@ -30,10 +30,7 @@ impl Documents {
 
     /// Adds the document of a script whose type says that it is JSON.
     pub(crate) fn add_json(&mut self, script: &str) {
-        let script = script.trim();
-        let script = script.strip_prefix("<!--").unwrap_or(script);
-        let script = script.strip_suffix("-->").unwrap_or(script);
-        if let Some(value) = self.read(script) {
+        if let Some(value) = self.read(without_comment(script)) {
             self.push(value);
         }
     }
@@ -78,11 +75,11 @@ impl Documents {
 
     /// Adds the argument of `JSON.parse("…")`, in any quotes. `code` begins after the opening parenthesis.
     fn parsed(&mut self, code: &str) -> Option<usize> {
-        let quote = code.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+        code.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
         let length = string_length(code.as_bytes());
         self.tried += length.unwrap_or(code.len());
         let length = length?;
-        let text = unescaped(&code[1..length - 1], quote)?;
+        let text = unescaped(&code[1..length - 1])?;
         let value = self.read(&text)?;
         self.push(value);
         Some(length)
@@ -96,7 +93,7 @@ impl Documents {
         if self.is_full {
             return None;
         }
-        let value = serde_json::from_str(text).ok()?;
+        let value = read(text)?;
         self.cost += cost;
         Some(value)
     }
@@ -150,6 +147,75 @@ impl Documents {
     }
 }
 
+/// Parses a text as JSON. Strings may contain what JavaScript allows in its strings: single surrogates, which become
+/// U+FFFD, other escapes, and control characters.
+pub(crate) fn read(text: &str) -> Option<Value> {
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&with_valid_strings(text))).ok()
+}
+
+/// Returns the content of a script without the comment signs around it, which hid it from old browsers.
+pub(crate) fn without_comment(script: &str) -> &str {
+    let script = script.trim();
+    let script = ["<!--", "//<![CDATA[", "<![CDATA["]
+        .iter()
+        .find_map(|open| script.strip_prefix(open))
+        .unwrap_or(script);
+    ["-->", "//]]>", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
+}
+
+fn with_valid_strings(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_inside = false;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if is_inside => out.push_str(&valid_escape(&mut chars)),
+            '\0'..='\u{1f}' if is_inside => out.push_str(&unicode_escape(c.into())),
+            _ => {
+                is_inside ^= c == '"';
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+/// Reads an escape after its backslash, as JavaScript does, and returns one that JSON allows. What is no escape in
+/// JavaScript either stays invalid.
+fn valid_escape(chars: &mut std::str::Chars<'_>) -> String {
+    match chars.next() {
+        Some(c @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't')) => format!("\\{c}"),
+        Some('v') => unicode_escape(0xb),
+        Some('x') => digits(chars, 2).map_or("\\x".to_owned(), unicode_escape),
+        Some('u') => match digits(chars, 4) {
+            Some(high @ 0xd800..=0xdbff) => {
+                let mut ahead = chars.clone();
+                let is_escape = (ahead.next(), ahead.next()) == (Some('\\'), Some('u'));
+                match digits(&mut ahead, 4).filter(|_| is_escape) {
+                    Some(low @ 0xdc00..=0xdfff) => {
+                        *chars = ahead;
+                        unicode_escape(high) + &unicode_escape(low)
+                    }
+                    _ => unicode_escape(0xfffd),
+                }
+            }
+            Some(0xdc00..=0xdfff) => unicode_escape(0xfffd),
+            Some(code) => unicode_escape(code),
+            None => "\\u".to_owned(),
+        },
+        Some('0') => unicode_escape(0),
+        // JavaScript ignores the end of a line after a backslash.
+        Some('\n') => String::new(),
+        Some(digit @ '1'..='9') => format!("\\{digit}"),
+        Some(c) => c.to_string(),
+        None => "\\".to_owned(),
+    }
+}
+
+fn unicode_escape(code: u32) -> String {
+    format!("\\u{code:04x}")
+}
+
 /// Returns whether JSON may begin at the start of `code`. JavaScript seldom quotes the names of members.
 fn may_be_json(code: &str) -> bool {
     let Some(rest) = code.strip_prefix('{') else {
@@ -200,7 +266,7 @@ fn without_undefined(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the text of a string literal, or `None` if an escape is invalid.
-fn unescaped(literal: &str, quote: char) -> Option<String> {
+fn unescaped(literal: &str) -> Option<String> {
     let mut out = String::with_capacity(literal.len());
     let mut chars = literal.chars();
     while let Some(c) = chars.next() {
@@ -217,12 +283,14 @@ fn unescaped(literal: &str, quote: char) -> Option<String> {
             'x' => out.push(char::from_u32(digits(&mut chars, 2)?)?),
             // A surrogate stays an escape, so that the JSON parser joins the pair.
             'u' => match digits(&mut chars, 4)? {
-                half @ 0xd800..=0xdfff => out.push_str(&format!("\\u{half:04x}")),
+                half @ 0xd800..=0xdfff => out.push_str(&unicode_escape(half)),
                 code => out.push(char::from_u32(code)?),
             },
             '\n' => {}
-            other if other == quote || other.is_ascii_punctuation() => out.push(other),
-            _ => return None,
+            'v' => out.push('\u{b}'),
+            '0' => out.push('\0'),
+            digit if digit.is_ascii_digit() => return None,
+            other => out.push(other),
         }
     }
     Some(out)

@@ -30,6 +30,7 @@ fn a_text_is_decoded_with_its_charset() {
     let with_pragma =
         [b"<meta http-equiv='Content-Type' content='text/html; charset=windows-1251'>".as_slice(), cyrillic]
             .concat();
+    let after = |first: &str| [first.as_bytes(), &with_meta].concat();
     let japanese = b"<meta charset=\"Shift_JIS\"><p>\x83\x6e\x83\x8d\x81\x5b</p>";
     let prolog = b"<?xml version='1.0' encoding='koi8-r'?><p>\xf0\xd2\xc9\xd7\xc5\xd4</p>";
     for (content_type, body, word) in [
@@ -47,7 +48,19 @@ fn a_text_is_decoded_with_its_charset() {
         ("text/html; charset=utf-16le", utf16(&page, u16::to_le_bytes), NAME),
         // Without a valid charset, UTF-8 is used if the bytes are valid, and Windows-1252 otherwise.
         ("text/html", page.clone().into_bytes(), NAME),
-        ("text/html; charset=none-such", page.into_bytes(), NAME),
+        ("text/html; charset=none-such", page.clone().into_bytes(), NAME),
+        ("text/html; charset=none-such", with_meta.clone(), "Привет"),
+        ("text/html; charset=none-such; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html; version=1; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html\r\nContent-Type: text/html; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html; charset=windows-1251\r\nContent-Type: text/html", cyrillic.to_vec(), "Привет"),
+        ("text/html; charset=iso-2022-kr", page.into_bytes(), NAME),
+        ("text/html", after("<meta charset=none-such>"), "Привет"),
+        ("text/html", after("<!-- <meta charset=koi8-r> -->"), "Привет"),
+        ("text/html", after("<script charset=koi8-r src=/x></script>"), "Привет"),
+        ("text/html", after("<meta name=about content='charset=koi8-r'>"), "Привет"),
+        ("application/json; charset=iso-8859-1", format!("{{\"n\": \"{NAME}\"}}").into_bytes(), NAME),
+        ("application/json", format!("{{\"n\": \"<meta charset=koi8-r>{NAME}\"}}").into_bytes(), NAME),
         ("text/html", b"<p>Zo\xeb \x80</p>".to_vec(), "Zoë €"),
         // It is cut off inside a character.
         ("text/html", b"Zo\xc3\xab \xe2\x82".to_vec(), "Zoë"),

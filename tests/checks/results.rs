@@ -101,6 +101,87 @@ fn title_meta_json_ld_and_elements_are_read() {
     );
 }
 
+/// Returns the metadata that a module with these extractors reads.
+fn metadata(fields: &Value, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Value {
+    let site = module(&json!({"control": false, "result": {"type": "profile", "metadata": fields}}));
+    let answer = respond(200, headers, body);
+    let report = Bench::new(move |_| Ok(answer.clone())).check(&site, &username("bob"));
+    Value::Object(report.findings[0].metadata.clone())
+}
+
+#[test]
+fn json_that_is_not_quite_valid_is_read() {
+    for (body, want) in [
+        ("\u{feff}\u{feff} {\"n\": \"Bob\"}\u{feff}\n", "Bob"),
+        (")]}',\n\u{feff}{\"n\": \"Bob\"}", "Bob"),
+        (r#"{"n": "B\ud83d"}"#, "B\u{fffd}"),
+        (r#"{"n": "B\udc00\ud83d\ude00\ud83d\u0041"}"#, "B\u{fffd}😀\u{fffd}A"),
+        (r#"{"n": "\x42\'\o\/b\\\""}"#, "B'o/b\\\""),
+        ("{\"n\": \"B\to\nb\"}", "B o b"),
+        ("{\"n\": \"B\\\nob\"}", "Bob"),
+    ] {
+        let fields = json!({"n": {"from": ["json:/n"], "transform": ["trim"]}});
+        assert_eq!(metadata(&fields, &[], body), json!({"n": want}), "{body}");
+    }
+    // What JavaScript does not read either is no JSON.
+    for body in [r#"{"n": "\u12"}"#, r#"{"n": "\1"}"#, r#"{"n": "\x4"}"#, "{\"n\": \"B", "{n: 1}"] {
+        assert_eq!(
+            metadata(&json!({"n": "json:/n", "k": "const:k"}), &[], body),
+            json!({"k": "k"}),
+            "{body}"
+        );
+    }
+    let page = r#"<script>a = {"n": "\ud83d\x42"}; b = JSON.parse('{"m": "\u{42}\q"}'); c = JSON.parse('{"m": "\vo\d"}')</script>"#;
+    let read = metadata(&json!({"n": "script:/n", "m": "script:/m"}), &[], page);
+    assert_eq!(read, json!({"n": "\u{fffd}B", "m": "od"}));
+}
+
+#[test]
+fn metas_and_json_ld_of_any_form_are_read() {
+    let html = r#"<meta name="description" property="og:description" content="Hi"><meta itemprop=a name=B property=a content=C>
+        <script type="application/ld+json"><!-- [{"@context": "x", "@graph": [{"@graph": {"n": "deep\ud800"}}]}] --></script>"#;
+    let fields = json!({"d": "meta:description", "o": "meta:og:description", "a": "meta:a", "b": "meta:b", "n": "jsonld:/n"});
+    let want = json!({"d": "Hi", "o": "Hi", "a": "C", "b": "C", "n": "deep\u{fffd}"});
+    assert_eq!(metadata(&fields, &[], html), want);
+    for graph in [
+        json!([{"@type": "ProfilePage", "mainEntity": {"@id": "#me"}}, {"@type": "Person", "@id": "#me", "name": "Bob B."}]),
+        json!([{"@type": "ProfilePage", "mainEntity": [{"@type": "Person", "name": "Bob B."}]}]),
+        json!([{"@type": ["https://schema.org/Person"], "name": "Bob B."}]),
+    ] {
+        let linked = json!([{"@graph": graph}]);
+        let html = format!(r#"<script type="application/ld+json">{linked}</script>"#);
+        let read = metadata(&json!({"k": "const:k"}), &[("content-type", "text/html")], html);
+        assert_eq!(read["display_name"], "Bob B.", "{linked}");
+    }
+}
+
+#[test]
+fn an_entry_reads_the_last_cookie_of_a_name() {
+    let cookie = |value| ("set-cookie", value);
+    let headers = [cookie("a=1"), cookie("b=2"), cookie("a=3; Path=/"), cookie("b=; Max-Age=0")];
+    let read = metadata(&json!({"a": "cookie:a", "b": "cookie:b", "k": "const:k"}), &headers, "page");
+    assert_eq!(read, json!({"a": "3", "k": "k"}));
+}
+
+#[test]
+fn a_number_is_read_right_or_left_out() {
+    for (text, followers, rating) in [
+        ("1,5K", json!(1500), json!(1500)),
+        ("2,3M", json!(2_300_000), json!(2_300_000)),
+        ("4,5", Value::Null, json!(4.5)),
+        ("1.234", json!(1234), Value::Null),
+        ("1 234", json!(1234), json!(1234)),
+        ("١٬٢٣٤", json!(1234), json!(1234)),
+        ("1,2 B", Value::Null, Value::Null),
+    ] {
+        for number in [json!("css:b"), json!({"from": ["css:b"], "transform": ["number"]})] {
+            let fields = json!({"followers": number, "rating": number, "kind": "const:k"});
+            let read = metadata(&fields, &[], format!("<b>{text}</b>"));
+            assert_eq!((&read["followers"], &read["rating"]), (&followers, &rating), "{text} {number}");
+        }
+    }
+}
+
 #[test]
 fn selectors_work_inside_selected_elements() {
     let body = json!({"entities": [

@@ -11,6 +11,7 @@ use crate::modules::mistake::Mistakes;
 use crate::modules::pattern::Pattern;
 use crate::modules::pointer::{Key, Pointer};
 use crate::modules::scope::Scope;
+use crate::modules::script_json;
 use crate::modules::template::Values;
 
 /// The maximum number of elements that are read, before filters.
@@ -137,7 +138,7 @@ impl Each {
             }
             Self::Lines => lines(answer).enumerate().map(|(index, line)| Item::text(line, index)).collect(),
             Self::JsonLines => lines(answer)
-                .filter_map(|line| serde_json::from_str(line).ok())
+                .filter_map(script_json::read)
                 .enumerate()
                 .map(|(index, value)| {
                     let key = Key::Index(index);

@@ -30,7 +30,8 @@ impl PageProfile {
             return None;
         }
         let page = answer.page();
-        let person = answer.json_ld().iter().filter_map(owner).next();
+        let objects = answer.json_ld();
+        let person = objects.iter().find_map(owner).map(|person| referred(person, objects));
         let linked = |member: &str| person.and_then(|person| person.get(member));
         let meta =
             |names: &[&str]| names.iter().find_map(|name| page.metas(name).find(|it| !it.trim().is_empty()));
@@ -121,7 +122,9 @@ fn without(text: &str, name: &str) -> String {
 /// Returns the JSON-LD object that describes the owner of the page.
 fn owner(object: &Value) -> Option<&Value> {
     let is_type = |object: &Value, wanted: &[&str]| {
-        let fits = |kind: &Value| kind.as_str().is_some_and(|kind| wanted.contains(&kind));
+        let bare =
+            |kind: &Value| kind.as_str().and_then(|kind| kind.rsplit(['/', ':']).next()).map(str::to_owned);
+        let fits = |kind: &Value| bare(kind).is_some_and(|kind| wanted.contains(&kind.as_str()));
         match object.get("@type") {
             Some(Value::Array(kinds)) => kinds.iter().any(fits),
             Some(kind) => fits(kind),
@@ -129,12 +132,20 @@ fn owner(object: &Value) -> Option<&Value> {
         }
     };
     if is_type(object, &["ProfilePage"])
-        && let Some(person) =
-            object.get("mainEntity").or_else(|| object.get("about")).filter(|it| it.is_object())
+        && let Some(person) = ["mainEntity", "about"].iter().find_map(|member| match object.get(member)? {
+            Value::Array(elements) => elements.iter().find(|it| it.is_object()),
+            it => Some(it).filter(|it| it.is_object()),
+        })
     {
         return Some(person);
     }
     is_type(object, &["Person", "ProfilePage"]).then_some(object)
+}
+
+/// Returns the object that `person` refers to by its `@id`, or `person` itself.
+fn referred<'v>(person: &'v Value, objects: &'v [Value]) -> &'v Value {
+    let Some(id) = person.get("@id").filter(|_| person.get("name").is_none()) else { return person };
+    objects.iter().find(|it| it.get("@id") == Some(id) && it.get("name").is_some()).unwrap_or(person)
 }
 
 fn image(value: &Value) -> Option<&str> {

@@ -338,13 +338,14 @@ impl<'s> Builder<'s> {
     }
 
     fn meta(&mut self) {
-        let name = ["property", "name", "itemprop"].into_iter().find_map(|key| self.attribute(key));
-        if let (Some(name), Some(content)) = (name, self.attribute("content"))
-            && self.page.metas.len() < MAX_METAS
-        {
-            let meta = (name.trim().to_ascii_lowercase(), content.to_owned());
-            self.page.metas.push(meta);
-        }
+        let Some(content) = self.attribute("content") else { return };
+        let names = ["property", "name", "itemprop"].map(|key| self.attribute(key));
+        let mut names: Vec<String> =
+            names.into_iter().flatten().map(|name| name.trim().to_ascii_lowercase()).collect();
+        names.dedup();
+        let metas: Vec<_> = names.into_iter().map(|name| (name, content.to_owned())).collect();
+        let free = MAX_METAS.saturating_sub(self.page.metas.len());
+        self.page.metas.extend(metas.into_iter().take(free));
     }
 
     fn link(&mut self) {
