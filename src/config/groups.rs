@@ -239,7 +239,10 @@ pub struct EngineConfig {
     #[arg(help_heading = "Searches", value_parser = checked(value::user_agent))]
     pub user_agent: String,
     /// Proxy for outgoing requests.
-    #[arg(help = "Proxy for outgoing requests: http:// or socks5://[USER:PASSWORD@]HOST:PORT")]
+    #[arg(
+        help = "Proxy for outgoing requests: http:// or socks5://[USER:PASSWORD@]HOST:PORT, or httph:// or \
+                  socks5h:// if the proxy resolves names"
+    )]
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
     #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
     pub outbound_proxy: Option<Secret<String>>,

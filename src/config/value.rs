@@ -214,7 +214,7 @@ fn database_address(text: &str) -> Parsed<DatabaseAddress> {
 /// Parses a proxy for outgoing requests. The errors never repeat the text.
 pub(crate) fn outbound_proxy(text: &str) -> Parsed<Secret<String>> {
     let url = Url::parse(text).ok().filter(|url| {
-        matches!(url.scheme(), "http" | "socks5")
+        matches!(url.scheme(), "http" | "httph" | "socks5" | "socks5h")
             && url.host_str().is_some_and(|host| !host.is_empty())
             && matches!(url.path(), "" | "/")
             && url.query().is_none()
@@ -223,7 +223,8 @@ pub(crate) fn outbound_proxy(text: &str) -> Parsed<Secret<String>> {
     match url {
         Some(_) => Ok(Secret::new(text.trim_end_matches('/').to_owned())),
         None => {
-            Err("http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed"
+            Err("http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed, or httph:// or \
+                 socks5h:// if the proxy resolves names"
                 .to_owned())
         }
     }

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use url::Host;
 
+use super::config::OutboundProxy;
 use super::guard;
+use super::idle::Target;
 use super::resolver::Resolver;
 use crate::modules::probe::ProbeError;
 
@@ -26,8 +28,33 @@ impl Approver {
         self.resolver.sweep(now);
     }
 
+    /// Returns where a connection to `host` leads, directly or through `proxy`. If the proxy resolves names, a name has no
+    /// addresses here, and the guard checks its form.
+    pub(super) fn target(
+        &self,
+        host: &Host<&str>,
+        (port, is_tls): (u16, bool),
+        proxy: Option<&OutboundProxy>,
+        deadline: Instant,
+    ) -> Result<Target, ProbeError> {
+        let of_proxy = match proxy {
+            Some(proxy) => self.resolve(&as_str(&proxy.host), proxy.port, deadline)?,
+            None => Vec::new(),
+        };
+        let addresses = match host {
+            Host::Domain(name) if proxy.is_some_and(|proxy| proxy.resolves_names) => {
+                if !self.allow_private_targets && !guard::is_public_name(name) {
+                    return Err(ProbeError::ForbiddenAddress);
+                }
+                Vec::new()
+            }
+            _ => self.approve(host, port, deadline)?,
+        };
+        Ok(Target { is_tls, host: host.to_string(), port, addresses, proxy: of_proxy })
+    }
+
     /// Returns the addresses of `host` that requests may go to, at least one.
-    pub(super) fn approve(
+    fn approve(
         &self,
         host: &Host<&str>,
         port: u16,
@@ -43,8 +70,8 @@ impl Approver {
         Ok(found)
     }
 
-    /// Returns all addresses of `host` without a check. Used only for hosts that the operator has configured.
-    pub(super) fn resolve(
+    /// Returns all addresses of `host` without a check.
+    fn resolve(
         &self,
         host: &Host<&str>,
         port: u16,

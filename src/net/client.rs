@@ -63,8 +63,8 @@ impl HopClient {
         deadline: Instant,
     ) -> Result<Self, ProbeError> {
         let limit = deadline.min(Instant::now() + dialing.connect_timeout);
-        let proxy = dialing.proxy.as_deref().map(|proxy| (proxy, &target.proxy[..]));
-        let stream = dial::connect(&target.addresses, proxy, limit)?;
+        let proxy = dialing.proxy.as_deref();
+        let stream = dial::connect(target, proxy, limit)?;
         let progress = Progress::new(allowance.clone(), limit);
         let socket = Socket { stream, progress: progress.clone() };
         let stream = match target.is_tls {

@@ -20,8 +20,8 @@ pub struct NetConfig {
     /// Whether requests may go to private, loopback and other special addresses. This is meant for labs and tests.
     pub allow_private_targets: bool,
     /// The outbound proxy: `http://[user:password@]host:port` (CONNECT) or `socks5://…`. Names are resolved on this
-    /// side and not by the proxy, so that the guard sees the addresses. The guard does not check the proxy's own
-    /// address.
+    /// side, so that the guard sees the addresses. With `httph://…` or `socks5h://…` the proxy gets names and resolves
+    /// them, and the guard checks their form. The guard does not check the proxy's own address.
     pub outbound_proxy: Option<String>,
     /// The sandbox's address. If it is set, every request goes there in plain HTTP, and no request leaves this
     /// machine.
@@ -76,7 +76,8 @@ impl fmt::Display for NetError {
             }
             Self::Proxy(why) => write!(
                 f,
-                "the outbound proxy {why}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port"
+                "the outbound proxy {why}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port, \
+                 or httph:// or socks5h:// if the proxy resolves names"
             ),
             Self::CaFile(path, why) => {
                 write!(f, "invalid file of certificate authorities {}: {why}", path.display())
@@ -98,6 +99,8 @@ pub(super) enum ProxyKind {
 #[derive(Debug, Clone)]
 pub(super) struct OutboundProxy {
     pub(super) kind: ProxyKind,
+    /// Whether the proxy gets names instead of addresses.
+    pub(super) resolves_names: bool,
     pub(super) host: Host<String>,
     pub(super) port: u16,
     /// The decoded user name and password.
@@ -106,24 +109,23 @@ pub(super) struct OutboundProxy {
 
 impl OutboundProxy {
     pub(super) fn parse(text: &str) -> Result<Self, NetError> {
-        let mut url = Url::parse(text.trim()).map_err(|_| NetError::Proxy("is not a URL"))?;
-        let kind = match url.scheme() {
-            "http" => ProxyKind::Http,
-            "socks5" => ProxyKind::Socks5,
+        let url = Url::parse(text.trim()).map_err(|_| NetError::Proxy("is not a URL"))?;
+        let (kind, default_port) = match url.scheme() {
+            "http" | "httph" => (ProxyKind::Http, 80),
+            "socks5" | "socks5h" => (ProxyKind::Socks5, 1080),
             _ => return Err(NetError::Proxy("has an unknown scheme")),
         };
+        let resolves_names = url.scheme().ends_with('h');
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
             return Err(NetError::Proxy("has something after its port"));
         }
         let credentials = credentials(&url)?;
-        let port = url.port_or_known_default().unwrap_or(1080);
+        let port = url.port().unwrap_or(default_port);
         // The URL standard parses a host as an IP address only for web schemes.
-        if kind == ProxyKind::Socks5 {
-            url = Url::parse(&text.trim().replacen("socks5", "http", 1))
-                .map_err(|_| NetError::Proxy("has no valid host"))?;
-        }
-        let host = url.host().ok_or(NetError::Proxy("has no host"))?.to_owned();
-        Ok(Self { kind, host, port, credentials })
+        let web = url.as_str().replacen(url.scheme(), "http", 1);
+        let web = Url::parse(&web).map_err(|_| NetError::Proxy("has no valid host"))?;
+        let host = web.host().ok_or(NetError::Proxy("has no host"))?.to_owned();
+        Ok(Self { kind, resolves_names, host, port, credentials })
     }
 }
 
@@ -153,6 +155,8 @@ mod tests {
             ("http://proxy.lan:3128", ProxyKind::Http, "proxy.lan", 3128, None),
             ("http://proxy.lan/", ProxyKind::Http, "proxy.lan", 80, None),
             (" socks5://127.0.0.1 ", ProxyKind::Socks5, "127.0.0.1", 1080, None),
+            ("SOCKS5H://proxy.lan:80", ProxyKind::Socks5, "proxy.lan", 80, None),
+            ("httph://proxy.lan", ProxyKind::Http, "proxy.lan", 80, None),
             ("socks5://u:p%40ss@[::1]:9050", ProxyKind::Socks5, "[::1]", 9050, Some(("u", "p@ss"))),
             ("http://only@h:1", ProxyKind::Http, "h", 1, Some(("only", ""))),
         ] {
@@ -164,6 +168,7 @@ mod tests {
             );
             let found = proxy.credentials.as_ref().map(|c| (c.expose().0.as_str(), c.expose().1.as_str()));
             assert_eq!(found, user, "{text}");
+            assert_eq!(proxy.resolves_names, text.to_lowercase().contains("h://"), "{text}");
             assert!(!format!("{proxy:?}").contains("p@ss"));
         }
         let config = NetConfig { outbound_proxy: Some("http://u:hunter2@h".into()), ..NetConfig::default() };
@@ -177,7 +182,7 @@ mod tests {
             "proxy.lan",
             "ftp://u:hunter2@h:1",
             "https://u:hunter2@h:1",
-            "socks5h://u:hunter2@h:1",
+            "socks4a://u:hunter2@h:1",
             "http://u:hunter2@h:99999",
             "http://u:hunter2@",
             "http://u:hunter2@h/path",

@@ -9,6 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::config::{OutboundProxy, ProxyKind};
 use super::failure::{connect_error, failed_connection, is_timeout};
+use super::idle::Target;
 use super::socks;
 use crate::base::secret::Secret;
 use crate::modules::probe::ProbeError;
@@ -19,16 +20,14 @@ const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
 /// The maximum size of a proxy's answer to CONNECT, in bytes.
 const MAX_PROXY_HEAD: usize = 8 * 1024;
 
-/// Connects to one of these addresses until `deadline`. A proxy is given with its own addresses, and gets the first
-/// approved address, never a name.
+/// Connects to the target until `deadline`. A proxy gets the first approved address, or the name if there is none.
 pub(super) fn connect(
-    addresses: &[SocketAddr],
-    proxy: Option<(&OutboundProxy, &[SocketAddr])>,
+    target: &Target,
+    proxy: Option<&OutboundProxy>,
     deadline: Instant,
 ) -> Result<TcpStream, ProbeError> {
-    let Some((proxy, of_proxy)) = proxy else { return dial(addresses, deadline) };
-    let target = addresses.first().ok_or_else(|| ProbeError::Dns("the host has no address".into()))?;
-    let stream = dial(of_proxy, deadline)?;
+    let Some(proxy) = proxy else { return dial(&target.addresses, deadline) };
+    let stream = dial(&target.proxy, deadline)?;
     let mut timed = Timed { stream: &stream, deadline };
     let asked = match proxy.kind {
         ProxyKind::Http => open_tunnel(&mut timed, proxy, target),
@@ -36,7 +35,7 @@ pub(super) fn connect(
             socks::connect(&mut timed, target, proxy.credentials.as_ref().map(Secret::expose))
         }
     };
-    asked.map_err(|error| connect_error(error.into(), of_proxy))?;
+    asked.map_err(|error| connect_error(error.into(), &target.proxy))?;
     Ok(stream)
 }
 
@@ -63,7 +62,11 @@ fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeE
 }
 
 /// Asks an HTTP proxy for a tunnel to `target`. The answer is read byte by byte, so that no byte after its head is lost.
-fn open_tunnel(stream: &mut Timed<'_>, proxy: &OutboundProxy, target: &SocketAddr) -> io::Result<()> {
+fn open_tunnel(stream: &mut Timed<'_>, proxy: &OutboundProxy, target: &Target) -> io::Result<()> {
+    let target = match target.addresses.first() {
+        Some(address) => address.to_string(),
+        None => format!("{}:{}", target.name(), target.port),
+    };
     let authorization = match &proxy.credentials {
         Some(credentials) => {
             let (user, password) = credentials.expose();

@@ -11,7 +11,7 @@ use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
 use url::Url;
 
 use super::allowance::{Allowance, HOP_BYTES};
-use super::approve::{Approver, as_str};
+use super::approve::Approver;
 use super::client::{Dialing, HopClient, http_config};
 use super::config::{NetConfig, NetError, OutboundProxy};
 use super::failure::probe_error;
@@ -182,22 +182,17 @@ impl HttpProber {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(ProbeError::Protocol("the URL of the request has no host".into()));
         };
-        let name = host.to_string();
         if let Some(sandbox) = self.sandbox {
             return Ok(Target {
                 is_tls: false,
-                host: name,
+                host: host.to_string(),
                 port,
                 addresses: vec![sandbox],
                 proxy: Vec::new(),
             });
         }
-        let proxy = match self.dialing.proxy.as_deref() {
-            Some(proxy) => self.approver.resolve(&as_str(&proxy.host), proxy.port, deadline)?,
-            None => Vec::new(),
-        };
-        let addresses = self.approver.approve(&host, port, deadline)?;
-        Ok(Target { is_tls: url.scheme() == "https", host: name, port, addresses, proxy })
+        let is_tls = url.scheme() == "https";
+        self.approver.target(&host, (port, is_tls), self.dialing.proxy.as_deref(), deadline)
     }
 
     /// Sends a WHOIS query to the approved addresses of its host.

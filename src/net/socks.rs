@@ -3,6 +3,8 @@
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 
+use super::idle::Target;
+
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
 const USER_AND_PASSWORD: u8 = 2;
@@ -10,7 +12,7 @@ const USER_AND_PASSWORD: u8 = 2;
 /// Connects to `target` through the proxy at the other end of `stream`.
 pub(super) fn connect(
     stream: &mut (impl Read + Write),
-    target: &SocketAddr,
+    target: &Target,
     credentials: Option<&(String, String)>,
 ) -> io::Result<()> {
     // A proxy that needs no password may ignore that there is one.
@@ -24,7 +26,7 @@ pub(super) fn connect(
         ([VERSION, USER_AND_PASSWORD], Some((user, password))) => authenticate(stream, user, password)?,
         _ => return Err(io::Error::other("the outbound proxy requires another authentication")),
     }
-    stream.write_all(&request(target))?;
+    stream.write_all(&request(target)?)?;
     let [version, reply, _, kind] = read::<4>(stream)?;
     if (version, reply) != (VERSION, 0) {
         return Err(io::Error::other(format!("the outbound proxy refuses the connection ({reply})")));
@@ -46,20 +48,25 @@ fn authenticate(stream: &mut (impl Read + Write), user: &str, password: &str) ->
     }
 }
 
-fn request(target: &SocketAddr) -> Vec<u8> {
+fn request(target: &Target) -> io::Result<Vec<u8>> {
     let mut message = vec![VERSION, 1, 0];
-    match target.ip() {
-        IpAddr::V4(ip) => {
+    match target.addresses.first().map(SocketAddr::ip) {
+        Some(IpAddr::V4(ip)) => {
             message.push(1);
             message.extend_from_slice(&ip.octets());
         }
-        IpAddr::V6(ip) => {
+        Some(IpAddr::V6(ip)) => {
             message.push(4);
             message.extend_from_slice(&ip.octets());
         }
+        None => {
+            let name = target.name();
+            message.extend_from_slice(&[3, u8::try_from(name.len()).map_err(io::Error::other)?]);
+            message.extend_from_slice(name.as_bytes());
+        }
     }
-    message.extend_from_slice(&target.port().to_be_bytes());
-    message
+    message.extend_from_slice(&target.port.to_be_bytes());
+    Ok(message)
 }
 
 /// Skips the address and port from which the proxy connects.

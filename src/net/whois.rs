@@ -40,8 +40,7 @@ pub(super) fn send(
     let query = query(request).ok_or_else(|| {
         ProbeError::Protocol("a WHOIS query must be one line of at most 253 ASCII characters".into())
     })?;
-    let proxy = proxy.map(|proxy| (proxy, &target.proxy[..]));
-    let connection = dial::connect(&target.addresses, proxy, deadline.min(Instant::now() + connect_timeout))?;
+    let connection = dial::connect(target, proxy, deadline.min(Instant::now() + connect_timeout))?;
     let mut stream = Timed { stream: &connection, deadline };
     let failed = |error: io::Error, phase| probe_error(error.into(), phase);
     let answer = stream.write_all(format!("{query}\r\n").as_bytes()).and_then(|()| first_bytes(&mut stream));

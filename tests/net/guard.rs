@@ -77,13 +77,15 @@ fn a_redirect_to_a_forbidden_address_is_not_followed() {
 
 #[test]
 fn addresses_are_checked_before_a_proxy_is_used() {
-    for scheme in ["http", "socks5"] {
+    // Names that only private networks resolve, which matter if the proxy resolves names.
+    let names = ["intranet", "x.localhost", "db.local", "API.internal.", "nas.home.arpa", "router.lan"];
+    for (scheme, names) in [("http", &[][..]), ("socks5", &[]), ("httph", &names), ("socks5h", &names)] {
         let proxy = Site::saying("HTTP/1.1 200 OK\r\n\r\n");
         let config =
             NetConfig { outbound_proxy: Some(format!("{scheme}://{}", proxy.addr)), ..NetConfig::default() };
         let prober = HttpProber::new(config).unwrap();
         // A module cannot connect to the proxy's own address either.
-        for host in FORBIDDEN {
+        for host in FORBIDDEN.iter().chain(names) {
             let url = format!("http://{host}:{}/", proxy.addr.port());
             assert_eq!(send(&prober, &get(&url)).unwrap_err(), ForbiddenAddress, "{scheme} {host}");
         }

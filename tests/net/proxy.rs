@@ -8,7 +8,7 @@ use sightline::modules::probe::{Phase, ProbeError};
 use sightline::net::{HttpProber, NetConfig};
 
 use super::{get, send, within};
-use crate::support::site::{Site, drip, flood, hold, ok};
+use crate::support::site::{Site, drip, flood, hold, ok, read_request};
 
 fn through(proxy: &str) -> HttpProber {
     let config =
@@ -48,6 +48,57 @@ fn an_http_proxy_gets_a_connect_to_the_resolved_address() {
     let [request] = &site.received()[..] else { panic!("one request") };
     assert_eq!(request.header("host"), Some(format!("localhost:{}", site.addr.port())));
     assert_eq!(request.header("proxy-authorization"), None);
+}
+
+#[test]
+fn a_proxy_that_resolves_names_gets_them() {
+    for host in [
+        "member.example",
+        "MEMBER.example.",
+        "b\u{fc}cher.example",
+        "1.2.3.4",
+        "[2606:4700::1111]",
+        "x.onion",
+    ] {
+        let name = match host {
+            "MEMBER.example." => "member.example",
+            "b\u{fc}cher.example" => "xn--bcher-kva.example",
+            host => host,
+        };
+        let proxy = Site::start(|stream, _| {
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            let _ = read_request(stream);
+            stream.write_all(&ok("far")).unwrap();
+        });
+        let prober = HttpProber::new(NetConfig {
+            outbound_proxy: Some(format!("httph://{}", proxy.addr)),
+            ..NetConfig::default()
+        });
+        let answer = send(&prober.unwrap(), &get(&format!("http://{host}:8000/"))).unwrap();
+        assert_eq!(answer.body, b"far");
+        let [connect] = &proxy.received()[..] else { panic!("one CONNECT") };
+        assert_eq!(connect.line(), format!("CONNECT {name}:8000 HTTP/1.1"));
+        assert_eq!(connect.header("host"), Some(format!("{name}:8000")));
+    }
+
+    let (tell, told) = std::sync::mpsc::channel();
+    let socks = Site::talking(move |stream| {
+        stream.read_exact(&mut [0; 3]).unwrap();
+        stream.write_all(&[5, 0]).unwrap();
+        let mut request = [0; 5];
+        stream.read_exact(&mut request).unwrap();
+        let mut name = vec![0; usize::from(request[4]) + 2];
+        stream.read_exact(&mut name).unwrap();
+        tell.send((request[..4].to_vec(), name)).unwrap();
+        stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
+        let _ = read_request(stream);
+        stream.write_all(&ok("far")).unwrap();
+    });
+    let config =
+        NetConfig { outbound_proxy: Some(format!("socks5h://{}", socks.addr)), ..NetConfig::default() };
+    let answer = send(&HttpProber::new(config).unwrap(), &get("http://member.example/")).unwrap();
+    assert_eq!(answer.body, b"far");
+    assert_eq!(told.recv().unwrap(), (vec![5, 1, 0, 3], b"member.example\0\x50".to_vec()));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::page_load::PageLoad;
 use crate::modules::probe::ProbeError;
 use crate::net::approve::{Approver, as_str};
 use crate::net::config::OutboundProxy;
-use crate::net::dial;
+use crate::net::{dial, guard};
 
 /// The ports of drivers and browsers on this machine. No page may connect to them, even if private addresses are
 /// allowed.
@@ -54,13 +54,19 @@ impl Uplink {
         page_load: &PageLoad,
     ) -> Result<TcpStream, ProbeError> {
         let deadline = page_load.deadline.min(Instant::now() + self.connect_timeout);
-        let mut targets = self.approver.approve(&as_str(host), port, deadline)?;
-        targets.retain(|addr| !self.own.holds(addr));
-        if targets.is_empty() {
+        let proxy = self.proxy.as_ref();
+        let mut target = self.approver.target(&as_str(host), (port, false), proxy, deadline)?;
+        let is_name = target.addresses.is_empty();
+        target.addresses.retain(|addr| !self.own.holds(addr));
+        // The proxy may run on this machine, so a name that it resolves must not be one of this machine.
+        let is_own = if is_name {
+            !guard::is_public_name(&target.host) && self.own.0.lock().contains(&port)
+        } else {
+            target.addresses.is_empty()
+        };
+        if is_own {
             return Err(ProbeError::ForbiddenAddress);
         }
-        let Some(proxy) = &self.proxy else { return dial::connect(&targets, None, deadline) };
-        let of_proxy = self.approver.resolve(&as_str(&proxy.host), proxy.port, deadline)?;
-        dial::connect(&targets, Some((proxy, &of_proxy)), deadline)
+        dial::connect(&target, proxy, deadline)
     }
 }
