@@ -46,10 +46,10 @@ pub(crate) fn read(
     }
 }
 
-/// Returns whether a body cannot be the beginning of a longer one. Without a first chunk, the decoder fails.
+/// Returns whether a body cannot be the beginning of a longer one: a JSON object or array that is closed.
 fn is_whole(body: &[u8]) -> bool {
-    let is_enclosed = matches!(body.trim_ascii(), [] | [b'{', .., b'}'] | [b'[', .., b']']);
-    is_enclosed && (body.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok())
+    matches!(body.trim_ascii(), [b'{', .., b'}'] | [b'[', .., b']'])
+        && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
 
 /// Returns a body that tiny_http has read together with the head, so that there is nothing to wait for.
