@@ -162,6 +162,13 @@ mod tests {
             ("postgres://u@h/d?hunter2", "parameter 1 after the \"?\" has no value"),
             ("postgres://u@h/d?connect_timeout=hunter2", "`connect_timeout`"),
             ("postgres://u:hunter2@/d", "a host is missing"),
+            ("postgres://u:x@hunter2@h/d", "write %40"),
+            ("postgres://u:x@hunter2:y/z@h/d", "write %40"),
+            ("postgres://u:x@hunter2?password=y@h/d", "write %40"),
+            ("postgres://u:x@h/hunter2@d", "write %40"),
+            ("postgres://h/d?user=u&password=x@hunter2", "write %40"),
+            ("postgres://h:5432/d?user=u&password=x@hunter2", "write %40"),
+            ("postgres://h?password=hunter2@x", "write %40"),
         ] {
             let error = text.parse::<DatabaseUrl>().map(|url| url.to_string()).unwrap_err();
             assert!(error.to_string().contains(want), "{text}: {error}");

@@ -62,6 +62,7 @@ pub(in crate::store) struct PostgresTarget {
 impl PostgresTarget {
     /// Parses an address that starts with `postgres://` or `postgresql://`.
     pub(in crate::store) fn parse(text: &str) -> Result<Self, UrlError> {
+        refuse_ambiguous(text)?;
         let parameters = Parameters::take(text)?;
         let mut config: Config = parameters.rest.parse().map_err(|error: postgres::Error| {
             // The driver's message names the parameter, never its value.
@@ -89,6 +90,21 @@ impl PostgresTarget {
     pub(super) fn roots(&self) -> Option<&PathBuf> {
         self.roots.as_ref()
     }
+}
+
+/// Refuses an address in which a part of the password could be read as the user, the host or the database, which are
+/// shown. The driver ends user and password at the first `@`, wherever it is.
+fn refuse_ambiguous(text: &str) -> Result<(), UrlError> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let Some((login, host)) = rest.split_once('@') else { return Ok(()) };
+    let user = login.split(':').next().unwrap_or_default();
+    let is_parameter = login.split_once('?').is_some_and(|(_, query)| query.contains("password="));
+    if host.contains('@') || user.contains(['/', '?', '#']) || is_parameter {
+        return Err(UrlError::new(
+            "an \"@\" is not escaped: write %40 for each \"@\" of the user, the password and the parameters",
+        ));
+    }
+    Ok(())
 }
 
 /// Sets the limits that the address does not set.
