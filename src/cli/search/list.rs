@@ -47,7 +47,8 @@ pub(super) fn read(file: &Path, search_type: Option<SearchType>) -> Result<Vec<R
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::Usage(format!("{name} is larger than {} MiB", MAX_BYTES / 1024 / 1024)));
     }
-    let draft = table::read(&bytes, search_type)
+    let recognized = |query: &str| Some(search_type.unwrap_or_else(|| SearchType::recognized(query)));
+    let draft = table::read_with(&bytes, recognized)
         .map_err(|error| Failure::Usage(format!("invalid list {name}: {error}")))?;
     if !draft.invalid.is_empty() {
         let rows = draft.invalid.iter().map(|row| {

@@ -212,7 +212,7 @@ enum Searches {
 }
 
 fn searches_of(args: &SearchArgs) -> Result<Searches, Failure> {
-    let (search_type, words) = words::split(&args.words)?;
+    let (search_type, words) = words::split(&args.words);
     match (&args.from, words) {
         (Some(file), []) => Ok(Searches::List(list::read(file, search_type)?)),
         (Some(_), _) => Err(Failure::Usage("--from replaces the queries of the command line".to_owned())),
@@ -241,7 +241,7 @@ fn searches_address(words: &[String]) -> Option<String> {
 
 /// Refuses the address of a profile, since it does not say what to search for.
 fn refuse_address(engine: &EngineConfig, text: &str) -> Result<(), Failure> {
-    let Some(account) = app::account_in(engine, text)? else { return Ok(()) };
+    let Some(account) = app::account_in(engine, text)? else { return refuse_handle(text) };
     let (platform, id, text) = (plain(account.module.platform()), account.module.id(), plain(text));
     let name = plain(account.query.raw());
     Err(Failure::Usage(format!(
@@ -249,6 +249,23 @@ fn refuse_address(engine: &EngineConfig, text: &str) -> Result<(), Failure> {
          sightline search username {name} --module {id}   only on {platform}\n  \
          sightline search username {name}   on all sites\n  \
          sightline search domain {text}   the domain"
+    )))
+}
+
+/// Refuses `https://host/@user` on a host that the catalogue does not know.
+fn refuse_handle(text: &str) -> Result<(), Failure> {
+    let address = text.trim().split_once("://").map_or(text.trim(), |(_, address)| address);
+    let Some((host, path)) = address.split_once('/') else { return Ok(()) };
+    let name = path.strip_prefix('@').and_then(|rest| rest.split(['/', '?', '#']).next());
+    let Some(name) = name.filter(|name| Query::parse(SearchType::Username, name).is_ok()) else {
+        return Ok(());
+    };
+    let (text, host, name) = (plain(text), plain(host), plain(name));
+    Err(Failure::Usage(format!(
+        "{text} looks like the address of {name} on {host}. Nothing was searched; choose one of these:\n  \
+         sightline search username {name}   on all sites\n  \
+         sightline search email {name}@{host}   the address in the Fediverse\n  \
+         sightline search domain {host}   the domain"
     )))
 }
 

@@ -17,6 +17,7 @@ pub(super) const ALLOWED: &str = "an email address such as name+tag@example.com:
 /// # Errors
 /// Returns a description of the mistake, which does not repeat the text.
 pub fn normalize(text: &str) -> Result<String, String> {
+    let text = unwrapped(text);
     let (local, host) = text.rsplit_once('@').ok_or("the email address has no '@'")?;
     check_local(local)?;
     let domain = domain::normalize_host(host)?;
@@ -25,6 +26,20 @@ pub fn normalize(text: &str) -> Result<String, String> {
         return Err(format!("the email address has {bytes} bytes, more than {MAX_BYTES}"));
     }
     Ok(format!("{local}@{domain}"))
+}
+
+/// Returns the address in a pasted text: `Name <user@host>` (RFC 5322), `mailto:user@host?subject=…` (RFC 6068),
+/// `acct:user@host` (RFC 7565) and `@user@host`, as the Fediverse writes it.
+fn unwrapped(text: &str) -> &str {
+    let inner = text.strip_suffix('>').and_then(|text| text.rsplit_once('<'));
+    let text = inner.map_or(text, |(_, inner)| inner.trim());
+    let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
+    let text = match scheme.to_ascii_lowercase().as_str() {
+        "mailto" => rest.split('?').next().unwrap_or(rest),
+        "acct" => rest,
+        _ => text,
+    };
+    text.strip_prefix('@').filter(|text| text.contains('@')).unwrap_or(text)
 }
 
 /// Checks that the local part is a dot-atom (RFC 5322) in ASCII, without quotes and comments.

@@ -223,7 +223,15 @@ fn emails_have_a_normal_form() {
         ("!#$%&'*+-/=?^_`{|}~@example.com", "!#$%&'*+-/=?^_`{|}~@example.com"),
         ("info@bücher.de", "info@xn--bcher-kva.de"),
         (local.as_str(), local.as_str()),
+        ("@alice@example.com", "alice@example.com"),
+        ("acct:alice@example.com", "alice@example.com"),
+        ("acct:@alice@example.com", "alice@example.com"),
+        ("MAILTO:me@example.com?subject=a@b", "me@example.com"),
+        ("<me@example.com>", "me@example.com"),
+        ("< mailto:me@example.com >", "me@example.com"),
+        ("Example Person <me@example.com>", "me@example.com"),
     ] {
+        assert_eq!(SearchType::recognized(raw), Email, "{raw:?}");
         assert_eq!(normal(Email, raw), expected, "{raw:?}");
     }
     let query = Query::parse(Email, "Me+x@Mail.Example.CO.UK").unwrap();
@@ -245,7 +253,8 @@ fn invalid_emails_are_refused() {
             ("\"me\"@example.com", "(character 1)"),
             ("m e@example.com", "(character 2)"),
             ("josé@example.com", "(character 4)"),
-            ("Me <me@example.com>", "(character 3)"),
+            ("<me@example.com", "(character 1)"),
+            ("Me <>", "no '@'"),
             (".me@example.com", "dot"),
             ("me.@example.com", "dot"),
             ("m..e@example.com", "dot"),

@@ -1,7 +1,7 @@
 //! Searches as CSV: the columns `type` and `query`, or one column of queries of one type.
 //!
-//! Files of spreadsheets are read, too: with a byte order mark, with `;` or a tab between the cells, and with any line
-//! end.
+//! Files of spreadsheets are read, too: in UTF-16 or with a byte order mark, with `;` or a tab between the cells, with a
+//! first line `sep=;` that names this separator, and with any line end. Lines that start with `#` are comments.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
@@ -53,13 +53,27 @@ impl TableError {
 /// Returns an error if the file is not CSV in UTF-8, if it has several columns and no header, or if the number of its
 /// searches is not allowed.
 pub fn read(bytes: &[u8], default_type: Option<SearchType>) -> Result<Draft, TableError> {
-    let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
-        .map_err(|_| TableError::new("the file is not text in UTF-8", "CSV in UTF-8"))?;
+    read_with(bytes, |_| default_type)
+}
+
+/// Reads a file of searches as [`read`] does. `default_type` returns the type of a query that has none.
+///
+/// # Errors
+/// Returns an error in the same cases as [`read`].
+pub fn read_with(
+    bytes: &[u8],
+    default_type: impl Fn(&str) -> Option<SearchType>,
+) -> Result<Draft, TableError> {
+    let text = decoded(bytes).ok_or_else(|| {
+        TableError::new("the file is not text in UTF-8", "CSV in UTF-8, or in UTF-16 with a byte order mark")
+    })?;
+    let (text, separator) = without_remarks(&text);
+    let text = text.as_str();
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .trim(Trim::All)
-        .delimiter(delimiter(text))
+        .delimiter(separator.unwrap_or_else(|| delimiter(text)))
         .from_reader(text.as_bytes());
     let records = reader.records().collect::<Result<Vec<StringRecord>, _>>();
     let records = records.map_err(|_| TableError::new("the file is not CSV", ALLOWED))?;
@@ -77,7 +91,7 @@ pub fn read(bytes: &[u8], default_type: Option<SearchType>) -> Result<Draft, Tab
     }
     let (mut draft, mut lines) = (Draft::default(), Lines { text, at: 0, line: 1 });
     for (row, record) in (1..).zip(records) {
-        match columns.search(record, default_type) {
+        match columns.search(record, &default_type) {
             Ok(query) => draft.add(row, &query, BatchSearch::plain(&query)),
             Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
                 row,
@@ -89,6 +103,46 @@ pub fn read(bytes: &[u8], default_type: Option<SearchType>) -> Result<Draft, Tab
         }
     }
     Ok(draft)
+}
+
+/// Decodes UTF-8, or UTF-16 with a byte order mark, which spreadsheets write as "Unicode text".
+fn decoded(bytes: &[u8]) -> Option<String> {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        let units = pairs.iter().map(|pair| unit(*pair));
+        char::decode_utf16(units).collect::<Result<String, _>>().ok().filter(|_| rest.is_empty())
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => {
+            let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+            text.ok().map(str::to_owned)
+        }
+    }
+}
+
+/// Returns the text with empty lines in place of comments and of a first line `sep=X`, so that the numbers of the other
+/// lines stay the same, and the separator `X`.
+fn without_remarks(text: &str) -> (String, Option<u8>) {
+    let (mut kept, mut separator, mut is_first) = (String::with_capacity(text.len()), None, true);
+    for line in text.split_inclusive(['\r', '\n']) {
+        let content = line.trim_end_matches(['\r', '\n']);
+        let bare = content.trim_start();
+        let named = match bare.trim_matches('"').as_bytes() {
+            [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', sign @ (b',' | b';' | b'\t' | b'|'), rest @ ..]
+                if is_first && rest.iter().all(|byte| byte == sign) =>
+            {
+                Some(*sign)
+            }
+            _ => None,
+        };
+        separator = separator.or(named);
+        is_first &= bare.is_empty();
+        let is_remark = named.is_some() || bare.starts_with('#');
+        kept.push_str(if is_remark { &line[content.len()..] } else { line });
+    }
+    (kept, separator)
 }
 
 /// Returns the sign between the cells: the most frequent of the possible ones in the first line.
@@ -146,14 +200,15 @@ impl Columns {
     fn search(
         &self,
         record: &StringRecord,
-        default_type: Option<SearchType>,
+        default_type: &impl Fn(&str) -> Option<SearchType>,
     ) -> Result<Query, (&'static str, String, String)> {
         let cell = |at: usize| record.get(at).filter(|cell| !cell.is_empty());
         let names = || SearchType::ALL.map(SearchType::as_str).join(", ");
         let search_type = match self.search_type.and_then(cell) {
             Some(name) => SearchType::from_name(&name.to_ascii_lowercase())
                 .ok_or_else(|| ("type", "the type is unknown".to_owned(), names()))?,
-            None => default_type.ok_or_else(|| ("type", "type is missing".to_owned(), names()))?,
+            None => default_type(cell(self.query).unwrap_or_default())
+                .ok_or_else(|| ("type", "type is missing".to_owned(), names()))?,
         };
         Query::parse(search_type, cell(self.query).unwrap_or_default())
             .map_err(|error| ("query", error.message, error.allowed.to_owned()))
@@ -184,8 +239,19 @@ mod tests {
             "Query\tType\ralice\tusername\ra@example.com\temail",
             "\"type\",\"query\",\"note\"\n\"username\",\"alice\",\"x, y\"\n\n\"email\", a@example.com ,\n",
             "query,type\nalice,\na@example.com,EMAIL\n",
+            "sep=;\r\ntype;query\r\nusername;alice\r\nemail;a@example.com\r\n",
+            "\u{feff}\nsep=,\ntype,query,a;b;c\nusername,alice\nemail,a@example.com\n",
+            "\"sep=|\"\rtype|query\rusername|alice\remail|a@example.com",
+            "# a, \"list\ntype,query\nusername,alice\n  # more\nemail,a@example.com\n",
         ] {
             assert_eq!(searches(text, USERNAME), want, "{text:?}");
+            let units = || std::iter::once(0xfeff).chain(text.trim_start_matches('\u{feff}').encode_utf16());
+            for bytes in [
+                units().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+                units().flat_map(u16::to_be_bytes).collect(),
+            ] {
+                assert_eq!(read(&bytes, USERNAME).unwrap().rows.len(), want.len(), "{text:?}");
+            }
         }
     }
 
@@ -208,6 +274,8 @@ mod tests {
             [(2, Some(4), "type"), (3, Some(5), "query"), (4, Some(6), "query"), (5, Some(7), "type")]
         );
         assert_eq!(draft.rows.len(), 1);
+        let draft = read(b"sep=,\n# x\ntype,query\n#\nnick,bob\n", None).unwrap();
+        assert_eq!((draft.invalid[0].row, draft.invalid[0].line), (1, Some(5)));
     }
 
     #[test]
@@ -216,7 +284,7 @@ mod tests {
             (&b""[..], "there is no search"),
             (b"type,query\n", "there is no search"),
             (b"a,b\n", "the first line names no column query"),
-            (b"\xff\xfe", "the file is not text in UTF-8"),
+            (b"\xff\xfex", "the file is not text in UTF-8"),
         ] {
             assert_eq!(read(bytes, USERNAME).unwrap_err().message, message);
         }
