@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 /// # Errors
 /// Returns 400 for anything else, for a repeated member, and for more than 16 levels of nesting.
 pub(super) fn object(body: &[u8]) -> Result<Members, ApiError> {
-    // RFC 8259 allows to ignore a byte order mark, which some programs write.
+    // A reader may skip a byte order mark (RFC 8259, section 8.1).
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     let invalid =
         |message: String| ApiError::invalid_request("body", message, "a JSON object, each member once");

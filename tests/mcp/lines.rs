@@ -106,6 +106,8 @@ fn lines_that_are_no_messages_are_answered_and_the_channel_stays_open() {
         let answer = channel.next();
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
+    channel.send("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r");
+    assert_eq!(channel.next()["result"], json!({}));
     channel.send("");
     channel.send(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
     let pong = channel.asked(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));

@@ -39,7 +39,7 @@ fn every_tool_answers_as_its_schema_says() {
         ("get_run", json!({"run_id": run, "wait": true})),
         ("people", json!({"run_id": run})),
         ("diff", json!({"before": run, "after": again})),
-        ("list_modules", json!({"type": "username", "limit": 3})),
+        ("list_modules", json!({"type": "username", "limit": 3.0})),
     ] {
         let answer = content(&server, tool, &arguments);
         fits(&server, tool, &answer);

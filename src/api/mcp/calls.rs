@@ -201,7 +201,9 @@ fn number(
     (least, most, default): (usize, usize, usize),
 ) -> Result<usize, ApiError> {
     let Some(value) = arguments.given(name) else { return Ok(default) };
-    let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+    // JSON Schema counts 50.0 as an integer, and some clients write whole numbers so.
+    let text = value.to_string();
+    let number = text.strip_suffix(".0").unwrap_or(&text).parse::<usize>().ok();
     number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
         let allowed = format!("a whole number from {least} to {most}");
         ApiError::invalid_request(name, format!("{name} is not {allowed}"), allowed)

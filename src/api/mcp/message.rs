@@ -124,6 +124,7 @@ impl Refused {
 /// Returns the answer to anything else.
 pub(super) fn parse(text: &[u8]) -> Result<Message, Refused> {
     let Members(mut members) = members::object(text).map_err(|error| {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
         let code = if is_json { INVALID_REQUEST } else { PARSE_ERROR };
         Refused::new(None, code, error.message())
