@@ -18,12 +18,13 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, Server, Setup};
 
 /// A part of each block that is not run, and the reason.
-const NOT_RUN: [(&str, &str); 18] = [
+const NOT_RUN: [(&str, &str); 19] = [
     ("cargo run", "builds the project again, and serves until it is stopped"),
     ("scripts/test", "runs the tests inside a test"),
     ("cargo build", "builds the project again"),
     ("cargo install", "builds the project again"),
     ("package-debian", "installs a package; `tests/operating` runs it"),
+    ("systemd-run", "needs the service that the package installs"),
     ("podman", "needs a base image; `tests/operating` builds the image and starts it"),
     ("cargo test", "runs the tests inside a test"),
     ("--repair", "asks real sites; `tests/catalog` runs it"),
