@@ -9,7 +9,7 @@ use super::failure::{Failure, Row};
 use crate::account::plan::PlanTable;
 use crate::account::rate_limit::{Policy, RateLimitState};
 use crate::account::service::AccountError;
-use crate::base::ids::RequestId;
+use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
 use crate::modules::catalog::ChoiceError;
@@ -56,6 +56,12 @@ impl ApiError {
     /// Adds a cause, which only the log shows.
     pub(super) fn with_cause(mut self, cause: impl Display) -> Self {
         self.0.cause = Some(cause.to_string());
+        self
+    }
+
+    /// Adds the id of the run that the request has started, found or read.
+    pub(super) fn of_run(mut self, run: RunId) -> Self {
+        self.0.message.push_str(&format!("; the search is {run}: `get_run` reads it, and costs nothing"));
         self
     }
 

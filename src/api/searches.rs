@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use log::warn;
 use parking_lot::Mutex;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
@@ -16,6 +17,7 @@ use crate::account::audit::Origin;
 use crate::account::credits::{Charge, cost};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
+use crate::base::storage::StorageError;
 use crate::http::{Reply, Request, Response};
 use crate::runs::coverage::Coverage;
 use crate::runs::family::member::MAX_SEARCHES;
@@ -290,22 +292,36 @@ impl Search {
         let longest = self.api.config.sync_wait;
         let preferred = self.preferred_wait_secs.map(|secs| Duration::from_secs(secs.max(1)).min(longest));
         let until = Instant::now() + preferred.unwrap_or(longest);
-        let found =
-            self.api.runs.reader.wait_for_end(found, until)?.ok_or_else(|| ApiError::no_such("run"))?;
-        let response = match found {
-            Found::Live(run) if run.published.ended_at().is_some() => {
-                let (summary, results, _) = run.snapshot();
-                finished(&summary, results.iter().map(|result| &result.record).collect())
+        let begun = accepted(&found);
+        let response = match self.at_end(found, until) {
+            Ok(Some(response)) => response,
+            Ok(None) => return Err(ApiError::no_such("run")),
+            // The run exists and is charged, whatever the store does: a client that repeated the request would pay twice.
+            Err(error) => {
+                warn!(request_id = self.request_id.as_str(); "cannot wait for the end of a run: {error}");
+                begun.with_header("Retry-After", POLL_AFTER_SECS)
             }
-            Found::Stored(summary) if summary.status.is_terminal() => {
-                finished(&summary, self.api.runs.reader.stored_results(summary.id)?.iter().collect())
-            }
-            running => accepted(&running).with_header("Retry-After", POLL_AFTER_SECS),
         };
         Ok(match preferred {
             Some(wait) => response.with_header("Preference-Applied", format!("wait={}", wait.as_secs())),
             None => response,
         })
+    }
+
+    /// Waits for the end of a run, and returns the answer to its caller. Returns `None` if the run was deleted.
+    fn at_end(&self, found: Found, until: Instant) -> Result<Option<Response>, StorageError> {
+        let reader = &self.api.runs.reader;
+        let Some(found) = reader.wait_for_end(found, until)? else { return Ok(None) };
+        Ok(Some(match found {
+            Found::Live(run) if run.published.ended_at().is_some() => {
+                let (summary, results, _) = run.snapshot();
+                finished(&summary, results.iter().map(|result| &result.record).collect())
+            }
+            Found::Stored(summary) if summary.status.is_terminal() => {
+                finished(&summary, reader.stored_results(summary.id)?.iter().collect())
+            }
+            running => accepted(&running).with_header("Retry-After", POLL_AFTER_SECS),
+        }))
     }
 }
 

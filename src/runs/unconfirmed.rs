@@ -4,7 +4,7 @@
 //! - A committed start request with an `Idempotency-Key` is driven by this process at once. A repetition with the key
 //!   gets that run, which is charged once.
 //! - A committed start request without a key is undone, because the caller repeats it as a new one. The run ends as
-//!   failed, even if another instance drives it, and its credits are refunded.
+//!   failed, even if another instance drives it or has ended it, and its credits are refunded.
 //! - A start request that was not committed leaves nothing. The store is queried for it for a while, because a database
 //!   server that was suspended may still commit it.
 //!
@@ -80,6 +80,7 @@ impl UnconfirmedCommits {
     ) -> Result<Started, StorageError> {
         match started {
             Err(error) if error.is_unconfirmed() => match self.is_stored(opening) {
+                // Also if another instance has ended it meanwhile: its driver here then loses the lease.
                 Ok(true) => Ok(Started::Created),
                 Ok(false) | Err(_) => Err(error),
             },
@@ -105,8 +106,7 @@ impl UnconfirmedCommits {
     }
 
     fn is_stored(&self, opening: &RunSummary) -> Result<bool, StorageError> {
-        let stored = self.context().journal.run(opening.id, opening.account)?;
-        Ok(stored.is_some_and(|run| !run.status.is_terminal()))
+        Ok(self.context().journal.run(opening.id, opening.account)?.is_some())
     }
 
     /// Queries the store for all start requests.

@@ -122,7 +122,15 @@ impl Watches {
         let WatchRequest { search, every, notify_on, webhook } = request;
         let (id, simulated) = (WatchId::new(), self.simulated);
         let new = NewWatch { id, account, search, simulated, every, notify_on, webhook };
-        match self.store.add_watch(&new, self.clock.now(), by)? {
+        let added = match self.store.add_watch(&new, self.clock.now(), by) {
+            // The answer to the commit was lost: the watch is looked up by its id.
+            Err(error) if error.is_unconfirmed() => match self.store.watch(account, id) {
+                Ok(Some(watch)) => return Ok(watch),
+                Ok(None) | Err(_) => return Err(error.into()),
+            },
+            added => added?,
+        };
+        match added {
             WatchAdded::Done(watch) => Ok(*watch),
             WatchAdded::TooMany => Err(WatchError::TooMany),
             WatchAdded::UnknownWebhook => Err(WatchError::UnknownWebhook),

@@ -6,7 +6,7 @@ use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, starte
 use super::network::behind_a_relay;
 use crate::support::databases::TestDatabase;
 use crate::support::relay::{Cut, Relay};
-use crate::support::server::Answer;
+use crate::support::server::{Answer, Setup};
 use crate::support::{awaited, eventually};
 use crate::web::person::{Person, field_of, text};
 
@@ -115,6 +115,71 @@ fn an_unconfirmed_start_with_a_key_continues() {
     assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)));
     assert_eq!(scene.site.asked_again(NAME), [] as [String; 0]);
     has_no_faults(|sql| database.number(sql));
+}
+
+/// A batch and a watch are looked up by their ids, too. A caller that was refused would send them again, and pay twice.
+#[test]
+fn a_batch_and_a_watch_whose_answer_was_lost_are_made_once() {
+    let search = json!({"type": "username", "query": NAME});
+    for (path, body, table) in [
+        ("/v1/batches", json!({"searches": [search]}), "batches"),
+        ("/v1/watches", json!({"type": "username", "query": NAME, "every": "1d"}), "watches"),
+    ] {
+        let (database, relay, scene) = set_up();
+        relay.cut(NAME, Cut::AfterCommit);
+        let answer = scene.server.request("POST", path).key(&scene.key).json(&body).send();
+        assert_eq!((answer.status, relay.cuts()), (201, 1), "{answer}");
+        assert_eq!(database.number(&format!("SELECT count(*) FROM {table}")), 1);
+        eventually("its search ends", || runs_of(&database) == 1 && used(&scene) == 3);
+        has_no_faults(|sql| database.number(sql));
+    }
+}
+
+/// Another instance may take the run over, and end it, while this one cannot reach the store.
+#[test]
+fn an_unconfirmed_start_that_another_instance_has_ended_is_refunded() {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::with(|setup| setup.database(&url).flag("--lease=5s"));
+    scene.site.open();
+    scene.recovers();
+    relay.cut(NAME, Cut::ThenSilence);
+    is_refused(&order(&scene, None));
+    let flags = scene.site.flags(BEFORE, DURING);
+    let other = Setup::real().database(&database.url).flags(&flags).flag("--lease=5s").start();
+    let ended = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'completed'");
+    eventually("the other instance ends it", || database.number(&ended) == 1);
+    relay.freeze(false);
+    eventually("its credit is given back", || {
+        let answer = scene.get("/v1/credits");
+        answer.status == 200 && answer.json()["credits_used"] == 2
+    });
+    assert_eq!((database.number(&ended), runs_of(&database)), (0, 1));
+    drop(other);
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// Once a search has been accepted, its caller gets its id, whatever the store does while it waits.
+#[test]
+fn a_wait_for_a_queued_search_survives_the_store() {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::with(|setup| setup.database(&url).flag("--max-runs=1"));
+    let body = json!({"type": "username", "query": NAME, "wait": true});
+    let answer = std::thread::scope(|scope| {
+        let asked =
+            scope.spawn(|| scene.server.request("POST", "/v1/searches").key(&scene.key).json(&body).send());
+        eventually("the search is queued", || runs_of(&database) == 1);
+        relay.freeze(true);
+        asked.join().unwrap()
+    });
+    assert_eq!(answer.status, 200, "{answer}");
+    assert!(answer.header("retry-after").is_some(), "{answer}");
+    let run = started(&answer);
+    assert_eq!(answer.json()["status"], "running", "{answer}");
+    relay.freeze(false);
+    scene.site.open();
+    let run = ended(&scene.server, &scene.key, &run);
+    assert_eq!((&run["status"], &run["credits_charged"]), (&json!("completed"), &json!(1)), "{run}");
+    assert_eq!(runs_of(&database), 1);
 }
 
 /// The page with the error holds the same form, which leads to the same search.

@@ -120,6 +120,13 @@ impl Call<'_> {
             offset: number(&arguments, "offset", (0, MAX_OFFSET, 0))?,
             limit: number(&arguments, "limit", RESULTS)?,
         };
+        // From here on the run exists, and a client that repeated the call would pay for another one.
+        let id = found.id();
+        self.finish(found, part, client).map_err(|error| error.of_run(id))
+    }
+
+    fn finish(&self, found: Found, part: Part, client: &mut dyn Client) -> Result<Option<Answer>, ApiError> {
+        let api = self.session.api;
         let ended = if self.waits { waiting::wait(api, found, self.token, client)? } else { Some(found) };
         let Some(found) = ended else { return Ok(None) };
         let structured = answers::run(api, api.runs.reader.record(&found)?, part)?;

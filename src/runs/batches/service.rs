@@ -45,7 +45,14 @@ impl Batches {
     ) -> Result<(BatchId, Added), StorageError> {
         let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.simulated);
         let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
-        let added = self.store.add_batch(&batch, by)?;
+        let added = match self.store.add_batch(&batch, by) {
+            // The answer to the commit was lost: the batch is looked up by its id.
+            Err(error) if error.is_unconfirmed() => match self.store.batch(account, id) {
+                Ok(Some(_)) => Added::Done,
+                Ok(None) | Err(_) => return Err(error),
+            },
+            added => added?,
+        };
         self.runs.maintenance.wake();
         Ok((if let Added::Repeated(earlier) = added { earlier } else { id }, added))
     }

@@ -83,7 +83,7 @@ const RELEASE: &str = concat!(
     " /*pg ORDER BY id FOR NO KEY UPDATE */)"
 );
 const UNDO_START: &str = "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, planned = '[]', \
-     owner = NULL, lease_until = NULL, epoch = epoch + 1 WHERE id = ?1 AND status = 'running' RETURNING epoch";
+     owner = NULL, lease_until = NULL, epoch = epoch + 1 WHERE id = ?1 AND status <> 'failed' RETURNING epoch";
 /// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
 const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
      (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
