@@ -216,7 +216,7 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_SHARE_ANSWERS", value_name = "DURATION", default_value = "60s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "10m")))]
     pub share_answers: Duration,
-    /// Time after which a host that gave no answer to several checks is tried again; doubles with each
+    /// Time after which a host that kept several checks from a conclusion is tried again; doubles with each
     /// failure up to thirty times as much
     #[arg(long, env = "SIGHTLINE_HOST_RETRY", value_name = "DURATION", default_value = "60s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("1s", "1h")))]
@@ -230,7 +230,7 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_ANSWER_MEMORY_MB", value_name = "N", default_value = "256")]
     #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 1_048_576)))]
     pub answer_memory_mb: usize,
-    /// How long the verdict of a control check is valid
+    /// How long the verdict of a control check is valid; a hit always has a new one
     #[arg(long, env = "SIGHTLINE_CONTROL_TTL", value_name = "DURATION", default_value = "1h")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "30d")))]
     pub control_ttl: Duration,
