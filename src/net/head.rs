@@ -117,7 +117,8 @@ pub(super) fn is_interim(head: &[u8]) -> bool {
     head.get(b"HTTP/1.1 ".len()..).is_some_and(|code| code.starts_with(b"1") && !code.starts_with(b"101"))
 }
 
-/// Returns the version and status of an answer's first line. A version after 1.1 counts as 1.1.
+/// Returns the version and status of an answer's first line, with the space before a reason phrase, which RFC 9112,
+/// section 4, requires. A version after 1.1 counts as 1.1.
 fn status_line(line: &[u8]) -> Option<String> {
     let (protocol, rest) = line.split_at_checked(memchr::memchr2(b' ', b'\t', line)?)?;
     let version = protocol.get(5..).filter(|_| protocol[..5].eq_ignore_ascii_case(b"HTTP/"))?;
@@ -126,7 +127,7 @@ fn status_line(line: &[u8]) -> Option<String> {
     let rest = rest.trim_ascii_start();
     let code = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let code = std::str::from_utf8(&rest[..code]).ok()?;
-    (is_version && code.len() == 3).then(|| format!("HTTP/1.{minor} {code}"))
+    (is_version && code.len() == 3).then(|| format!("HTTP/1.{minor} {code} "))
 }
 
 /// Returns whether the byte may be part of a header's name (RFC 9110, section 5.6.2).

@@ -194,7 +194,7 @@ fn a_search_is_stopped_on_its_page_and_its_rest_asked_again() {
     desk.browser.click("[data-part=stop] button");
     desk.has_state("Stopped");
     desk.browser.wait_until("document.querySelector('[data-part=stop]') === null");
-    assert_eq!(desk.browser.find("[data-part=asked]").text(), "3 of 3");
+    assert_eq!(desk.browser.find("[data-part=asked]").text(), "3 of 5");
     site.open();
     desk.browser.click("[data-part=again] button");
     desk.browser.wait_until(&format!("!location.pathname.endsWith({first:?})"));
