@@ -25,8 +25,6 @@
 //! 4. Its own failures are responses whose description is the error's code. Those of its access (401, 403, 429), of
 //!    `{run_id}` (404) and of the server (400, 408, 413, …) are added to every operation. A new kind of error is a row in
 //!    [`failure`](super::failure).
-//! 5. `SIGHTLINE_TEST_UPDATE=1 cargo test --test main openapi` rewrites `tests/api/openapi.txt`, the outline of
-//!    the document; the difference belongs in the review.
 
 mod failures;
 pub mod headers;
