@@ -367,6 +367,7 @@ impl From<WatchError> for ApiError {
             WatchError::UnknownWebhook => {
                 Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
             }
+            WatchError::Mismatch => Self::idempotency_mismatch(),
             WatchError::TooMany => Self::conflict(message),
             WatchError::UnknownAccount => AccountError::InvalidKey.into(),
             WatchError::UnknownWatch => Self::no_such("watch"),

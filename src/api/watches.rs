@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, ok_json};
+use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::pages::{PageParameters, cut};
 use super::reading::{RunPageParameters, SearchList};
@@ -16,10 +19,10 @@ use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::http::{Reply, Response};
 use crate::modules::query::SearchType;
-use crate::runs::journal::ListFilter;
-use crate::runs::service::Found;
+use crate::runs::journal::{Idempotency, ListFilter};
+use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::change::{ChangeKind, StoredChange};
-use crate::watches::registry::Watches;
+use crate::watches::registry::{WatchRequest, Watches};
 use crate::watches::watch::{self, PauseReason, WatchState};
 
 /// A watch: a search that is repeated.
@@ -132,24 +135,42 @@ pub struct WatchChangeList {
     path = "/v1/watches",
     operation_id = "createWatch",
     tag = "Watches",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
+            min_length = 1, max_length = 255, example = "5a0e7c1e-order-17",
+            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
+                characters, kept for 24 hours. The same key with the same body gives the same watch (422 for another \
+                one)."),
+    ),
     request_body(content = WatchBody, description = "The watch."),
     responses(
-        (status = 201, description = "The watch.", body = Watch),
+        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch),
         (status = 403, description = "suppressed"),
         (status = 409, description = "conflict"),
         (status = 415, description = "unsupported_media_type"),
+        (status = 422, description = "idempotency_mismatch"),
     )
 )]
 pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
+    let key = decode::idempotency_key(call.request)?;
     let WatchBody { search, request } = WatchBody::read(call.request)?;
     if api.runs.selector.is_suppressed(&search.query) {
         return Err(ApiError::suppressed());
     }
     api.runs.selector.modules_for(&search.query, search.is_premium(), &search.choice)?;
     require_premium(api, caller, search.is_premium())?;
-    let watch = api.watches.create(caller.account.id, request, &call.origin()?)?;
+    let (body_hash, valid_since) = (fingerprint(&search, &request), idempotency_valid_since(api.clock.now()));
+    let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
+    let watch = api.watches.create(caller.account.id, request, idempotency, &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &Watch::from(&watch))))
+}
+
+/// Returns the SHA-256 of what a request asks for. It differs from that of the search alone.
+fn fingerprint(search: &SearchBody, request: &WatchRequest) -> [u8; 32] {
+    let WatchRequest { every, notify_on, webhook, .. } = request;
+    let rest = json!({"every": every.secs(), "notify_on": notify_on, "webhook_id": webhook});
+    Sha256::new().chain_update(search.fingerprint()).chain_update(rest.to_string()).finalize().into()
 }
 
 /// Lists the watches of the account.

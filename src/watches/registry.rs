@@ -13,6 +13,7 @@ use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::modules::query::{Query, SearchType};
+use crate::runs::journal::Idempotency;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::runs::watch_start::WatchStart;
 use crate::watches::interval::Interval;
@@ -22,6 +23,8 @@ use crate::watches::interval::Interval;
 pub enum WatchError {
     /// No kind of change was given, or one that does not exist.
     InvalidKinds,
+    /// The idempotency key was used for another request.
+    Mismatch,
     /// The account has the most watches that are allowed.
     TooMany,
     /// The account was deleted just before.
@@ -52,6 +55,7 @@ impl fmt::Display for WatchError {
             Self::TooMany => {
                 write!(f, "an account has at most {MOST_WATCHES} watches: delete one that is no longer used")
             }
+            Self::Mismatch => f.write_str("the idempotency key was used for another request"),
             Self::UnknownAccount => f.write_str("no such account"),
             Self::UnknownWatch => f.write_str("unknown watch"),
             Self::UnknownWebhook => f.write_str("unknown webhook"),
@@ -108,20 +112,21 @@ impl Watches {
         if kinds.is_empty() { Err(WatchError::InvalidKinds) } else { Ok(kinds) }
     }
 
-    /// Creates a watch. Its first run is due at once.
+    /// Creates a watch. Its first run is due at once. A repeated request gets the watch of the first one.
     ///
     /// # Errors
-    /// Returns [`WatchError::TooMany`], [`WatchError::UnknownWebhook`], [`WatchError::UnknownAccount`], or an error of
+    /// Returns [`WatchError::Mismatch`], [`WatchError::TooMany`], [`WatchError::UnknownWebhook`], [`WatchError::UnknownAccount`], or an error of
     /// the store.
     pub fn create(
         &self,
         account: AccountId,
         request: WatchRequest,
+        idempotency: Option<Idempotency>,
         by: &Origin,
     ) -> Result<Watch, WatchError> {
         let WatchRequest { search, every, notify_on, webhook } = request;
         let (id, simulated) = (WatchId::new(), self.simulated);
-        let new = NewWatch { id, account, search, simulated, every, notify_on, webhook };
+        let new = NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency };
         let added = match self.store.add_watch(&new, self.clock.now(), by) {
             // The answer to the commit was lost: the watch is looked up by its id.
             Err(error) if error.is_unconfirmed() => match self.store.watch(account, id) {
@@ -132,6 +137,8 @@ impl Watches {
         };
         match added {
             WatchAdded::Done(watch) => Ok(*watch),
+            WatchAdded::Repeated(id) => self.store.watch(account, id)?.ok_or(WatchError::UnknownWatch),
+            WatchAdded::Mismatch => Err(WatchError::Mismatch),
             WatchAdded::TooMany => Err(WatchError::TooMany),
             WatchAdded::UnknownWebhook => Err(WatchError::UnknownWebhook),
             WatchAdded::UnknownAccount => Err(WatchError::UnknownAccount),

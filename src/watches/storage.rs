@@ -20,6 +20,10 @@ use crate::base::storage::StorageError;
 pub enum WatchAdded {
     /// The watch was added. Its first run is due at once.
     Done(Box<Watch>),
+    /// The idempotency key was used before with the same body. Contains the watch of that request.
+    Repeated(WatchId),
+    /// The idempotency key was used before with another body.
+    Mismatch,
     /// The account has the most watches that are allowed.
     TooMany,
     /// The account has no such webhook.

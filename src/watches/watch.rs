@@ -11,6 +11,7 @@ use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
 use crate::base::words::words;
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
+use crate::runs::journal::Idempotency;
 use crate::runs::run_options::RunOptions;
 
 /// The most watches of an account.
@@ -55,6 +56,8 @@ pub struct NewWatch {
     pub notify_on: Vec<ChangeKind>,
     /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
     pub webhook: Option<WebhookId>,
+    /// The key of the request, so that a repeated one gets the same watch.
+    pub idempotency: Option<Idempotency>,
 }
 
 /// A watch.

@@ -202,9 +202,10 @@ impl From<WatchError> for WebError {
             WatchError::InvalidQuery => {
                 Self::new(409, "The watch cannot run", "Its query is no longer valid: delete the watch.")
             }
-            WatchError::InvalidKinds | WatchError::TooMany | WatchError::UnknownWebhook => {
-                Self::invalid(error.to_string())
-            }
+            WatchError::InvalidKinds
+            | WatchError::Mismatch
+            | WatchError::TooMany
+            | WatchError::UnknownWebhook => Self::invalid(error.to_string()),
         }
     }
 }

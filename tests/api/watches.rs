@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::sightline;
 use crate::support::databases::{TestDatabase, databases};
+use crate::support::modules::with;
 use crate::support::server::{Answer, Server, Setup};
 use crate::support::site::{Site, with_headers};
 use crate::support::{awaited, eventually};
@@ -43,6 +44,29 @@ fn compared(server: &Server, database: &TestDatabase, watch: &str, count: usize)
 
 fn make_due(database: &TestDatabase) {
     database.execute("UPDATE watches SET next_at = created_at");
+}
+
+#[test]
+fn a_repeated_request_gets_the_same_watch() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let create = |key: &str, path: &str, body: &Value| {
+            server.request("POST", path).key(&server.key).header("Idempotency-Key", key).json(body).send()
+        };
+        let body = json!({"type": "username", "query": "everybody", "modules": ["github"], "every": "1d"});
+        let first = create("watch-1", "/v1/watches", &body);
+        let again = create("watch-1", "/v1/watches", &body);
+        assert_eq!((first.status, again.status), (201, 201), "{first}\n{again}");
+        assert_eq!(first.json()["id"], again.json()["id"]);
+        assert_eq!(database.number("SELECT count(*) FROM watches"), 1);
+        // Neither another watch nor a search gets it.
+        let search = json!({"type": "username", "query": "everybody", "modules": ["github"]});
+        create("watch-1", "/v1/watches", &with(body.clone(), &json!({"every": "2d"})))
+            .is_error(422, "idempotency_mismatch");
+        create("watch-1", "/v1/searches", &search).is_error(422, "idempotency_mismatch");
+        assert_eq!(create("watch-2", "/v1/watches", &body).status, 201);
+        assert_eq!(database.number("SELECT count(*) FROM watches"), 2);
+    }
 }
 
 #[test]

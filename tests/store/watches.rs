@@ -40,6 +40,7 @@ impl Fixture {
             every: "1h".parse().unwrap(),
             notify_on: vec![ChangeKind::Added, ChangeKind::Removed],
             webhook: None,
+            idempotency: None,
         }
     }
 

@@ -9,11 +9,13 @@ use uuid::Uuid;
 
 use super::accounts::lock;
 use super::audit::note;
+use super::start::{known_request, note_request};
 use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
 use super::watch_runs;
 use crate::account::audit::{Action, AuditEvent, Origin};
-use crate::base::ids::{AccountId, WatchChangeId, WatchId, WebhookId};
+use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
+use crate::runs::journal::Started;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode, plain};
 use crate::store::number::{limit, number};
@@ -58,12 +60,26 @@ const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
 const CHANGES: &str = "SELECT id, kind, run_before, run_after, at, difference FROM watch_changes \
      WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 
+/// Returns the answer to a request whose idempotency key is known.
+fn answer(known: &Started) -> WatchAdded {
+    match known {
+        Started::Repeated(RunId(id)) => WatchAdded::Repeated(WatchId(*id)),
+        _ => WatchAdded::Mismatch,
+    }
+}
+
 impl WatchStore for Sql {
     fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
         self.write(Operation::on_accounts("add_watch"), |statements| {
             // So that two are not added at once.
             if !lock(statements, new.account)? {
                 return Ok(WatchAdded::UnknownAccount);
+            }
+            // Before the other checks, which the watch of the first request may have changed.
+            if let Some(idempotency) = &new.idempotency
+                && let Some(known) = known_request(statements, new.account, idempotency)?
+            {
+                return Ok(answer(&known));
             }
             if !is_known(statements, new.account, new.webhook)? {
                 return Ok(WatchAdded::UnknownWebhook);
@@ -72,6 +88,12 @@ impl WatchStore for Sql {
             let count: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
             if count >= MOST_WATCHES as u64 {
                 return Ok(WatchAdded::TooMany);
+            }
+            // A key stands for one run, one batch or one watch.
+            if let Some(idempotency) = &new.idempotency
+                && let Some(known) = note_request(statements, new.account, RunId(new.id.0), at, idempotency)?
+            {
+                return Ok(answer(&known));
             }
             let WatchedSearch { search_type, query, premium, choice, options } = &new.search;
             let (options, choice) = (encode(options)?, encode(choice)?);

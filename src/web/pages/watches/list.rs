@@ -86,7 +86,7 @@ fn try_create(web: &Web, visit: &Visit, form: &WatchForm) -> Result<Result<Watch
         Ok(request) => request,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    match web.parts.watches.create(caller.account.id, request, &visit.origin()?) {
+    match web.parts.watches.create(caller.account.id, request, None, &visit.origin()?) {
         Ok(watch) => Ok(Ok(watch)),
         Err(error @ (WatchError::TooMany | WatchError::UnknownWebhook)) => Ok(Err(refused(&error))),
         Err(error) => Err(error.into()),
