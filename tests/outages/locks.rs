@@ -161,6 +161,22 @@ fn a_locked_account_does_not_block_others() {
     });
 }
 
+/// If no key can be read, every request is refused, and health says why.
+#[test]
+fn locked_keys_degrade_health() {
+    let database = postgres();
+    let server = Setup::new().database(&database.url).start();
+    let health = || server.request("GET", "/v1/health").send().json()["status"].clone();
+    let mut locker = Client::connect(&database.url, NoTls).unwrap();
+    locker.batch_execute("BEGIN; LOCK TABLE runs, accounts, api_keys").unwrap();
+    eventually("health is degraded", || health() == "degraded");
+    is_refused(&in_time(|| server.request("GET", "/v1/me").key(&server.key).send()));
+    assert_eq!(health(), "degraded");
+    locker.batch_execute("ROLLBACK").unwrap();
+    eventually("health is good again", || health() == "ok");
+    assert_eq!(server.get("/v1/me").status, 200);
+}
+
 #[test]
 fn short_writes_of_commands_cause_no_refusals() {
     let database = sqlite();

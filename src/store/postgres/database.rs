@@ -110,11 +110,15 @@ impl Database {
         }
     }
 
-    /// Checks that the server answers and, as far as is known, accepts writes.
+    /// Checks that the server answers, that keys can be read and, as far as is known, that it accepts writes.
     fn check_health(&self, wait: Duration) -> Result<(), StorageError> {
-        // The pool checks each session before it returns it.
-        let session = self.session_within(wait)?;
-        drop(session);
+        // Every request with a key would wait for these locks. A trial would wait, too.
+        let locks = "SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
+             AND relation IN (to_regclass('accounts'), to_regclass('api_keys')) \
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        if !self.session_within(wait)?.query(locks, &[])?.is_empty() {
+            return Err(StorageError::contended("another program has locked the accounts or their keys"));
+        }
         self.writes.check(|| {
             let trial = "UPDATE schema_version SET name = name WHERE version = 1";
             self.session_within(wait)?.execute(trial, &[]).map(|_| ())
