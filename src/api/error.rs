@@ -368,10 +368,9 @@ impl From<WatchError> for ApiError {
                 Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
             }
             WatchError::Mismatch => Self::idempotency_mismatch(),
-            WatchError::TooMany => Self::conflict(message),
+            WatchError::TooMany | WatchError::InvalidQuery => Self::conflict(message),
             WatchError::UnknownAccount => AccountError::InvalidKey.into(),
             WatchError::UnknownWatch => Self::no_such("watch"),
-            WatchError::InvalidQuery => Self::internal().with_cause(message),
             WatchError::Storage(error) => error.into(),
         }
     }

@@ -305,6 +305,7 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
             headers(("Location" = String), ("X-Run-Id" = String))),
         (status = 402, description = "insufficient_credits"),
         (status = 403, description = "suppressed"),
+        (status = 409, description = "conflict"),
         (status = 503, description = "premium_unavailable"),
     )
 )]

@@ -86,9 +86,9 @@ pub struct NewRun {
 
 impl NewRun {
     /// Returns whether a repetition of the request gets the same run, so that it is not undone if its commit was not
-    /// confirmed.
+    /// confirmed. A lead of a family is searched once.
     pub(super) fn is_repeatable(&self) -> bool {
-        self.idempotency.is_some() || self.watch.is_some() || self.batch.is_some()
+        self.idempotency.is_some() || self.watch.is_some() || self.batch.is_some() || self.family.is_some()
     }
 
     /// Returns the run in its initial state, with the given cost.

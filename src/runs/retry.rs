@@ -46,7 +46,7 @@ impl fmt::Display for NoRetry {
         f.write_str(match self {
             Self::Running => "the search has not ended: stop it first, or wait for its end",
             Self::NothingLeft => "no module of the search can give another answer",
-            Self::InvalidQuery => "the query is not valid for this version",
+            Self::InvalidQuery => "the query of the search is no longer valid: start another search",
         })
     }
 }

@@ -69,6 +69,20 @@ fn a_repeated_request_gets_the_same_watch() {
     }
 }
 
+/// A later version may refuse a query that an earlier one has stored.
+#[test]
+fn a_watch_whose_query_is_no_longer_valid_is_not_run() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let watch = create(&server);
+        compared(&server, &database, &watch, 1);
+        database.execute("UPDATE watches SET query = 'no name'");
+        let refused = send(&server, "POST", &format!("{watch}/run"), None).is_error(409, "conflict");
+        assert!(refused.to_string().contains("delete the watch"), "{refused}");
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+    }
+}
+
 #[test]
 fn changes_are_found_once_and_sent_once() {
     for database in databases() {
