@@ -136,7 +136,13 @@ enum Action {
 pub fn command() -> Command {
     // Commands for people log only warnings by default, so that the log does not hide their output.
     let command = Sightline::command().mut_subcommands(|command| match command.get_name() {
-        "search" | "mcp" => command.mut_arg("log_level", |level| level.default_value("warn")),
+        // Further names are those of Sherlock and Maigret.
+        "search" => command
+            .mut_arg("log_level", |level| level.default_value("warn"))
+            .mut_arg("modules", |modules| modules.visible_aliases(["modules", "site"]))
+            .mut_arg("check_timeout", |timeout| timeout.visible_alias("timeout"))
+            .mut_arg("outbound_proxy", |proxy| proxy.visible_alias("proxy")),
+        "mcp" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
             "check" | "learn" => catalog::proof_command(command),
             "record" => catalog::record_command(command),

@@ -170,6 +170,14 @@ fn without_built_in_modules_only_those_of_files_are_used() {
 }
 
 #[test]
+fn options_have_the_names_that_other_tools_give_them() {
+    let names = ["search", "everybody", "--sandbox=perfect", "--site=github", "--timeout=5s", "--format=csv"];
+    let ran = ran(&names, &[]).code_is(0);
+    assert!(ran.out.lines().count() == 2 && ran.out.contains("github"), "{}", ran.out);
+    crate::cli::ran(&["search", "x", "--proxy=ftp://p"], &[]).code_is(2).err_has("--outbound-proxy");
+}
+
+#[test]
 fn a_command_line_search_stores_nothing() {
     let folder = Folder::new();
     search("alice", &["--category=coding", "--database", &folder.database()]).code_is(0);

@@ -101,7 +101,7 @@ pub(crate) struct SearchArgs {
 #[command(next_help_heading = "Which modules")]
 struct ChoiceArgs {
     /// Ask only these modules, by id (repeatable, or separated by commas)
-    #[arg(long = "module", visible_alias = "modules", value_name = "ID", value_delimiter = ',')]
+    #[arg(long = "module", value_name = "ID", value_delimiter = ',')]
     modules: Vec<String>,
     /// Leave these modules out, by id (repeatable, or separated by commas)
     #[arg(long = "exclude-module", visible_alias = "exclude-modules", value_name = "ID")]
