@@ -4,7 +4,6 @@ mod axe;
 mod checker;
 mod cuts;
 mod docs;
-mod documents;
 mod example;
 mod families;
 mod gallery;
@@ -17,6 +16,10 @@ mod line;
 mod live;
 mod pages;
 mod watches;
+
+mod campaigns {
+    mod documents;
+}
 
 use std::net::SocketAddr;
 

@@ -1,7 +1,7 @@
 //! Pages that people read outside the web app: reports in HTML, and the reference where requests can be tried.
 
-use super::Desk;
-use super::axe::Axe;
+use super::super::Desk;
+use super::super::axe::Axe;
 use crate::support::folder::Folder;
 use crate::support::server::Setup;
 
