@@ -238,7 +238,7 @@ fn collect_objects(value: Value, out: &mut Vec<Value>) {
 
 /// Removes the prefix that some APIs put before their JSON so that it cannot be run as a script.
 fn strip_guard(text: &str) -> &str {
-    // Some sites join files, each with a byte order mark of its own.
+    // Some sites join files, and each starts with a byte order mark.
     fn trim(text: &str) -> &str {
         text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
     }

@@ -34,7 +34,7 @@ pub(super) fn check_guarded(
     }
     let own_deadline = now + context.limits.check_timeout;
     let deadline = ceiling.min(own_deadline);
-    // A trial has a time of its own, which grows until a host that became slow is found again.
+    // A trial has a separate time, which grows until a host that became slow is found again.
     let is_patient = run.opening().options.patient || permit.first_trial().is_some();
     let learnt = (!is_patient).then(|| context.health.deadline(module, context.clock.now())).flatten();
     // A panic is an error of this module only. The parts that a check shares with others, such as the checker's

@@ -58,7 +58,7 @@ fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
 /// Parses a URL. The scheme may be missing.
 fn parse_url(text: &str) -> Option<Url> {
     let text = text.trim();
-    // The parser removes line ends and tabs, and would join what stands on both sides.
+    // The parser removes line ends and tabs, and would join the names on both sides.
     if text.contains(char::is_control) {
         return None;
     }
