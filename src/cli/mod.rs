@@ -71,14 +71,17 @@ mod watch;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsRawFd;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use nix::sys::stat::{SFlag, fstat};
 
 pub use exit::Exit;
 use exit::Failure;
 
 use crate::base::log::{LogFormat, fatal_line};
+use crate::base::text::BYTE_ORDER_MARK;
 use crate::config;
 
 const ABOUT: &str = "Looks up an email address, a username or a domain across public sources, live, and \
@@ -163,7 +166,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(sightline) => sightline.action,
         Err(error) => return show(error, errors),
     };
-    let mut out = BufWriter::new(io::stdout());
+    let mut out = BufWriter::new(Output { out: io::stdout(), is_marked: begins_a_file() });
     let ended = act(action, &mut out).and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from));
     // Dropped without another attempt to write to a closed output.
     drop(out.into_parts());
@@ -173,6 +176,34 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
             let _ = io::stderr().write_all(fatal_line(errors, &failure.to_string()).as_bytes());
         }
         failure.exit()
+    })
+}
+
+/// Standard output. Drops the byte order mark at the start of CSV, except in a file: a program that reads a pipe would take
+/// it for a part of the first column's name.
+struct Output {
+    out: io::Stdout,
+    is_marked: bool,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| !self.is_marked) {
+            Some(rest) => self.out.write(rest).map(|written| written + BYTE_ORDER_MARK.len()),
+            None => self.out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Returns whether standard output is a file that is still empty.
+fn begins_a_file() -> bool {
+    fstat(io::stdout().as_raw_fd()).is_ok_and(|output| {
+        let kind = SFlag::from_bits_truncate(output.st_mode) & SFlag::S_IFMT;
+        kind == SFlag::S_IFREG && output.st_size == 0
     })
 }
 

@@ -11,7 +11,7 @@ use super::body::ReportBody;
 use super::csv;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
-use crate::base::text::{cell, json, write_csv};
+use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::base::words::words;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
@@ -132,7 +132,7 @@ impl<'a> BatchWriter<'a> {
             BatchFormat::Csv => {
                 let head: Vec<&str> =
                     ["row", "query_type", "query", "run_id"].into_iter().chain(csv::columns()).collect();
-                write_csv(out, &head)?;
+                write_csv_head(out, &head)?;
             }
         }
         Ok(Self { out, format, is_first: true })
@@ -269,7 +269,7 @@ impl<'a> BatchMatrix<'a> {
             .into_iter()
             .chain(titles.iter().map(|title| cell(title)))
             .collect();
-        write_csv(out, &head)?;
+        write_csv_head(out, &head)?;
         self.rows.iter().try_for_each(|row| {
             let mut cells = vec![
                 row.row.to_string(),

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::base::clock::rfc3339_millis;
-use crate::base::text::{cell, json, write_csv};
+use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::runs::entity::merge;
 use crate::runs::run::ResultRecord;
 
@@ -36,7 +36,7 @@ const AFTER: [&str; 4] = ["sources", "metadata", "note", "not_this_person"];
 /// # Errors
 /// Returns the errors of `out`.
 pub fn write(out: &mut dyn Write, results: &[ResultRecord]) -> io::Result<()> {
-    write_csv(out, &columns().collect::<Vec<&str>>())?;
+    write_csv_head(out, &columns().collect::<Vec<&str>>())?;
     results.iter().try_for_each(|result| write_csv(out, &row(result)?))
 }
 

@@ -49,6 +49,7 @@ fn every_format_contains_the_whole_run_before_and_after_a_restart() {
         let lines: Vec<Value> =
             text(&live[1]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(&lines, results, "{}", database.name);
+        assert!(text(&live[2]).starts_with("\u{feff}id,"), "spreadsheets need the mark: {}", live[2]);
         let (head, rows) = rows(text(&live[2]));
         assert_eq!((head[0].as_str(), head.last().unwrap().as_str()), ("id", "not_this_person"));
         let from_rows: Vec<u64> = rows.iter().map(|row| row[0].parse().unwrap()).collect();

@@ -42,6 +42,7 @@ fn the_results_of_all_searches_come_in_one_file() {
     assert_eq!((&lines[0]["row"], &lines[0]["query"]), (&json!(1), &json!("everybody1")));
     let answer = file("export?format=csv");
     assert!(answer.header("content-disposition").unwrap().ends_with("-simulated.csv\""), "{answer}");
+    assert!(text(&answer).starts_with("\u{feff}row,"), "spreadsheets need the mark: {answer}");
     let rows = csv::Reader::from_reader(text(&answer).as_bytes()).into_records().count();
     assert_eq!(rows as u64, found);
 
@@ -58,6 +59,7 @@ fn the_results_of_all_searches_come_in_one_file() {
         assert_eq!(*outcome, report["status"], "{column}");
     }
     let text = text(&file("matrix?format=csv"));
+    assert!(text.starts_with("\u{feff}row,"), "{text}");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     assert_eq!(
         reader.headers().unwrap().iter().take(4).collect::<Vec<_>>(),

@@ -57,6 +57,23 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
 }
 
 #[test]
+fn csv_in_a_file_begins_with_a_byte_order_mark() {
+    let folder = Folder::new();
+    let (printed, saved) = (folder.path("printed.csv"), folder.path("saved.csv"));
+    let one = ["search", "alice", "--sandbox=perfect", "--module=github", "--format=csv", "-o", &saved];
+    let two = [&one[..], &["bob"]].concat();
+    for args in [&one[..], &two, &["catalog", "list", "--format=csv"]] {
+        let file = std::fs::File::create(&printed).unwrap();
+        assert!(sightline(args, &[]).stdout(file).status().unwrap().success());
+        let text = |path: &str| std::fs::read_to_string(path).unwrap();
+        assert!(text(&printed).starts_with("\u{feff}"), "{args:?}: {}", text(&printed));
+        assert_eq!(text(&printed).matches('\u{feff}').count(), 1, "{args:?}");
+        assert!(text(&saved).starts_with("\u{feff}"), "{args:?}: {}", text(&saved));
+        assert!(!ran(args, &[]).code_is(0).out.starts_with('\u{feff}'), "{args:?}");
+    }
+}
+
+#[test]
 fn the_searches_of_a_list_are_made_in_its_order() {
     let folder = Folder::new();
     let list = |text: &str| folder.file(&format!("{}.csv", text.len()), text);
@@ -118,6 +135,7 @@ fn every_format_contains_the_same_results() {
     let csv = of("csv");
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     assert_eq!(&reader.headers().unwrap()[0], "id");
+    assert!(csv.starts_with("id,"), "a pipe gets no byte order mark: {csv}");
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), results.len());
     assert_eq!(rows.iter().map(|row| &row[3]).collect::<BTreeSet<_>>(), values);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::choice::Choice;
 use super::load::{CatalogOptions, load};
-use crate::base::text::{cell, json, write_csv, write_json};
+use crate::base::text::{cell, json, write_csv, write_csv_head, write_json};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::ListFormat;
 use crate::cli::table::write_table;
@@ -111,7 +111,7 @@ pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure
         Format::Ids => lines.iter().try_for_each(|line| writeln!(out, "{}", line.id))?,
         Format::Csv => {
             let columns: Vec<&str> = CSV_COLUMNS.split(' ').collect();
-            write_csv(out, &columns)?;
+            write_csv_head(out, &columns)?;
             for line in &lines {
                 write_csv(out, &csv_row(&columns, line)?)?;
             }
