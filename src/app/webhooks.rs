@@ -6,6 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use log::error;
+
 use super::error::AppError;
 use crate::base::clock::Clock;
 use crate::base::files::rename_new;
@@ -21,6 +23,8 @@ use crate::webhooks::secret::SealingKey;
 const KEY_SUFFIX: &str = ".key";
 /// The most bytes that are read from a key file. A key is much shorter.
 const KEY_FILE_BYTES: u64 = 4096;
+/// The most webhooks for which the key is checked at the start.
+const MOST_CHECKED: usize = 1000;
 
 /// The webhooks of a server.
 pub(super) struct WebhookParts {
@@ -30,7 +34,8 @@ pub(super) struct WebhookParts {
 }
 
 impl WebhookParts {
-    /// Reads the key and starts the threads.
+    /// Reads the key and starts the threads. Logs an error if the key is not the one that encrypted stored secrets: their
+    /// owners can only rotate them while the server runs.
     ///
     /// # Errors
     /// Fails if the key cannot be read or created, or if a thread cannot be started.
@@ -39,7 +44,11 @@ impl WebhookParts {
         store: &Arc<Store>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, AppError> {
-        let key = load_key(config)?.map(Arc::new);
+        let key = load_key(config)?.map(|(key, path)| (Arc::new(key), path));
+        if let Some((key, path)) = &key {
+            check_key(key, path, store)?;
+        }
+        let key = key.map(|(key, _)| key);
         let allows_http = config.engine.allow_private_targets;
         let webhooks = Webhooks::new(store.clone(), key.clone(), Arc::clone(clock), allows_http);
         let dispatcher = key.map(|key| dispatcher(&config.engine, store, key)).transpose()?;
@@ -64,11 +73,28 @@ fn dispatcher(
         .map_err(|error| AppError::failed(error).at("cannot start the threads of webhooks"))
 }
 
-/// Returns the key of `--secret-key-file`. By default it is in a file beside an SQLite database, which is created on
+/// Logs an error if the key does not decrypt stored secrets.
+fn check_key(key: &SealingKey, path: &Path, store: &Arc<Store>) -> Result<(), AppError> {
+    let secrets = store
+        .sealed_secrets(MOST_CHECKED)
+        .map_err(|error| AppError::failed(error).at("cannot read the secrets of webhooks"))?;
+    let unreadable = secrets.iter().filter(|(webhook, sealed)| key.open(*webhook, sealed).is_none()).count();
+    if unreadable > 0 {
+        error!(
+            "the key of webhooks in {} does not decrypt the secrets of {unreadable} of {} webhooks, so nothing is sent to \
+             them: start with the key file with which they were created (--secret-key-file), or rotate their secrets",
+            path.display(),
+            secrets.len()
+        );
+    }
+    Ok(())
+}
+
+/// Returns the key of `--secret-key-file` and the path of its file. By default it is in a file beside an SQLite database, which is created on
 /// the first start. With PostgreSQL there is no default, because all instances need the same key.
-fn load_key(config: &ServeConfig) -> Result<Option<SealingKey>, AppError> {
+fn load_key(config: &ServeConfig) -> Result<Option<(SealingKey, PathBuf)>, AppError> {
     if let Some(path) = &config.webhooks.secret_key_file {
-        return read_key(path).map(Some);
+        return Ok(Some((read_key(path)?, path.clone())));
     }
     let url: DatabaseUrl = config.storage.database.expose().parse().map_err(AppError::config)?;
     let Some(database) = url.sqlite_file() else { return Ok(None) };
@@ -86,16 +112,17 @@ fn load_key(config: &ServeConfig) -> Result<Option<SealingKey>, AppError> {
             AppError::failed(error).at(format!("cannot create the key {}", path.display()))
         })?;
     }
-    read_key(&path).map(Some)
+    Ok(Some((read_key(&path)?, path)))
 }
 
 fn read_key(path: &Path) -> Result<SealingKey, AppError> {
     let place = || format!("the key of webhooks in {}", path.display());
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(KEY_FILE_BYTES).read_to_string(&mut text))
+        .and_then(|file| file.take(KEY_FILE_BYTES).read_to_end(&mut bytes))
         .map_err(|error| AppError::config(error).at(place()))?;
-    let text = Secret::new(text);
+    // A file with the bytes themselves is told what is allowed, too.
+    let text = Secret::new(String::from_utf8(bytes).unwrap_or_default());
     SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))
 }
 

@@ -44,6 +44,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--database", "mysql://u:hunter2@h/d"], "value for --database <URL>: sqlite:PATH or postgres://"),
     (&["--database", "sqlite:"], "value for --database <URL>: sqlite:PATH"),
     (&["--secret-key-file", "/nowhere/key"], "\"/nowhere/key\" for --secret-key-file <FILE>: cannot read"),
+    (&["--secret-key-file", "/"], "for --secret-key-file <FILE>: not a file; the path of a file is allowed"),
     (&["--catalog", "/nowhere/x.json"], "\"/nowhere/x.json\" for --catalog <FILE>: cannot read the file"),
     (&["--catalog", "/"], "for --catalog <FILE>: not a file"),
     (

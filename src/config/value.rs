@@ -243,8 +243,8 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
     let path = PathBuf::from(text);
     match std::fs::metadata(&path) {
         Ok(meta) if meta.is_file() => Ok(path),
-        Ok(_) => Err("not a file; a JSON file with modules is allowed".to_owned()),
-        Err(error) => Err(format!("cannot read the file ({error}); a JSON file with modules is allowed")),
+        Ok(_) => Err("not a file; the path of a file is allowed".to_owned()),
+        Err(error) => Err(format!("cannot read the file ({error}); the path of a file is allowed")),
     }
 }
 

@@ -51,6 +51,9 @@ pub trait WebhookStore: Send + Sync {
     /// Returns the webhooks of an account, the oldest first.
     fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError>;
 
+    /// Returns the secrets of at most `limit` webhooks, the newest first.
+    fn sealed_secrets(&self, limit: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError>;
+
     /// Changes a webhook and adds an audit entry. Returns the webhook, or `None` if the account has no such webhook.
     /// Enabling it also ends its row of failures. Disabling a disabled webhook keeps the reason.
     fn change_webhook(

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::lab::{create, id, lab, send, test};
+use super::lab::{create, id, key_flag, lab, send, test};
+use crate::cli::ran;
 use crate::support::databases::{databases, postgres, sqlite};
 use crate::support::eventually;
+use crate::support::folder::Folder;
 use crate::support::server::Setup;
 
 const NONE: &str = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab";
@@ -148,6 +150,30 @@ fn with_postgresql_webhooks_need_a_key_file() {
     let error = send(&server, "POST", "", Some(&body)).is_error(503, "webhooks_unavailable");
     assert!(error["message"].as_str().unwrap().contains("--secret-key-file"), "{error}");
     assert_eq!(send(&server, "GET", "", None).json()["count"], 0);
+}
+
+#[test]
+fn a_wrong_key_is_noticed_at_the_start() {
+    let (folder, database) = (Folder::new(), sqlite());
+    let mut server = lab(&database).start();
+    create(&server, "http://127.0.0.1:1/");
+    server.terminate();
+    for text in [&b""[..], b"c2hvcnQ=", &[0xff; 32], b"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=MDEy"] {
+        let path = folder.path("key");
+        std::fs::write(&path, text).unwrap();
+        let args = ["serve", "--listen=127.0.0.1:0", "--database", &database.url, "--secret-key-file", &path];
+        let refused =
+            ran(&args, &[]).code_is(2).err_has(&format!("the key of webhooks in {path}: 32 random bytes"));
+        assert_eq!(refused.out, "");
+    }
+    let other = folder.file("other", "AAEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n");
+    let wrong = format!("the key of webhooks in {other} does not decrypt the secrets of 1 of 1 webhooks");
+    let start =
+        |path: &str| Setup::new().database(&database.url).flag(&format!("--secret-key-file={path}")).start();
+    assert!(start(&other).log().contains(&wrong));
+    assert!(
+        !Setup::new().database(&database.url).flag(&key_flag()).start().log().contains("does not decrypt")
+    );
 }
 
 #[test]

@@ -35,6 +35,7 @@ const INSERT: &str =
     "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const LIST: &str =
     concat!("SELECT ", webhook_columns!(), " FROM webhooks WHERE account = ?1 ORDER BY created_at, id");
+const SECRETS: &str = "SELECT id, secret FROM webhooks ORDER BY created_at DESC LIMIT ?1";
 /// Changes a webhook. `?5` tells whether it is enabled, or is NULL.
 const CHANGE: &str = concat!(
     "UPDATE webhooks SET url = coalesce(?3, url), events = coalesce(?4, events), \
@@ -102,6 +103,11 @@ impl WebhookStore for Sql {
     fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
         let rows = self.rows(Operation::on_accounts("webhooks"), LIST, values![account])?;
         rows.iter().map(read_webhook).collect()
+    }
+
+    fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("sealed_secrets"), SECRETS, values![limit(most)])?;
+        rows.iter().map(|row| Ok((row.get(0)?, SealedSecret(row.get(1)?)))).collect()
     }
 
     fn change_webhook(
