@@ -17,23 +17,16 @@ pub(crate) fn open_accounts(storage: &StorageConfig, plans: PlanTable) -> Result
 /// Opens an existing database. A server may be using it.
 pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
     let url = database_url(storage)?;
-    if let Some(path) = url.sqlite_file().filter(|path| !path.exists()) {
+    if let Some(path) = url.sqlite_file().filter(|path| matches!(path.try_exists(), Ok(false))) {
         // Most likely the wrong folder. An empty database there would hide the mistake.
         return Err(Failure::Failed(format!(
-            "no database at {}: run the command where the service runs, or name the database with --database",
-            path.display()
+            "no database at {}: name that of the service with --database or SIGHTLINE_DATABASE (an installed service has \
+             its settings in /etc/default/sightline or /etc/sightline: see `sightline manual operations`); `sightline \
+             serve` and `sightline migrate` create a new one",
+            std::path::absolute(path).as_deref().unwrap_or(path).display()
         )));
     }
-    open_url(&url)
-}
-
-/// Opens a database, which is created if it does not exist.
-pub(crate) fn create_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
-    open_url(&database_url(storage)?)
-}
-
-fn open_url(url: &DatabaseUrl) -> Result<Arc<Store>, Failure> {
-    store::open(url, store::Role::Command).map_err(|error| Failure::Failed(error.to_string()))
+    store::open(&url, store::Role::Command).map_err(|error| Failure::Failed(error.to_string()))
 }
 
 /// Parses the database URL of the options.

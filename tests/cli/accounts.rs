@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sightline::account::key::ApiKey;
 
-use super::{Folder, Ran, ran};
+use super::{Folder, Ran, ran, sightline};
 
 struct Desk {
     folder: Folder,
@@ -11,7 +11,9 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        Self { folder: Folder::new() }
+        let desk = Self { folder: Folder::new() };
+        desk.ran(&["migrate"]).code_is(0);
+        desk
     }
 
     fn ran(&self, args: &[&str]) -> Ran {
@@ -137,18 +139,27 @@ fn a_closed_output_does_not_panic() {
 fn a_command_that_fails_creates_no_database() {
     let folder = Folder::new();
     let database = folder.database();
+    let create = ["account", "create", "--email", "a@example.org", "--plan"];
     for args in [
+        [&create[..], &["basic"]].concat(),
         vec!["account", "list"],
         vec!["account", "set-plan", "--email", "a@example.org", "--plan", "pro"],
         vec!["key", "create", "--account", "a@example.org"],
         vec!["key", "list"],
     ] {
         let args = [args, vec!["--database", &database]].concat();
-        ran(&args, &[]).code_is(3).err_has("no database at ");
+        let place = folder.path("test.db");
+        ran(&args, &[])
+            .code_is(3)
+            .err_has(&format!("no database at {place}: "))
+            .err_has("SIGHTLINE_DATABASE");
     }
-    // An account would be created in a new database, but not on a plan that does not exist.
-    let create = ["account", "create", "--email", "a@example.org", "--database", &database, "--plan"];
     ran(&[&create[..], &["baisc"]].concat(), &[]).code_is(2).err_has("did you mean \"basic\"?");
     assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0);
-    ran(&[&create[..], &["basic"]].concat(), &[]).code_is(0);
+    // By default, the database is below the current folder.
+    let mut command = sightline(&[&create[..], &["basic"]].concat(), &[]);
+    let refused = command.current_dir(folder.path("")).output().unwrap();
+    let place = format!("no database at {}: ", folder.path("data/sightline.db"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains(&place), "{refused:?}");
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0);
 }

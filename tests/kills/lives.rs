@@ -40,6 +40,7 @@ impl Scene {
 
     /// Returns a key of an account without a limit.
     pub(super) fn new_key(&self) -> String {
+        self.program.cli(&["migrate"]);
         self.program.cli(&["account", "create", "--email", "someone@example.com", "--plan", "unlimited"]);
         self.program.cli(&["key", "create", "--account", "someone@example.com"]).trim().to_owned()
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::database::{create_store, open_accounts};
+use super::database::{open_accounts, open_store};
 use super::exit::{Exit, Failure};
 use super::options::ListFormat;
 use super::table::write_table;
@@ -157,9 +157,8 @@ fn check_plan(plans: &PlanTable, name: &str) -> Result<(), Failure> {
 }
 
 fn create(args: CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    // Checked before a database is created.
     check_plan(&args.accounts.plans, &args.plan)?;
-    let store = create_store(&args.storage)?;
+    let store = open_store(&args.storage)?;
     let accounts = Accounts::new(store.clone(), args.accounts.plans, Arc::new(SystemClock));
     let account = accounts.create_account(&args.email, &args.plan, &Origin::CLI)?;
     let place = &args.storage.database;

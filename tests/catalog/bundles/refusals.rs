@@ -5,8 +5,7 @@ use super::*;
 /// A database that holds no bundle yet.
 fn database(folder: &Folder) -> String {
     let database = folder.database();
-    ran(&["account", "create", "--email", "a@example.org", "--plan", "pro", "--database", &database], &[])
-        .code_is(0);
+    ran(&["migrate", "--database", &database], &[]).code_is(0);
     database
 }
 
