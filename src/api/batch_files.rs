@@ -134,6 +134,6 @@ fn matrix_of(api: &Api, batch: BatchId, format: MatrixFormat) -> Result<Response
     }
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes.
-    body.write_csv(&mut bytes).map_err(|error| ApiError::internal().with_cause(error))?;
+    body.write_csv(&mut bytes).map_err(ApiError::internal)?;
     Ok(Response::new(200, BatchFormat::Csv.media_type(), bytes))
 }

@@ -89,7 +89,7 @@ impl Call<'_> {
     /// # Errors
     /// Returns 500 for a route whose access rule needs no key.
     pub fn caller(&self) -> Result<&Caller, ApiError> {
-        self.caller.as_ref().ok_or_else(ApiError::internal)
+        self.caller.as_ref().ok_or_else(|| ApiError::internal("the route needs no key"))
     }
 
     /// Returns the id of a thing in the path, such as the id of a run in the segment `run_id`.

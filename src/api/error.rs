@@ -240,10 +240,10 @@ impl ApiError {
         Self::new(Failure::Overloaded, message).retry_after(retry_after_secs.max(1))
     }
 
-    /// Returns 500: a defect of the service.
-    pub fn internal() -> Self {
+    /// Returns 500: a defect of the service. Only the log shows the cause.
+    pub fn internal(cause: impl Display) -> Self {
         let message = "internal error; the service's log has the cause under the request_id";
-        Self::new(Failure::Internal, message)
+        Self::new(Failure::Internal, message).with_cause(cause)
     }
 
     /// Returns an example of this failure for the documentation.
@@ -274,7 +274,7 @@ impl ApiError {
                 Self::rate_limited(&RateLimitState { policy, limit: 30, remaining: 0, reset_secs: 41 })
             }
             Failure::HeadTooLarge => Refusal::HeadTooLarge.into(),
-            Failure::Internal => Self::internal(),
+            Failure::Internal => Self::internal("an example"),
             Failure::Unavailable => Self::unavailable(),
             Failure::PremiumUnavailable => Self::premium_unavailable(),
             Failure::WebhooksUnavailable => Self::webhooks_unavailable(),
@@ -330,7 +330,7 @@ impl From<AccountError> for ApiError {
         match error {
             AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
             AccountError::Storage(error) => error.into(),
-            error => Self::internal().with_cause(error),
+            error => Self::internal(error),
         }
     }
 }
@@ -350,7 +350,7 @@ impl From<WebhookError> for ApiError {
             WebhookError::UnknownAccount => AccountError::InvalidKey.into(),
             WebhookError::UnknownWebhook => Self::no_such("webhook"),
             WebhookError::UnknownDelivery => Self::no_such("delivery"),
-            WebhookError::Random(_) => Self::internal().with_cause(message),
+            WebhookError::Random(_) => Self::internal(message),
             WebhookError::Storage(error) => error.into(),
         }
     }
@@ -378,7 +378,7 @@ impl From<WatchError> for ApiError {
 
 impl From<StorageError> for ApiError {
     fn from(error: StorageError) -> Self {
-        if error.is_unavailable() { Self::unavailable() } else { Self::internal() }.with_cause(error)
+        if error.is_unavailable() { Self::unavailable().with_cause(error) } else { Self::internal(error) }
     }
 }
 
@@ -424,7 +424,7 @@ impl From<Refusal> for ApiError {
             }
             Refusal::Overloaded { retry_after } => Self::overloaded(retry_after.as_secs()),
             Refusal::ShuttingDown => Self::shutting_down(),
-            Refusal::Internal => Self::internal().with_cause("the handler panicked"),
+            Refusal::Internal => Self::internal("the handler panicked"),
         }
     }
 }

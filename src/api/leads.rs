@@ -106,7 +106,7 @@ pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
-    format.write(&mut bytes, &graph).map_err(|error| ApiError::internal().with_cause(error))?;
+    format.write(&mut bytes, &graph).map_err(ApiError::internal)?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("X-Run-Id", run_id.to_string())
         .with_header("X-Run-Status", status.as_str());
@@ -128,5 +128,5 @@ pub(super) fn of_family<T>(
     if family {
         return Ok(make(&api.runs.families.of(run)?.findings()));
     }
-    Ok(make(&[run.findings().ok_or_else(ApiError::internal)?]))
+    Ok(make(&[run.findings().ok_or_else(|| ApiError::internal("the stored query is not valid"))?]))
 }

@@ -4,6 +4,7 @@
 //! `OPTIONS`, unknown paths and unknown methods by itself, gives each request an id, adds the common headers to every
 //! answer, and counts and logs the answers.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::handler::{Handler, Refusal, Reply, StreamBody};
@@ -134,13 +135,17 @@ impl<S: Service> Router<S> {
                     (head.status, self.with_headers(head, &context), Arc::clone(&self.traffic));
                 let counted: StreamBody = Box::new(move |sink| {
                     context.count(&traffic, status);
-                    body(sink)
+                    caught(&context.request_id, || body(sink)).unwrap_or(false)
                 });
                 Reply::Stream(head, self.traffic.streaming(counted))
             }
             Reply::Later(work) => {
                 let router = self.clone();
-                Reply::Later(self.traffic.waiting(move || router.finish(work(), context)))
+                Reply::Later(self.traffic.waiting(move || {
+                    let reply = caught(&context.request_id, work);
+                    let panicked = || Reply::Now(router.error(Refusal::Internal.into(), &context));
+                    router.finish(reply.unwrap_or_else(panicked), context)
+                }))
             }
         }
     }
@@ -167,14 +172,16 @@ impl<S: Service> Handler for Router<S> {
     fn handle(&self, request: Request) -> Reply {
         let found = find(self.routes, &request.method, &request.path);
         let mut context = self.context(Some(&request), Some(&found));
-        let outcome = match found {
+        let id = context.request_id.clone();
+        let outcome = caught(&id, || match found {
             Match::Route(_, route, segments) => self.service.call(route, segments, request, &mut context),
             Match::OtherMethods(allow) if request.method == "OPTIONS" => {
                 Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
             }
             Match::OtherMethods(allow) => Err(RouteError::MethodNotAllowed(allow).into()),
             Match::NotFound => Err(RouteError::NotFound.into()),
-        };
+        });
+        let outcome = outcome.unwrap_or_else(|| Err(Refusal::Internal.into()));
         let reply = outcome.unwrap_or_else(|error| Reply::Now(self.error(error, &context)));
         self.finish(reply, context)
     }
@@ -191,6 +198,17 @@ impl<S> ResponseContext<S> {
     fn count(&self, traffic: &Traffic, status: u16) {
         traffic.answered(&self.counted, status, self.request_id.as_str(), self.account);
     }
+}
+
+/// Does the work of a request. Returns `None` if it panicked, and logs the reason under the id of the request.
+fn caught<T>(id: &RequestId, work: impl FnOnce() -> T) -> Option<T> {
+    let panic = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => return Some(done),
+        Err(panic) => panic,
+    };
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref().map(String::as_str));
+    log::error!(request_id = id.as_str(); "the handler panicked: {}", text.unwrap_or("for an unknown reason"));
+    None
 }
 
 /// The segments of a path that match the `{…}` of its route's pattern, as they were sent.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::cli::ran;
+use crate::support::databases::databases;
 use crate::support::server::Setup;
 
 #[test]
@@ -51,6 +52,26 @@ fn requests_are_logged_without_their_content() {
         assert!(line.get("account_id").is_none(), "{line}");
     }
     assert!(!server.log().contains("hunter2"));
+}
+
+#[test]
+fn a_failed_request_is_logged_with_its_cause_and_its_id() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).flag("--log-format=json").start();
+        for table in ["webhooks", "batches"] {
+            database.execute(&format!("ALTER TABLE {table} RENAME TO gone_{table}"));
+        }
+        for (name, path) in [("one", "/v1/webhooks"), ("two", "/v1/batches")] {
+            let answer = server.request("GET", path).key(&server.key).header("X-Request-Id", name).send();
+            assert_eq!(answer.is_error(500, "internal_error")["detail"]["request_id"], name);
+            let log = server.log();
+            let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let causes = lines.filter(|line| line["request_id"] == name && line["level"] == "error");
+            let causes: Vec<String> = causes.map(|line| line["message"].to_string()).collect();
+            let table = path.rsplit('/').next().unwrap();
+            assert!(causes.len() == 1 && causes[0].contains(table), "{}: {causes:?}", database.name);
+        }
+    }
 }
 
 /// Returns the standard error of a `serve` that cannot start.

@@ -167,5 +167,5 @@ fn make_visible(value: &mut Value) {
 
 pub(super) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<Value, ApiError> {
     // Cannot fail: the types have only string keys and finite numbers.
-    serde_json::to_value(value).map_err(|error| ApiError::internal().with_cause(error))
+    serde_json::to_value(value).map_err(ApiError::internal)
 }
