@@ -7,6 +7,7 @@ use log::warn;
 use super::error::AppError;
 use crate::config::{EngineConfig, VARIABLE_PREFIX};
 use crate::modules::catalog::Catalog;
+use crate::modules::near::did_you_mean;
 
 /// Refuses a `--key` that no module uses. For a variable it only logs a warning: the variable may be meant
 /// for another catalogue.
@@ -16,7 +17,8 @@ use crate::modules::catalog::Catalog;
 pub fn check(config: &EngineConfig, catalog: &Catalog) -> Result<(), AppError> {
     let known = catalog.key_names();
     if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
-        return Err(AppError::config(format!("--key {name}: {}", unused(&known))));
+        let meant = did_you_mean([name], || known.iter().copied());
+        return Err(AppError::config(format!("--key {name}: {}{meant}", unused(&known))));
     }
     for name in config.keys.keys().filter(|name| !known.contains(name.as_str())) {
         warn!("{VARIABLE_PREFIX}{}: {}", name.to_ascii_uppercase(), unused(&known));

@@ -1,9 +1,24 @@
 //! Finds the known name that is nearest to a misspelt one.
 
+use std::collections::BTreeSet;
+
 /// Returns the known name that is nearest to `name`, if it is near enough for a typing error.
 pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let (distance, known) = known.map(|known| (distance(name, known), known)).min()?;
     (distance <= known.len().div_ceil(3)).then_some(known)
+}
+
+/// Returns a question after the names that were probably meant, such as `; did you mean github?`, or nothing.
+pub(crate) fn did_you_mean<'k, I: Iterator<Item = &'k str>>(
+    names: impl IntoIterator<Item = impl AsRef<str>>,
+    known: impl Fn() -> I,
+) -> String {
+    let names = names.into_iter().filter_map(|name| nearest(&name.as_ref().to_lowercase(), known()));
+    let meant: BTreeSet<&str> = names.collect();
+    if meant.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", meant.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the Levenshtein distance, or `usize::MAX` if `one` is too long for a typing error.

@@ -26,9 +26,9 @@ const CACHE_SIZE: usize = 4096;
 /// The maximum number of addresses of a name. More would get too little time each.
 const MAX_ADDRESSES: usize = 16;
 
-/// The maximum number of concurrent lookups. A stuck lookup holds its thread until the system's resolver gives up,
+/// The maximum number of concurrent lookups, each of two queries. A router at home loses many of a hundred. A stuck lookup holds its thread until the system's resolver gives up,
 /// after about half a minute. Further lookups wait in the queue and may time out there.
-const MAX_THREADS: usize = 64;
+const MAX_THREADS: usize = 20;
 
 /// The time after which an idle thread ends.
 const IDLE: Duration = Duration::from_secs(30);

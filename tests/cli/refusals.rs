@@ -43,6 +43,13 @@ fn each_bad_flag_is_refused_by_its_name() {
             "is the address of alice on GitLab",
         ),
         (vec!["search", "octocat", "--sandbox", "--module", "githb"], "did you mean github?"),
+        (vec!["search", "octocat", "--sandbox", "--exclude-module", "GitHb"], "did you mean github?"),
+        (vec!["search", "octocat", "--sandbox", "--category", "codng,socal"], "did you mean coding, social?"),
+        (vec!["search", "octocat", "--key", "githb_token=x"], "did you mean github_token?"),
+        (vec!["search", "octocat", "-o", "octocat.jsn"], "did you mean json?"),
+        (vec!["catalog", "list", "--category", "codng"], "did you mean coding?"),
+        (vec!["search", "octocat", "--categry", "coding"], "a similar argument exists: '--category'"),
+        (vec!["serch", "octocat"], "similar subcommands exist: 'serve', 'search'"),
         (
             vec!["search", "octocat", "-o", "octocat.xml"],
             "html, json, ndjson, csv, pdf, md, graphml, stix, txt are allowed",

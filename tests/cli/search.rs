@@ -188,6 +188,27 @@ fn without_built_in_modules_only_those_of_files_are_used() {
 }
 
 #[test]
+fn a_search_without_answers_says_why() {
+    let folder = Folder::new();
+    let mine: Vec<Value> =
+        ["a", "b"].iter().map(|id| entry(id, &format!("https://{id}.invalid/{{query}}"))).collect();
+    let file = folder.file("own.json", &json!(mine).to_string());
+    ran(&["search", "username", "alice", "--no-builtin", "--catalog", &file], &[])
+        .code_is(3)
+        .err_has("no host name could be resolved (2 of 2 modules): is this machine online");
+}
+
+#[test]
+fn names_that_no_site_takes_are_no_failure() {
+    let names = ["search", "username", "жук", "--sandbox=perfect", "--module=github,gitlab"];
+    ran(&names, &[]).code_is(1).err_has("none of 2 modules takes such names");
+    let names = ["search", "username", "жук", "nobody", "--sandbox=perfect", "--module=github,gitlab"];
+    ran(&names, &[]).code_is(1).err_has("username жук: 0 results; none of 2 modules takes such names");
+    let all = ["search", "username", "жук", "--sandbox=perfect"];
+    ran(&all, &[]).err_has("; only ").err_has(" modules take such names");
+}
+
+#[test]
 fn options_have_the_names_that_other_tools_give_them() {
     let names = ["search", "everybody", "--sandbox=perfect", "--site=github", "--timeout=5s", "--format=csv"];
     let ran = ran(&names, &[]).code_is(0);

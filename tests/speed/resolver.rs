@@ -11,7 +11,7 @@ const ADDRESSES: usize = 10;
 const WORKERS: usize = 200;
 /// The most threads for lookups, and the threads of a search beside those of its checks, and those of requests that
 /// come meanwhile.
-const LOOKUPS: usize = 64;
+const LOOKUPS: usize = 20;
 const FEW: usize = 24;
 
 /// Returns the words of a command that becomes the program in the added arguments, and that has a resolver that hangs.

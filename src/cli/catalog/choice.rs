@@ -11,7 +11,7 @@ use crate::cli::options::search_type;
 use crate::config::checked;
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
-use crate::modules::near::nearest;
+use crate::modules::near::{did_you_mean, nearest};
 use crate::modules::query::SearchType;
 
 /// Selects modules of the catalogue. An option that is repeated matches any of its values.
@@ -60,7 +60,8 @@ fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(),
         true => format!("no module has a {what}"),
         false => format!("allowed: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
     };
-    Err(Failure::Usage(format!("no module has the {what} \"{}\": {allowed}", plain(unknown))))
+    let meant = did_you_mean([unknown], || known.iter().copied());
+    Err(Failure::Usage(format!("no module has the {what} \"{}\": {allowed}{meant}", plain(unknown))))
 }
 
 /// Returns the module with this id.

@@ -7,6 +7,7 @@ use super::view::Format;
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
 use crate::cli::replace::Replacement;
+use crate::modules::near::did_you_mean;
 
 /// Where the results are written.
 pub(super) struct Output {
@@ -35,7 +36,11 @@ impl OutputFile {
             let shown = path.display().to_string();
             let shown = plain(&shown);
             let allowed = Format::SUFFIXES.map(|(suffix, _)| suffix).join(", ");
-            Failure::Usage(format!("--output {shown}: the suffix names the format: {allowed} are allowed"))
+            let known = || Format::SUFFIXES.into_iter().map(|(suffix, _)| suffix);
+            let meant = did_you_mean([suffix], known);
+            Failure::Usage(format!(
+                "--output {shown}: the suffix names the format: {allowed} are allowed{meant}"
+            ))
         })?;
         Ok(Self { format, file: Replacement::begin_private(path)? })
     }

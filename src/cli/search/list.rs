@@ -95,7 +95,7 @@ pub(super) fn search(
             }
             ListEvent::Result(result) => each(&mut |report| report.result(row, result)),
             ListEvent::Ended(run, catalog) => {
-                exit = worse(exit, exit_of(&run.summary));
+                exit = worse(exit, exit_of(run));
                 let ended = each(&mut |report| report.ended(row, request, Some((run, catalog))));
                 bar.suspend_while(|| {
                     let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(run));

@@ -317,7 +317,7 @@ fn search_one(
         let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
         let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(child));
     }
-    Ok(exit_of(&run.summary))
+    Ok(exit_of(run))
 }
 
 fn time_budget(text: &str) -> Result<TimeBudget, String> {

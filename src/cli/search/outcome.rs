@@ -6,8 +6,9 @@ use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::modules::outcome::Outcome;
+use crate::modules::reason::Reason;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{Progress, RunSummary, Status};
+use crate::runs::run::{ModuleReport, Progress, Status};
 
 /// Breaks a search off if writing has failed, and keeps the failure.
 pub(super) fn go_on(shown: Result<(), Failure>, broken: &mut Option<Failure>) -> ControlFlow<()> {
@@ -26,8 +27,10 @@ pub(super) fn show(bar: &Bar, progress: Progress, before: &str) {
     bar.show(progress.modules_completed.into(), progress.modules_total.into(), hits);
 }
 
-pub(super) fn exit_of(run: &RunSummary) -> Exit {
+pub(super) fn exit_of(record: &RunRecord) -> Exit {
+    let run = &record.summary;
     match (run.status, run.total_results) {
+        _ if no_site_takes_it(record) => Exit::NothingFound,
         (Status::Completed, 0) => Exit::NothingFound,
         (Status::Completed, _) => Exit::Done,
         (Status::Running | Status::Failed, _) => Exit::Failed,
@@ -55,8 +58,46 @@ pub(super) fn summary(record: &RunRecord) -> String {
     if let Some(cuts) = coverage.cuts_text() {
         text = format!("{text}; {cuts}");
     }
-    if let Some(error) = &run.error {
+    if no_site_takes_it(record) {
+        let all = coverage.checked();
+        text = format!("0 results; none of {all} modules takes such names, so nothing was asked");
+    } else if let Some(error) = &run.error {
         text = format!("error: the search failed: {}: {text}", plain(&error.message));
+        text.extend(advice(record));
+    }
+    let others = refusing(record);
+    if others > 0 && others < coverage.checked() {
+        let all = coverage.checked();
+        text = format!("{text}; only {} of {all} modules take such names", all - others);
     }
     if run.simulated { format!("{text}; SIMULATED: nothing here is real") } else { text }
+}
+
+/// Returns how many modules do not take the query, such as a name in Cyrillic letters.
+fn refusing(record: &RunRecord) -> u32 {
+    count(record, &[Reason::Script, Reason::NotAccepted])
+}
+
+fn no_site_takes_it(record: &RunRecord) -> bool {
+    let all = record.summary.coverage.checked();
+    all > 0 && refusing(record) == all
+}
+
+fn count(record: &RunRecord, reasons: &[Reason]) -> u32 {
+    let has_one = |module: &&ModuleReport| module.reason.is_some_and(|reason| reasons.contains(&reason));
+    u32::try_from(record.modules.iter().filter(has_one).count()).unwrap_or(u32::MAX)
+}
+
+/// Returns the commonest reason for which no module gave an answer, and what to do.
+fn advice(record: &RunRecord) -> Option<String> {
+    const NAMES: &[Reason] = &[Reason::Dns, Reason::NoResolver, Reason::TimeoutResolve];
+    const CONNECTIONS: &[Reason] = &[Reason::Connect, Reason::NoNetwork, Reason::TimeoutConnect];
+    let named = [("no host name could be resolved", NAMES), ("no host could be reached", CONNECTIONS)];
+    let (failed, (what, _)) = named.map(|kind| (count(record, kind.1), kind)).into_iter().max()?;
+    (record.summary.coverage.conclusive() == 0 && failed > 0).then(|| {
+        format!(
+            "\n{what} ({failed} of {} modules): is this machine online, and does it need a proxy (--outbound-proxy)?",
+            record.modules.len()
+        )
+    })
 }

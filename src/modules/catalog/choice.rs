@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::load::{Catalog, Selection};
 use crate::modules::definition::Contact;
 use crate::modules::module::Module;
-use crate::modules::near::nearest;
+use crate::modules::near::did_you_mean;
 use crate::modules::query::SearchType;
 
 /// The maximum number of names in one list of a choice.
@@ -105,6 +105,12 @@ impl ChoiceError {
         self.names.extend(other.names);
         self
     }
+
+    /// Adds the names that were probably meant.
+    fn suggest<'k, I: Iterator<Item = &'k str>>(mut self, known: impl Fn() -> I) -> Self {
+        self.message.push_str(&did_you_mean(&self.names, known));
+        self
+    }
 }
 
 impl fmt::Display for ChoiceError {
@@ -155,18 +161,6 @@ impl Catalog {
         }
     }
 
-    /// Adds the names that were probably meant to an error about unknown modules.
-    fn suggest(&self, search_type: SearchType, error: ChoiceError) -> ChoiceError {
-        let ids = || self.modules().iter().filter(|it| it.search_type() == search_type).map(|it| &**it.id());
-        let meant: BTreeSet<&str> =
-            error.names.iter().filter_map(|name| nearest(&name.to_lowercase(), ids())).collect();
-        if meant.is_empty() {
-            return error;
-        }
-        let meant = meant.into_iter().collect::<Vec<_>>().join(", ");
-        ChoiceError { message: format!("{}; did you mean {meant}?", error.message), ..error }
-    }
-
     fn chosen(&self, switches: &Selection, choice: &Choice) -> Vec<Arc<Module>> {
         let named: BTreeSet<&str> = choice.modules.iter().map(String::as_str).collect();
         let mut chosen = self.select(&Selection { nsfw: choice.nsfw || !named.is_empty(), ..*switches });
@@ -184,11 +178,12 @@ impl Catalog {
     fn wrong_modules(&self, switches: &Selection, ids: &[String]) -> Vec<ChoiceError> {
         let kind = switches.search_type;
         let entry = |id: &str| self.get(id).map(|module| module.entry());
+        let of_type = || self.modules().iter().filter(|it| it.search_type() == kind);
         let of_this_type =
             |id: &str| self.get(id).filter(|module| module.search_type() == kind && module.entry().enabled);
         let refusals = [
             refusal(Part::Modules, "unknown modules", ids, |id| entry(id).is_none(), IDS)
-                .map(|error| self.suggest(kind, error)),
+                .map(|error| error.suggest(|| of_type().map(|it| &**it.id()))),
             refusal(
                 Part::Modules,
                 &format!("no {kind} modules"),
@@ -223,6 +218,7 @@ impl Catalog {
 
     fn wrong_exclusions(&self, ids: &[String]) -> Option<ChoiceError> {
         refusal(Part::ExcludeModules, "unknown modules", ids, |id| self.get(id).is_none(), IDS)
+            .map(|error| error.suggest(|| self.modules().iter().map(|it| &**it.id())))
     }
 
     fn wrong_categories(&self, switches: &Selection, categories: &[String]) -> Option<ChoiceError> {
@@ -233,6 +229,7 @@ impl Catalog {
         let allowed = known.iter().copied().collect::<Vec<_>>().join(", ");
         let message = format!("unknown categories of {} modules", switches.search_type);
         refusal(Part::Categories, &message, categories, |name| !known.contains(name), &allowed)
+            .map(|error| error.suggest(|| known.iter().copied()))
     }
 
     /// Returns the error for a choice that leaves no module. It names the switch that would leave some, if
