@@ -66,10 +66,18 @@ fn option_name(arg: Option<&Arg>) -> String {
     }
 }
 
+/// Returns the text without what is between `//` and the last `@` of an address: a user and a password.
+fn without_credentials(text: &str) -> String {
+    match text.split_once("//").and_then(|(start, rest)| Some((start, rest.rsplit_once('@')?.1))) {
+        Some((start, host)) => format!("{start}//…@{host}"),
+        None => text.to_owned(),
+    }
+}
+
 /// Returns the message for a refused value. Secrets pass `None` for `given`.
 pub(crate) fn refusal(option: &str, given: Option<&str>, reason: &str) -> String {
     let mut text = String::from("invalid value ");
-    if let Some(given) = given {
+    if let Some(given) = given.map(without_credentials) {
         // The debug form escapes control characters, which a terminal would interpret.
         let shown: String = given.chars().take(SHOWN_CHARS).collect();
         let rest = if shown.len() < given.len() { "…" } else { "" };
@@ -89,5 +97,7 @@ mod tests {
         let long = "é".repeat(SHOWN_CHARS + 1);
         assert!(refusal("--x", Some(&long), "no").contains("é\"… for"));
         assert_eq!(refusal("--x", None, "no"), "invalid value for --x: no");
+        let address = "https://u:p@ss@h.example/";
+        assert!(refusal("--x", Some(address), "no").contains("\"https://…@h.example/\" for"));
     }
 }

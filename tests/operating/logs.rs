@@ -1,10 +1,15 @@
 //! `--log-format`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::cli::ran;
+use crate::cli::{Folder, ran};
+use crate::support::admin::{admin_of, get};
 use crate::support::databases::databases;
+use crate::support::eventually;
+use crate::support::modules::{entry, own_flags, with};
 use crate::support::server::Setup;
+use crate::support::site::Site;
+use crate::web::person::Person;
 
 #[test]
 fn every_json_line_has_a_time_of_fixed_length_and_a_request_id() {
@@ -71,6 +76,68 @@ fn a_failed_request_is_logged_with_its_cause_and_its_id() {
             let table = path.rsplit('/').next().unwrap();
             assert!(causes.len() == 1 && causes[0].contains(table), "{}: {causes:?}", database.name);
         }
+    }
+}
+
+/// A word in every part of the configuration that is secret, and its forms in headers.
+const SECRET: &str = "hunter2";
+const SECRET_FORMS: [&str; 3] = [SECRET, "dTpodW50ZXIy", "hunter%32"];
+
+#[test]
+fn no_log_line_and_no_page_shows_a_secret() {
+    let (folder, site) = (Folder::new(), Site::saying("HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"));
+    let headers =
+        json!({"Authorization": "Bearer hunter2", "Cookie": "a=hunter2", "X-Key": "{config.github_token}"});
+    let probes = json!({"probes": [{"url": "https://mine.example/{query}", "headers": headers}], "needs": ["config.github_token"]});
+    let flags: Vec<String> = own_flags(&folder, &[with(entry("mine", "https://mine.example/"), &probes)]);
+    let server = Setup::real()
+        .flags(&flags)
+        .flag("--log-level=trace")
+        .flag("--outbound-proxy=http://u:hunter2@127.0.0.1:1")
+        .flag("--webdriver=http://u:hunter2@127.0.0.1:1")
+        .flag("--key=github_token=hunter2")
+        .start();
+    let webhook =
+        json!({"url": site.url("/hunter2?token=hunter2"), "events": ["run.completed", "run.failed"]});
+    let made = server.request("POST", "/v1/webhooks").key(&server.key).json(&webhook).send();
+    assert_eq!(made.status, 201, "{made}");
+    server.finished(&server.search("username", "alice"));
+    let path = format!("/v1/webhooks/{}/deliveries", made.json()["id"].as_str().unwrap());
+    eventually("a delivery has failed", || {
+        server.get(&path).json()["deliveries"][0]["last_attempt"].is_object()
+    });
+    let person = Person::signed_in(&server, "ann@example.org", "pro");
+    server.cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
+    let admin = admin_of(&server);
+    let said = ["/metrics", "/metrics/modules", "/readyz", "/healthz"].map(|path| get(admin, path).text);
+    let public =
+        ["/v1/health", "/v1/capabilities", "/v1/modules", "/v1/modules/mine"].map(|path| server.get(path));
+    let pages =
+        ["/app/operator", "/app/operator/load", "/app/operator/modules/mine"].map(|path| person.get(path));
+    let answers = public.into_iter().chain(pages).map(|answer| answer.to_string());
+    for text in answers.chain(said).chain([server.log()]) {
+        assert!(SECRET_FORMS.iter().all(|form| !text.contains(form)), "{text}");
+    }
+}
+
+#[test]
+fn no_error_of_a_command_shows_a_secret() {
+    for value in [
+        "--base-url=https://u:hunter2@h.example/",
+        "--cors-origin=https://u:hunt@hunter2@h.example/x",
+        "--database=postgres://u:hunter2@127.0.0.1:1/d",
+        "--database=postgres://u:hunt@hunter2@127.0.0.1:1/d",
+        "--database=postgres://u:x@127.0.0.1:1/d?password=hunter2&sslmode=hunter2",
+        "--outbound-proxy=http://u:hunter2@127.0.0.1:1/x",
+        "--webdriver=http://u:hunter2@127.0.0.1:1/?x",
+        "--key=hunter2",
+        "--key=github_token=hunter2\u{1}",
+        "--suppress-key=hunter2",
+        "--databse=postgres://u:hunter2@h/d",
+        "postgres://u:hunter2@h/d",
+    ] {
+        let error = fatal(&["--database-wait=0s", value], &[]);
+        assert!(!error.contains(SECRET), "{value}: {error}");
     }
 }
 
