@@ -23,6 +23,26 @@ fn compared(person: &Person<'_>, database: &TestDatabase, own: &str, count: i64)
 }
 
 #[test]
+fn a_form_that_is_sent_twice_creates_one_watch() {
+    for database in databases() {
+        let server = lab::lab(&database).start();
+        let person = Person::signed_in(&server, "person@example.org", "pro");
+        let once = field_of(&person.get(PAGE), "once");
+        let send = |every: &str| {
+            let fields = [("query", "everybody"), ("every", every), ("notify_on", "added"), ("once", &once)];
+            person.post(PAGE, PAGE, &fields)
+        };
+        let made = [send("12h"), send("12h")];
+        assert_eq!(made[0].header("location"), made[1].header("location"), "{}", made[1]);
+        assert!(made[0].header("location").is_some_and(|page| page.len() > PAGE.len()), "{}", made[0]);
+        assert_eq!(database.number("SELECT count(*) FROM watches"), 1);
+        let other = send("1d");
+        assert_eq!(other.status, 422, "{other}");
+        assert!(text(&other).contains("send it again") && field_of(&other, "once") != once, "{other}");
+    }
+}
+
+#[test]
 fn a_watch_is_created_run_paused_and_deleted() {
     for database in databases() {
         let site = Site::saying(with_headers("", b"thanks"));

@@ -1,8 +1,11 @@
 //! The form of a new watch.
 
+use sha2::{Digest, Sha256};
+
 use crate::account::service::Caller;
 use crate::base::ids::WebhookId;
-use crate::runs::service::Found;
+use crate::runs::journal::Idempotency;
+use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::change::ChangeKind;
 use crate::watches::interval::Interval;
 use crate::watches::registry::{WatchError, WatchRequest, Watches};
@@ -104,6 +107,16 @@ impl WatchForm {
         Ok(WatchRequest { search, every, notify_on, webhook })
     }
 
+    /// Returns the form's token as an idempotency key, or `None` if the form has none.
+    pub(super) fn idempotency(&self, web: &Web) -> Option<Idempotency> {
+        let (key, query) = (self.search.once()?, self.search.query().ok()?);
+        let hash = Sha256::new()
+            .chain_update(self.search.fingerprint(&query))
+            .chain_update(format!("{:?}", (&self.every, &self.kinds, &self.webhook)));
+        let valid_since = idempotency_valid_since(web.parts.clock.now());
+        Some(Idempotency { key, body_hash: hash.finalize().into(), valid_since })
+    }
+
     /// Returns the intervals that can be chosen.
     pub(super) fn intervals(&self) -> Vec<FormOption> {
         INTERVALS.map(|(value, label)| FormOption::new(value, label, self.every == value)).into()
@@ -126,6 +139,10 @@ pub(super) fn refused(error: &WatchError) -> Refusal {
     match error {
         WatchError::UnknownWebhook => {
             wrong(format!("{error}: a webhook of this account is allowed, or all webhooks"))
+        }
+        WatchError::Mismatch => {
+            let text = "this form has created another watch already; send it again to create this one too";
+            Refusal { is_of_form: true, ..wrong(text.to_owned()) }
         }
         _ => wrong(error.to_string()),
     }

@@ -65,7 +65,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     show(web, visit, 200, form).map(Reply::Now)
 }
 
-/// Handles `POST /app/watches`: creates a watch, and redirects to its page.
+/// Handles `POST /app/watches`: creates a watch, and redirects to its page. A form that is sent several times creates only
+/// one watch.
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable. The form shows what else is wrong.
@@ -86,9 +87,12 @@ fn try_create(web: &Web, visit: &Visit, form: &WatchForm) -> Result<Result<Watch
         Ok(request) => request,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    match web.parts.watches.create(caller.account.id, request, None, &visit.origin()?) {
+    let idempotency = form.idempotency(web);
+    match web.parts.watches.create(caller.account.id, request, idempotency, &visit.origin()?) {
         Ok(watch) => Ok(Ok(watch)),
-        Err(error @ (WatchError::TooMany | WatchError::UnknownWebhook)) => Ok(Err(refused(&error))),
+        Err(error @ (WatchError::TooMany | WatchError::UnknownWebhook | WatchError::Mismatch)) => {
+            Ok(Err(refused(&error)))
+        }
         Err(error) => Err(error.into()),
     }
 }
