@@ -90,8 +90,8 @@ fn check_key(key: &SealingKey, path: &Path, store: &Arc<Store>) -> Result<(), Ap
     Ok(())
 }
 
-/// Returns the key of `--secret-key-file` and the path of its file. By default it is in a file beside an SQLite database, which is created on
-/// the first start. With PostgreSQL there is no default, because all instances need the same key.
+/// Returns the key of `--secret-key-file`, and the path of its file. By default it is in a file beside an SQLite database,
+/// which is created on the first start. With PostgreSQL there is no default, because all instances need the same key.
 fn load_key(config: &ServeConfig) -> Result<Option<(SealingKey, PathBuf)>, AppError> {
     if let Some(path) = &config.webhooks.secret_key_file {
         return Ok(Some((read_key(path)?, path.clone())));

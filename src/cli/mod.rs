@@ -166,7 +166,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(sightline) => sightline.action,
         Err(error) => return show(error, errors),
     };
-    let mut out = BufWriter::new(Output { out: io::stdout(), is_marked: begins_a_file() });
+    let mut out = BufWriter::new(Output { out: io::stdout(), keeps_mark: begins_a_file() });
     let ended = act(action, &mut out).and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from));
     // Dropped without another attempt to write to a closed output.
     drop(out.into_parts());
@@ -183,15 +183,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 /// it for a part of the first column's name.
 struct Output {
     out: io::Stdout,
-    is_marked: bool,
+    keeps_mark: bool,
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| !self.is_marked) {
-            Some(rest) => self.out.write(rest).map(|written| written + BYTE_ORDER_MARK.len()),
-            None => self.out.write(bytes),
-        }
+        let written = match bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| !self.keeps_mark) {
+            Some(rest) => self.out.write(rest)? + BYTE_ORDER_MARK.len(),
+            None => self.out.write(bytes)?,
+        };
+        // Only the first bytes are a mark.
+        self.keeps_mark = true;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
