@@ -60,8 +60,8 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
 fn csv_in_a_file_begins_with_a_byte_order_mark() {
     let folder = Folder::new();
     let (printed, saved) = (folder.path("printed.csv"), folder.path("saved.csv"));
-    let one = ["search", "alice", "--sandbox=perfect", "--module=github", "--format=csv", "-o", &saved];
-    let two = [&one[..], &["bob"]].concat();
+    let one = ["search", "everybody", "--sandbox=perfect", "--module=github", "--format=csv", "-o", &saved];
+    let two = [&one[..], &["everybody2"]].concat();
     for args in [&one[..], &two, &["catalog", "list", "--format=csv"]] {
         let file = std::fs::File::create(&printed).unwrap();
         assert!(sightline(args, &[]).stdout(file).status().unwrap().success());
