@@ -50,8 +50,8 @@ fn good_pictures_are_kept_and_hostile_ones_change_nothing() {
             let path = format!("/v1/searches/{id}/thumbnails/{}", result["id"]);
             let shown = server.get(&path);
             assert_eq!((shown.status, shown.header("content-type")), (200, Some("image/png")), "{kind}");
-            let png = image::load_from_memory_with_format(&shown.body, image::ImageFormat::Png).unwrap();
-            assert_eq!((png.width(), png.height()), (64, 64));
+            let png = png::Decoder::new(std::io::Cursor::new(&shown.body)).read_info().unwrap();
+            assert_eq!((png.info().width, png.info().height), (64, 64));
             assert_eq!(shown.header("x-content-type-options"), Some("nosniff"));
             assert_eq!(shown.header("content-security-policy"), Some("default-src 'none'"));
             assert!(shown.header("cache-control").unwrap().starts_with("private, "), "{:?}", shown.headers);

@@ -1,20 +1,19 @@
 //! Profile pictures of the simulated web: drawings that are always the same for a person.
 
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder as _, Rgb, RgbImage};
 use url::Url;
 
 use super::draw::fraction;
 use super::wire::Answer;
+use crate::runs::pictures::pixels::Pixels;
 
 /// The host of all pictures. It is a reserved name.
 const HOST: &str = "media.example.net";
 const FOLDER: &str = "/people/";
 /// The name of the picture that a platform gives to accounts without one.
 const DEFAULT: &str = "default";
-const SIDE: u32 = 128;
+const SIDE: usize = 128;
 /// The number of fields on a side of the pattern behind a portrait.
-const FIELDS: u32 = 8;
+const FIELDS: usize = 8;
 
 /// Returns the address of the picture of a person.
 pub(super) fn address(given: &str, family: &str) -> String {
@@ -28,12 +27,12 @@ pub(super) fn answer(seed: u64, url: &Url) -> Option<Answer> {
     }
     let person = url.path().strip_prefix(FOLDER)?.strip_suffix(".png")?;
     let picture = if person == DEFAULT { silhouette() } else { portrait(seed, person) };
-    Some(Answer::new(200, "image/png", png(&picture)))
+    Some(Answer::new(200, "image/png", picture.to_png().ok()?))
 }
 
 /// Draws a head and shoulders before a pattern of soft fields.
-fn portrait(seed: u64, person: &str) -> RgbImage {
-    let draw = |what: &str, number: u32| fraction(seed, &["portrait", person, what, &number.to_string()]);
+fn portrait(seed: u64, person: &str) -> Pixels {
+    let draw = |what: &str, number: usize| fraction(seed, &["portrait", person, what, &number.to_string()]);
     let colour = |what: &str, least: f64, most: f64| {
         [0, 1, 2].map(|channel| least + (most - least) * draw(what, channel))
     };
@@ -41,8 +40,8 @@ fn portrait(seed: u64, person: &str) -> RgbImage {
     let (skin, hair, shirt) =
         (colour("skin", 140.0, 230.0), colour("hair", 20.0, 200.0), colour("shirt", 40.0, 240.0));
     let (middle, radius) = (0.4 + 0.2 * draw("middle", 0), 0.16 + 0.08 * draw("radius", 0));
-    RgbImage::from_fn(SIDE, SIDE, |column, row| {
-        let (x, y) = (f64::from(column) / f64::from(SIDE), f64::from(row) / f64::from(SIDE));
+    Pixels::drawn(SIDE, SIDE, |column, row| {
+        let (x, y) = (column as f64 / SIDE as f64, row as f64 / SIDE as f64);
         let is_in = |at: f64, height: f64, radius: f64| (x - at).hypot(y - height) < radius;
         let painted = if is_in(middle, 0.44, radius) {
             if y < 0.44 - radius * 0.45 { hair } else { skin }
@@ -52,28 +51,21 @@ fn portrait(seed: u64, person: &str) -> RgbImage {
             let field = row * FIELDS / SIDE * FIELDS + column * FIELDS / SIDE;
             mixed(dark, light, draw("field", field))
         };
-        Rgb(painted.map(|channel| channel as u8))
+        painted.map(|channel| channel as u8)
     })
 }
 
 /// Draws a head and shoulders in one colour.
-fn silhouette() -> RgbImage {
-    RgbImage::from_fn(SIDE, SIDE, |column, row| {
-        let (x, y) = (f64::from(column) / f64::from(SIDE), f64::from(row) / f64::from(SIDE));
+fn silhouette() -> Pixels {
+    Pixels::drawn(SIDE, SIDE, |column, row| {
+        let (x, y) = (column as f64 / SIDE as f64, row as f64 / SIDE as f64);
         let is_body = (x - 0.5).hypot(y - 0.44) < 0.2 || (x - 0.5).hypot(y - 1.0) < 0.36;
-        Rgb(if is_body { [250, 250, 250] } else { [170, 180, 190] })
+        if is_body { [250, 250, 250] } else { [170, 180, 190] }
     })
 }
 
 fn mixed(one: [f64; 3], other: [f64; 3], share: f64) -> [f64; 3] {
     std::array::from_fn(|channel| one[channel] + (other[channel] - one[channel]) * share)
-}
-
-fn png(picture: &RgbImage) -> Vec<u8> {
-    let mut file = Vec::new();
-    // This cannot fail: a Vec accepts all bytes, and the size is that of the picture.
-    let _ = PngEncoder::new(&mut file).write_image(picture, SIDE, SIDE, ExtendedColorType::Rgb8);
-    file
 }
 
 #[cfg(test)]

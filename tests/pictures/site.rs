@@ -1,14 +1,12 @@
 //! A site over TLS with an account for each kind of picture.
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Write as _};
+use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use image::codecs::gif::GifEncoder;
-use image::{DynamicImage, Frame, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
@@ -159,57 +157,85 @@ pub(super) fn file(kind: &str) -> Vec<u8> {
 }
 
 fn new_file(kind: &str) -> Vec<u8> {
-    let picture = DynamicImage::from(scene());
-    let written = |format| {
-        let mut file = Cursor::new(Vec::new());
-        picture.write_to(&mut file, format).unwrap();
-        file.into_inner()
-    };
     match kind {
-        "jpeg" => written(ImageFormat::Jpeg),
-        "gif" => gif(1),
-        "webp" => written(ImageFormat::WebP),
+        "jpeg" => jpeg(),
+        "gif" => gif(1, SIDE, &scene_indexes()),
+        "webp" => webp(),
         "svg" => {
             b"<svg xmlns='http://www.w3.org/2000/svg' width='64' height='64'><script>alert(1)</script></svg>"
                 .to_vec()
         }
         "html" => b"<!DOCTYPE html><img src=x onerror=alert(1)>".to_vec(),
-        "animated" => gif(3),
-        "bomb" => sized(written(ImageFormat::Png), 20_000, 20_000),
-        "stated" => sized(written(ImageFormat::Png), 4_000, 4_000),
-        "many-pixels" => in_one_colour(ImageFormat::Png),
-        "wide-gif" => in_one_colour(ImageFormat::Gif),
+        "animated" => gif(3, SIDE, &scene_indexes()),
+        "bomb" => sized(scene_png(), 20_000, 20_000),
+        "stated" => sized(scene_png(), 4_000, 4_000),
+        "many-pixels" => png(png::ColorType::Rgba, 4_000, &[40, 90, 160, 255].repeat(16_000_000)),
+        "wide-gif" => gif(1, 4_000, &vec![9; 16_000_000]),
         "progressive" => progressive(),
         "profile" => {
-            let mut png = written(ImageFormat::Png);
+            let mut png = scene_png();
             png.splice(33..33, profile());
             png
         }
         "large" => {
-            let mut png = written(ImageFormat::Png);
+            let mut png = scene_png();
             png.resize(10 * 1024 * 1024, 0);
             png
         }
         "truncated" => {
-            let mut png = written(ImageFormat::Png);
+            let mut png = scene_png();
             png.truncate(png.len() / 2);
             png
         }
-        _ => written(ImageFormat::Png),
+        _ => scene_png(),
     }
 }
 
-fn scene() -> RgbImage {
-    RgbImage::from_fn(96, 96, |x, y| {
-        Rgb([(x * 2) as u8, (y * x / 40) as u8, ((x / 12 + y / 12) % 3 * 90) as u8])
-    })
+/// The width and height of the usual picture.
+const SIDE: u16 = 96;
+
+fn scene() -> Vec<u8> {
+    let all = (0..u32::from(SIDE)).flat_map(|y| (0..u32::from(SIDE)).map(move |x| (x, y)));
+    all.flat_map(|(x, y)| [(x * 2) as u8, (y * x / 40) as u8, ((x / 12 + y / 12) % 3 * 90) as u8]).collect()
 }
 
-fn gif(frames: usize) -> Vec<u8> {
+fn scene_png() -> Vec<u8> {
+    png(png::ColorType::Rgb, SIDE, &scene())
+}
+
+fn png(colour: png::ColorType, side: u16, pixels: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
-    let mut encoder = GifEncoder::new(&mut file);
+    let mut encoder = png::Encoder::new(&mut file, side.into(), side.into());
+    encoder.set_color(colour);
+    encoder.write_header().unwrap().write_image_data(pixels).unwrap();
+    file
+}
+
+fn jpeg() -> Vec<u8> {
+    let mut file = Vec::new();
+    let encoder = jpeg_encoder::Encoder::new(&mut file, 80);
+    encoder.encode(&scene(), SIDE, SIDE, jpeg_encoder::ColorType::Rgb).unwrap();
+    file
+}
+
+fn webp() -> Vec<u8> {
+    let mut file = Vec::new();
+    let encoder = image_webp::WebPEncoder::new(&mut file);
+    encoder.encode(&scene(), SIDE.into(), SIDE.into(), image_webp::ColorType::Rgb8).unwrap();
+    file
+}
+
+/// Returns the scene in the colours of [`gif`]: 3 bits of red and green, and 2 of blue.
+fn scene_indexes() -> Vec<u8> {
+    scene().chunks_exact(3).map(|colour| colour[0] & 0xe0 | colour[1] >> 5 << 2 | colour[2] >> 6).collect()
+}
+
+fn gif(frames: usize, side: u16, indexes: &[u8]) -> Vec<u8> {
+    let palette: Vec<u8> = (0..=255).flat_map(|index: u8| [index & 0xe0, index << 3, index << 6]).collect();
+    let mut file = Vec::new();
+    let mut encoder = gif::Encoder::new(&mut file, side, side, &palette).unwrap();
     for _ in 0..frames {
-        encoder.encode_frame(Frame::new(DynamicImage::from(scene()).into_rgba8())).unwrap();
+        encoder.write_frame(&gif::Frame::from_indexed_pixels(side, side, indexes, None)).unwrap();
     }
     drop(encoder);
     file
@@ -232,14 +258,6 @@ fn checksum(bytes: &[u8]) -> [u8; 4] {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum().to_be_bytes()
-}
-
-/// Returns a picture of 4,000 by 4,000 pixels, the most that is allowed, whose file is small.
-fn in_one_colour(format: ImageFormat) -> Vec<u8> {
-    let picture = DynamicImage::from(RgbaImage::from_pixel(4_000, 4_000, Rgba([40, 90, 160, 255])));
-    let mut file = Cursor::new(Vec::new());
-    picture.write_to(&mut file, format).unwrap();
-    file.into_inner()
 }
 
 /// Returns a progressive JPEG of 4,000 by 4,000 grey pixels. Its decoder keeps all coefficients until the last scan.

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use image::imageops::{grayscale, thumbnail};
-use image::{Rgb, RgbImage};
+use super::pixels::{Colour, Pixels};
 
 /// The number of bits by which two hashes of the same picture may differ. Those of unrelated pictures differ by 32 on
 /// average.
@@ -21,15 +20,14 @@ pub struct Likeness(pub u64);
 impl Likeness {
     /// Returns the hash of a picture. Returns `None` if two colours make up nearly all of it: platforms draw such
     /// pictures themselves, and unrelated ones look alike.
-    pub(super) fn of(picture: &RgbImage) -> Option<Self> {
+    pub(super) fn of(picture: &Pixels) -> Option<Self> {
         if is_plain(picture) {
             return None;
         }
-        let small = thumbnail(&grayscale(picture), 9, 8);
-        let shade = |column: u32, row: u32| small.get_pixel(column, row).0;
-        let is_brighter = |row: u32, column: u32| shade(column, row) > shade(column + 1, row);
-        let bits = (0..8).flat_map(|row| (0..8).map(move |column| (row, column)));
-        Some(Self(bits.fold(0, |hash, (row, column)| hash << 1 | u64::from(is_brighter(row, column)))))
+        let small = picture.reduced((0, 0), (picture.width, picture.height), (9, 8));
+        let shades: Vec<u32> = small.colours().map(shade).collect();
+        let pairs = shades.chunks_exact(9).flat_map(|row| row.windows(2));
+        Some(Self(pairs.fold(0, |hash, pair| hash << 1 | u64::from(pair[0] > pair[1]))))
     }
 
     /// Parses the 16 hexadecimal digits that [`Display`](fmt::Display) writes.
@@ -50,9 +48,14 @@ impl fmt::Display for Likeness {
     }
 }
 
+/// Returns the brightness of a colour, as a person sees it (ITU-R BT.709).
+fn shade([red, green, blue]: Colour) -> u32 {
+    (2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue)) / 10_000
+}
+
 /// Returns whether at most two colours make up nearly all of a picture.
-fn is_plain(picture: &RgbImage) -> bool {
-    let mut left: Vec<Rgb<u8>> = picture.pixels().copied().collect();
+fn is_plain(picture: &Pixels) -> bool {
+    let mut left: Vec<Colour> = picture.colours().collect();
     let all = left.len();
     for _ in 0..2 {
         let Some(colour) = most_frequent(&left) else { return true };
@@ -62,8 +65,8 @@ fn is_plain(picture: &RgbImage) -> bool {
 }
 
 /// Returns the mean of the pixels in the most frequent of 4,096 ranges of colours.
-fn most_frequent(pixels: &[Rgb<u8>]) -> Option<Rgb<u8>> {
-    let range = |Rgb([red, green, blue]): &Rgb<u8>| {
+fn most_frequent(pixels: &[Colour]) -> Option<Colour> {
+    let range = |[red, green, blue]: &Colour| {
         usize::from(red >> 4) << 8 | usize::from(green >> 4) << 4 | usize::from(blue >> 4)
     };
     let mut counts = vec![0u32; 4096];
@@ -71,11 +74,11 @@ fn most_frequent(pixels: &[Rgb<u8>]) -> Option<Rgb<u8>> {
     let (most, count) = counts.iter().enumerate().max_by_key(|(_, count)| **count)?;
     let mut sums = [0u32; 3];
     for pixel in pixels.iter().filter(|pixel| range(pixel) == most) {
-        sums.iter_mut().zip(pixel.0).for_each(|(sum, channel)| *sum += u32::from(channel));
+        sums.iter_mut().zip(*pixel).for_each(|(sum, channel)| *sum += u32::from(channel));
     }
-    (*count > 0).then(|| Rgb(sums.map(|sum| u8::try_from(sum / count).unwrap_or(u8::MAX))))
+    (*count > 0).then(|| sums.map(|sum| u8::try_from(sum / count).unwrap_or(u8::MAX)))
 }
 
-fn is_one_colour(pixel: Rgb<u8>, colour: Rgb<u8>) -> bool {
-    pixel.0.iter().zip(colour.0).all(|(one, other)| one.abs_diff(other) <= ONE_COLOUR)
+fn is_one_colour(pixel: Colour, colour: Colour) -> bool {
+    pixel.iter().zip(colour).all(|(one, other)| one.abs_diff(other) <= ONE_COLOUR)
 }

@@ -9,14 +9,16 @@
 //! | [`fetch`] | fetching a picture |
 //! | [`picture`] | a decoded picture: its hashes and its thumbnail |
 //! | [`refusal`] | why a picture is not decoded |
-//! | `format` | the format of a picture, recognized by its first bytes |
+//! | `decode` | the decoders of the four formats, and their limits |
+//! | [`pixels`] | pixels, reduced and written as PNG |
 //! | [`likeness`] | the perceptual hash |
 
 pub mod avatar;
+mod decode;
 pub mod fetch;
-mod format;
 pub mod likeness;
 pub mod picture;
+pub mod pixels;
 pub mod refusal;
 #[cfg(test)]
 mod tests;

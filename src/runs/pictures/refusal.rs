@@ -13,8 +13,6 @@ pub enum PictureRefusal {
     TooManyPixels,
     /// It is too small to show anybody, such as a spacer of one pixel.
     TooSmall,
-    /// Its pixels would take too much memory.
-    TooMuchMemory,
     /// It is damaged, or ends too early.
     Broken,
 }
@@ -26,7 +24,6 @@ impl fmt::Display for PictureRefusal {
             Self::Animated => "animated: expected one frame",
             Self::TooManyPixels => "too many pixels: at most 16 million are allowed, and 16,384 on a side",
             Self::TooSmall => "too small: expected 8 pixels on each side",
-            Self::TooMuchMemory => "the pixels take too much memory",
             Self::Broken => "damaged or truncated",
         })
     }
