@@ -21,7 +21,6 @@
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
 //! | `completions` | `completions SHELL` |
-//! | `man` | `man` |
 //! | `database` | opens the database of a command |
 //! | `logging` | starts the log of a command |
 //! | `options` | value types that several commands share |
@@ -51,7 +50,6 @@ mod interrupt;
 mod key;
 mod learnt;
 mod logging;
-mod man;
 mod manual;
 mod mcp;
 mod migrate;
@@ -132,7 +130,6 @@ enum Action {
     OpenApi(openapi::OpenApiArgs),
     Manual(manual::ManualArgs),
     Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
 }
 
 /// Returns the whole command line for clap. Help texts and the manual's table of options are made from it.
@@ -233,7 +230,6 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::OpenApi(args) => openapi::run(&args, out),
         Action::Manual(args) => manual::run(&args, out),
         Action::Completions(args) => completions::run(&args, command(), out),
-        Action::Man(args) => man::run(&args, command(), out),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use brotli_decompressor::Decompressor;
 use encoding_rs::Encoding;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use ureq::http::HeaderMap;
@@ -11,8 +10,7 @@ use ureq::http::header::CONTENT_ENCODING;
 use super::failure::probe_error;
 use crate::modules::probe::{Phase, ProbeError};
 
-/// The value of `Accept-Encoding`. Brotli and deflate are decoded but not requested: brotli's decoder may need a window of
-/// 16 MiB, gzip's has 32 KiB, and there are hundreds of workers.
+/// The value of `Accept-Encoding`. Deflate is decoded but not requested: servers mean two different things by it.
 pub(super) const ACCEPT_ENCODING: &str = "gzip";
 
 /// The most content codings of one body.
@@ -43,7 +41,6 @@ pub(super) fn read(
 enum Coding {
     Gzip,
     Deflate,
-    Brotli,
 }
 
 /// Returns the content codings in the order in which they were applied. An unknown one is an error, because the body is
@@ -56,7 +53,6 @@ fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, ProbeError> {
             codings.push(match name {
                 "gzip" | "x-gzip" => Coding::Gzip,
                 "deflate" => Coding::Deflate,
-                "br" => Coding::Brotli,
                 _ if is_no_coding(name) => continue,
                 _ => {
                     let name: String = name.chars().take(20).collect();
@@ -86,12 +82,6 @@ fn decoder<'b>(coding: Coding, mut raw: impl BufRead + 'b) -> Result<Box<dyn Rea
         // with method 8, and deflate never does.
         Coding::Deflate if first & 15 == 8 => Box::new(ZlibDecoder::new(raw)),
         Coding::Deflate => Box::new(DeflateDecoder::new(raw)),
-        // This is the first byte of a "large window" stream, which RFC 7932, section 9.1, does not allow. It would
-        // make the decoder allocate up to 1 GiB.
-        Coding::Brotli if first & 0x7f == 0x11 => {
-            return Err(ProbeError::Body("brotli window larger than RFC 7932 allows".into()));
-        }
-        Coding::Brotli => Box::new(Decompressor::new(raw, 4096)),
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use sightline::net::{HttpProber, NetConfig};
 
 use super::*;
-use crate::net::bodies::{BROTLI_BOMB, gzip, unhex};
+use crate::net::bodies::gzip;
 use crate::support::process::status_of;
 use crate::support::site::{Site, flood, ok, with_headers};
 
@@ -107,10 +107,8 @@ fn only_the_first_megabyte_of_a_page_is_read() {
 fn compression_bombs_are_cut_at_the_decoded_limit() {
     // A gigabyte in gzip members.
     let gzip_bomb = gzip(&vec![b' '; 16 << 20]).repeat(64);
-    for (encoding, bomb) in [("gzip", gzip_bomb), ("br", unhex(BROTLI_BOMB))] {
-        let site = Site::saying(with_headers(&format!("Content-Encoding: {encoding}\r\n"), &bomb));
-        assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("truncated"), MAX_BODY_BYTES);
-    }
+    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &gzip_bomb));
+    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("truncated"), MAX_BODY_BYTES);
     let page = [gzip(b"profile of bob"), gzip(&vec![b' '; 16 << 20]).repeat(64)].concat();
     let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &page));
     assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, MAX_BODY_BYTES);

@@ -80,7 +80,6 @@ fn the_help_of_every_command_has_an_example() {
             "openapi",
             "manual",
             "completions",
-            "man",
         ]
     );
     for mut words in commands {

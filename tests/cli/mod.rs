@@ -11,10 +11,6 @@ mod refusals;
 mod search;
 mod serve;
 
-mod campaigns {
-    mod man;
-}
-
 use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};
 

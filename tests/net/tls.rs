@@ -137,15 +137,14 @@ fn secure_cookies_are_not_sent_over_http() {
     assert_eq!(plain.received()[0].header("cookie"), None);
 }
 
-/// Check workers have small stacks. A whole request with TLS and both decoders fits into half of one.
+/// Check workers have small stacks. A whole request with TLS and a decoder fits into half of one.
 #[test]
 fn tls_works_on_a_small_stack() {
-    for (encoding, body) in [("br", super::bodies::brotli()), ("gzip", super::bodies::gzip(b"zipped"))] {
-        let site = tls_site(with_headers(&format!("Content-Encoding: {encoding}\r\n"), &body));
-        let url = format!("https://localhost:{}/", site.addr.port());
-        let prober = trusting();
-        let worker = std::thread::Builder::new().stack_size(128 * 1024);
-        let answer = worker.spawn(move || send(&prober, &get(&url))).unwrap().join().unwrap();
-        assert!(!answer.unwrap().body.is_empty(), "{encoding}");
-    }
+    let body = super::bodies::gzip(b"zipped");
+    let site = tls_site(with_headers("Content-Encoding: gzip\r\n", &body));
+    let url = format!("https://localhost:{}/", site.addr.port());
+    let prober = trusting();
+    let worker = std::thread::Builder::new().stack_size(128 * 1024);
+    let answer = worker.spawn(move || send(&prober, &get(&url))).unwrap().join().unwrap();
+    assert_eq!(answer.unwrap().body, b"zipped");
 }

@@ -176,5 +176,5 @@ fn enabled_copy(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
 
 fn show(bar: &Bar, progress: ProofProgress) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    bar.show(number(progress.done), number(progress.total), format!("{} failing", progress.failing));
+    bar.show(number(progress.done), number(progress.total), &format!("{} failing", progress.failing));
 }

@@ -24,7 +24,7 @@ pub(super) fn go_on(shown: Result<(), Failure>, broken: &mut Option<Failure>) ->
 /// Shows the progress of a search. `before` is a text such as `3 of 20, `.
 pub(super) fn show(bar: &Bar, progress: Progress, before: &str) {
     let hits = format!("{before}{} hits", progress.modules_with_hits);
-    bar.show(progress.modules_completed.into(), progress.modules_total.into(), hits);
+    bar.show(progress.modules_completed.into(), progress.modules_total.into(), &hits);
 }
 
 pub(super) fn exit_of(record: &RunRecord) -> Exit {

@@ -1,10 +1,13 @@
 //! TLS to PostgreSQL, as `sslmode` asks for it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::{env, fs};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -12,6 +15,14 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::target::{PostgresTarget, Verify};
 use crate::base::certificates::read_certificates;
 use crate::store::error::OpenError;
+
+/// Where systems keep their certificate authorities: Debian and Alpine, Fedora, SUSE, BSD and macOS.
+const SYSTEM_ROOTS: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
 
 /// Returns the TLS connector for the driver, which does not use it where `sslmode` is `disable`.
 pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, OpenError> {
@@ -41,7 +52,10 @@ fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
     let mut store = RootCertStore::empty();
     let Some(path) = target.roots() else {
         // Certificates that cannot be read are skipped: most machines have a few outdated ones.
-        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let file = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+        let file = file.or_else(|| SYSTEM_ROOTS.iter().map(PathBuf::from).find(|file| file.exists()));
+        let pem = file.and_then(|file| fs::read(file).ok()).unwrap_or_default();
+        store.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
         if store.is_empty() {
             return Err(OpenError::Tls(
                 "this machine has no certificate authorities; install them (ca-certificates) or name a PEM \

@@ -43,7 +43,11 @@ id sightline >/dev/null
 [[ $(stat -c '%a %U' /var/lib/sightline) == '700 sightline' ]]
 [[ $(stat -c '%a %U %G' /etc/default/sightline) == '640 root sightline' ]]
 sightline --version
-test -s /usr/share/man/man1/sightline-search.1.gz
+for page in account-create:--email search:--time-budget; do
+    formatted=$(zcat "/usr/share/man/man1/sightline-${page%:*}.1.gz" | groff -Kutf8 -man -Tutf8 -P-cbou -ww 2>&1)
+    grep -q -- "${page#*:}" <<<"$formatted"
+    ! grep -q warning <<<"$formatted"
+done
 test -s /usr/share/bash-completion/completions/sightline
 grep -q '^ExecStart=/usr/bin/sightline serve' /lib/systemd/system/sightline.service
 grep -q '^User=sightline' /lib/systemd/system/sightline.service
