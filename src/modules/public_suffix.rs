@@ -1,7 +1,60 @@
-//! The Public Suffix List. `psl` consists of 4,000 functions that are compiled again wherever the list is used, so only
-//! this file uses it.
+//! The Public Suffix List.
 
-pub(super) use psl::Type as Section;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The list as publicsuffix.org publishes it. A newer one only replaces the file.
+const LIST: &str = include_str!("public_suffix_list.dat");
+/// The line after which the rules are those of private owners.
+const BEGIN_PRIVATE: &str = "// ===BEGIN PRIVATE DOMAINS===";
+
+/// The part of the list that has a suffix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Suffixes of registries.
+    Icann,
+    /// Suffixes of others, such as `github.io`.
+    Private,
+}
+
+/// What the list says of a name.
+#[derive(Default)]
+struct Rules {
+    /// The name is a suffix.
+    itself: Option<Section>,
+    /// Every name with one more label is a suffix: `*.ck`.
+    below: Option<Section>,
+    /// The name is none, although those beside it are: `!www.ck`.
+    not: Option<Section>,
+}
+
+/// The rules by their names in the form of the DNS.
+static RULES: LazyLock<HashMap<Cow<'static, str>, Rules>> = LazyLock::new(|| {
+    let (mut section, mut all) = (Section::Icann, HashMap::<_, Rules>::new());
+    for line in LIST.lines().map(str::trim) {
+        if line == BEGIN_PRIVATE {
+            section = Section::Private;
+        }
+        if line.is_empty() || line.starts_with("//") {
+            continue;
+        }
+        let name = line.trim_start_matches("*.").trim_start_matches('!');
+        let ascii = if name.is_ascii() {
+            name.into()
+        } else {
+            idna::domain_to_ascii(name).unwrap_or_default().into()
+        };
+        let rules = all.entry(ascii).or_default();
+        let rule = match line.as_bytes()[0] {
+            b'*' => &mut rules.below,
+            b'!' => &mut rules.not,
+            _ => &mut rules.itself,
+        };
+        *rule = Some(section);
+    }
+    all
+});
 
 /// The end of a domain name under which names are registered.
 pub(super) struct PublicSuffix<'a> {
@@ -14,12 +67,57 @@ pub(super) struct PublicSuffix<'a> {
 impl<'a> PublicSuffix<'a> {
     /// Returns the suffix of a domain in lower case, which may end in a dot.
     pub(super) fn of(domain: &'a str) -> Option<Self> {
-        let suffix = psl::suffix(domain.as_bytes())?.trim();
-        Some(Self { name: str::from_utf8(suffix.as_bytes()).ok()?, section: suffix.typ() })
+        let mut name = domain.strip_suffix('.').unwrap_or(domain);
+        // The longest rule that fits.
+        loop {
+            let rules = RULES.get(name);
+            let Some((_, parent)) = name.split_once('.') else {
+                let section = rules.and_then(|rules| rules.itself);
+                return (!name.is_empty()).then_some(Self { name, section });
+            };
+            if let Some(section) = rules.and_then(|rules| rules.not) {
+                return Some(Self { name: parent, section: Some(section) });
+            }
+            let below = || RULES.get(parent).and_then(|rules| rules.below);
+            if let Some(section) = rules.and_then(|rules| rules.itself).or_else(below) {
+                return Some(Self { name, section: Some(section) });
+            }
+            name = parent;
+        }
     }
 }
 
 /// Returns the suffix of a domain with the label before it, such as `example.co.uk`. Returns `None` for a suffix alone.
 pub(super) fn suffix_with_label(domain: &str) -> Option<&str> {
-    psl::domain_str(domain)
+    let name = domain.strip_suffix('.').unwrap_or(domain);
+    let before = name.strip_suffix(PublicSuffix::of(name)?.name)?.strip_suffix('.')?;
+    let at = before.rfind('.').map_or(0, |dot| dot + 1);
+    (at < before.len()).then_some(&name[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_rule_gives_the_suffix() {
+        for (domain, suffix, section, registrable) in [
+            ("www.example.co.uk", "co.uk", Some(Section::Icann), Some("example.co.uk")),
+            ("example.co.uk.", "co.uk", Some(Section::Icann), Some("example.co.uk")),
+            ("co.uk", "co.uk", Some(Section::Icann), None),
+            ("uk", "uk", Some(Section::Icann), None),
+            ("a.b.github.io", "github.io", Some(Section::Private), Some("b.github.io")),
+            ("a.b.c.ck", "c.ck", Some(Section::Icann), Some("b.c.ck")),
+            ("a.www.ck", "ck", Some(Section::Icann), Some("www.ck")),
+            ("ck", "ck", None, None),
+            ("a.xn--55qx5d.cn", "xn--55qx5d.cn", Some(Section::Icann), Some("a.xn--55qx5d.cn")),
+            ("a.unknown", "unknown", None, Some("a.unknown")),
+            ("a..com", "com", Some(Section::Icann), None),
+        ] {
+            let found = PublicSuffix::of(domain).unwrap();
+            assert_eq!((found.name, found.section), (suffix, section), "{domain}");
+            assert_eq!(suffix_with_label(domain), registrable, "{domain}");
+        }
+        assert!(PublicSuffix::of("").is_none() && PublicSuffix::of(".").is_none());
+    }
 }
