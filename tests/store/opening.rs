@@ -274,6 +274,7 @@ mod postgres {
             ("localhost", "disable", "", true),
             ("localhost", "prefer", "", true),
             ("localhost", "require", "", true),
+            ("localhost", "require", "&channel_binding=require", true),
             ("127.0.0.1", "require", ours.as_str(), true),
             ("127.0.0.1", "verify-ca", &ours, true),
             ("localhost", "verify-full", &ours, true),

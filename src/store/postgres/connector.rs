@@ -10,24 +10,24 @@ use parking_lot::Mutex;
 use postgres::{Client, Config};
 use r2d2::ManageConnection;
 use r2d2_postgres::PostgresConnectionManager;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{PostgresError, described};
 use super::session::Session;
+use super::tls_stream::TlsConnector;
 use crate::base::storage::StorageError;
 use crate::store::limits::{CONNECTING_COUNTS, HANDSHAKE, MAX_CONNECTING, PING_WAIT};
 use crate::store::write_health::WriteHealth;
 
 /// A factory of connections and sessions.
 pub(super) struct Connector {
-    inner: Arc<PostgresConnectionManager<MakeRustlsConnect>>,
+    inner: Arc<PostgresConnectionManager<TlsConnector>>,
     limit: Arc<AttemptLimit>,
     last_silence: Mutex<Option<Instant>>,
     writes: Arc<WriteHealth>,
 }
 
 impl Connector {
-    pub(super) fn new(config: Config, tls: MakeRustlsConnect, writes: Arc<WriteHealth>) -> Self {
+    pub(super) fn new(config: Config, tls: TlsConnector, writes: Arc<WriteHealth>) -> Self {
         Self {
             inner: Arc::new(PostgresConnectionManager::new(config, tls)),
             limit: Arc::default(),

@@ -41,6 +41,7 @@ mod session;
 mod statements;
 mod target;
 mod tls;
+mod tls_stream;
 
 pub(super) use database::Database;
 pub(super) use migrate::{migrate, pending};

@@ -10,9 +10,9 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::target::{PostgresTarget, Verify};
+use super::tls_stream::TlsConnector;
 use crate::base::certificates::read_certificates;
 use crate::store::error::OpenError;
 
@@ -25,7 +25,7 @@ const SYSTEM_ROOTS: [&str; 4] = [
 ];
 
 /// Returns the TLS connector for the driver, which does not use it where `sslmode` is `disable`.
-pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, OpenError> {
+pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -45,7 +45,7 @@ pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, Op
             builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
         }
     };
-    Ok(MakeRustlsConnect::new(config))
+    Ok(TlsConnector(Arc::new(config)))
 }
 
 fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
