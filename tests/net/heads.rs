@@ -176,7 +176,6 @@ fn the_deadline_holds_whatever_the_peer_does() {
                 b"a",
             ),
         ),
-        (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n", b"\xf0\xff\x1f", b"a")),
         (
             Phase::Body,
             dripping(
