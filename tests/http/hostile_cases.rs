@@ -88,6 +88,11 @@ fn headers() -> Vec<Case> {
         all.push(refused(&format!("GET /a HTTP/1.1\r\n{host}\r\n"), &[400]));
     }
     all.push(refused("POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", &[400]));
+    // With this body it is a valid request in either reading.
+    all.push(refused(
+        "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        &[400],
+    ));
     all.push(refused("GET / HTTP/1.1\r\nHost: a\r\nExpect: the-best\r\n\r\n", &[417]));
     let foreign = b"GET / HTTP/1.1\r\nHost: a\r\nX: \xff\xfe\r\n\r\n";
     all.push(case("bytes that are no ASCII", *foreign, &[], End::Closed));

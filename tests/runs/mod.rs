@@ -246,10 +246,13 @@ fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<&'static str>) {
 #[test]
 fn no_host_gets_more_checks_at_once_than_configured_over_all_runs() {
     let catalog: Vec<Value> = (0..60)
-        .map(|number| module(&format!("ok-{number}"), &format!("host{}.example.com", number % 3)))
+        .map(|number| module(&format!("gate-{number}"), &format!("host{}.example.com", number % 3)))
         .collect();
     let bench = bench(&catalog, RunsConfig { host_concurrency: 3, ..config() });
     let runs: Vec<_> = (0..5).map(|number| bench.start(&format!("user{number}"))).collect();
+    // A host that is not known gets two.
+    eventually("the hosts are asked", || bench.web.at_gate.load(Ordering::SeqCst) >= 6);
+    bench.web.open_gate();
     for run in &runs {
         assert_eq!(bench.finish(run).total_results, 60);
     }

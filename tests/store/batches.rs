@@ -15,7 +15,7 @@ use sightline::webhooks::event::EventType;
 use sightline::webhooks::secret::SealedSecret;
 use sightline::webhooks::webhook::Webhook;
 
-use super::{Fixture, at, charge, completed, new_account, race};
+use super::{Fixture, at, charge, completed, failed, new_account, race};
 use crate::store::erasing::erase;
 
 fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
@@ -157,11 +157,13 @@ on_both! {
 
     fn the_end_of_a_batch_is_reported_once(f) {
         f.batch_webhook();
-        let id = f.batch_of(f.account.id, &["a", "b"]);
-        let (_, run) = f.start_next().unwrap();
-        f.finish(&run, &completed());
+        let id = f.batch_of(f.account.id, &["a", "b", "c"]);
+        for ending in [completed(), failed()] {
+            let (_, run) = f.start_next().unwrap();
+            f.finish(&run, &ending);
+        }
         assert_eq!(f.store.end_batches(false).unwrap(), [], "a row is pending");
-        f.store.refuse_row(RowRef { batch: id, position: 2 }, RowRefusal::Suppressed).unwrap();
+        f.store.refuse_row(RowRef { batch: id, position: 3 }, RowRefusal::Suppressed).unwrap();
         assert_eq!(f.store.end_batches(true).unwrap(), [], "the simulated web has batches of its own");
         let ended = race(4, |_| super::once_connected(|| f.store.end_batches(false)));
         assert_eq!(ended.concat(), [id]);
@@ -170,7 +172,8 @@ on_both! {
         let body: serde_json::Value = serde_json::from_str(&bodies[0]).unwrap();
         assert_eq!((&body["type"], &body["data"]["status"]), (&"batch.completed".into(), &"completed".into()));
         assert_eq!(body["data"]["batch_id"], id.to_string());
-        assert_eq!((&body["data"]["counts"]["completed"], &body["data"]["counts"]["refused"]), (&1.into(), &1.into()));
+        let counts = ["completed", "failed", "refused"].map(|state| body["data"]["counts"][state].clone());
+        assert_eq!(counts, [1, 1, 1]);
     }
 
     fn a_key_stands_for_one_batch(f) {

@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use ring::hmac;
 use serde_json::{Value, json};
 
 use super::lab::{attempted, create, deliveries, id, lab, send, test};
@@ -43,6 +45,12 @@ fn the_end_of_a_search_is_delivered_with_ids_and_counts() {
             assert!(!body.to_string().contains("alice") && !body.to_string().contains("smith"), "{body}");
             let header = |name: &str| request.header(name).unwrap_or_default();
             assert_eq!(header("content-type"), "application/json");
+            let secret = webhook["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap();
+            let secret = hmac::Key::new(hmac::HMAC_SHA256, &BASE64_STANDARD.decode(secret).unwrap());
+            let body_text = std::str::from_utf8(&request.body).unwrap();
+            let signed = format!("{}.{}.{body_text}", header("webhook-id"), header("webhook-timestamp"));
+            let signature = BASE64_STANDARD.encode(hmac::sign(&secret, signed.as_bytes()));
+            assert_eq!(header("webhook-signature"), format!("v1,{signature}"));
             let delivery = attempted(&server, &webhook, &header("webhook-id"));
             assert_eq!((&delivery["type"], &delivery["status"]), (&json!(kind), &json!("delivered")));
             let last = &delivery["last_attempt"];
