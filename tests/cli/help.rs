@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 
 use super::ran;
+use crate::support::folder::Folder;
 use crate::support::manual::page_has_table;
 
 const TABLE_START: &str = "<!-- configuration: generated, see tests/cli -->\n";
@@ -108,12 +109,17 @@ fn every_command_takes_the_database() {
         let variable = taken.and_then(Arg::get_env).map(|name| name.to_string_lossy());
         assert_eq!(variable.as_deref(), Some("SIGHTLINE_DATABASE"), "{words:?}");
     }
+    let folder = Folder::new();
+    let unused = format!("sqlite:{}", folder.path("unused.db"));
     let (nowhere, file) = (["--database", "oracle:x"], env!("CARGO_MANIFEST_PATH"));
     for words in [["catalog", "check-syntax", file], ["catalog", "format", file]] {
         ran(&[&words[..], &nowhere[..]].concat(), &[]).code_is(2).err_has("invalid value for --database");
-        ran(&[&words[..], &["--database", "sqlite:unused.db"][..]].concat(), &[]).code_is(1);
+        ran(&[&words[..], &["--database", &unused][..]].concat(), &[]).code_is(1);
     }
-    assert!(!std::env::temp_dir().join("unused.db").exists(), "a command that needs no database made one");
+    assert!(
+        !std::path::Path::new(&folder.path("unused.db")).exists(),
+        "a command that needs no database made one"
+    );
 }
 
 #[test]

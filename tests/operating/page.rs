@@ -147,17 +147,3 @@ fn labels(text: &str, line: &str) -> Vec<(String, String)> {
     }
     found
 }
-
-#[test]
-#[should_panic(expected = "twice")]
-fn a_repeated_sample_is_refused() {
-    Page::read("# HELP a_total x\n# TYPE a_total counter\na_total{b=\"c\"} 1\na_total{b=\"c\"} 1\n");
-}
-
-#[test]
-#[should_panic(expected = "h: 2 after 1")]
-fn a_histogram_that_falls_is_refused() {
-    Page::read(
-        "# HELP h x\n# TYPE h histogram\nh_bucket{le=\"1\"} 2\nh_bucket{le=\"2\"} 1\nh_sum 1\nh_count 2\n",
-    );
-}

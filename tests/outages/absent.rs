@@ -1,7 +1,6 @@
 //! PostgreSQL is not running when the service starts.
 
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::eventually;
 use crate::support::folder::Folder;
@@ -73,9 +72,7 @@ fn a_refusal_of_the_database_server_is_reported_at_once() {
     let log = folder.path("log");
     let nobody = postgres.url("postgres").replace("sightline@", "nobody@");
     for (database, code) in [(postgres.url("missing"), "3D000"), (nobody, "28000")] {
-        let began = Instant::now();
         assert_eq!(ended(serve(&database, "10m", &log)).status.code(), Some(3));
-        assert!(began.elapsed() < Duration::from_secs(300));
         let error = std::fs::read_to_string(&log).unwrap();
         assert!(error.contains(code) && !error.contains("retrying"), "{error}");
         assert!(!error.contains("the store is"), "{error}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use postgres::{Client, NoTls};
 use rusqlite::Connection;
 
-use super::kit::{ended, in_time, is_refused, search, started};
+use super::kit::{ended, is_refused, search, started};
 use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
 use crate::support::server::{Answer, Server, Setup};
 use crate::support::{awaited, eventually};
@@ -96,7 +96,7 @@ fn a_lock_refuses_only_requests_that_need_it() {
             for _ in 0..CLIENTS {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::SeqCst) {
-                        is_refused(&in_time(|| search(&server, &searcher, "alice")));
+                        is_refused(&search(&server, &searcher, "alice"));
                         refused.store(true, Ordering::SeqCst);
                     }
                 });
@@ -146,13 +146,12 @@ fn a_locked_account_does_not_block_others() {
                DESC OFFSET 1 LIMIT 1) FOR UPDATE";
     locker.batch_execute(sql).unwrap();
     thread::scope(|scope| {
-        let waiting: Vec<_> =
-            (0..3).map(|_| scope.spawn(|| in_time(|| search(&server, &locked, "nobody")))).collect();
+        let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| search(&server, &locked, "nobody"))).collect();
         let is_waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
                           AND datname = current_database()";
         eventually("one waits", || database.number(is_waiting) >= 1);
         for _ in 0..ROUNDS {
-            let answer: Answer = in_time(|| search(&server, &other, "nobody"));
+            let answer: Answer = search(&server, &other, "nobody");
             assert_eq!(answer.status, 200, "{answer}");
         }
         for request in waiting {
@@ -170,7 +169,7 @@ fn locked_keys_degrade_health() {
     let mut locker = Client::connect(&database.url, NoTls).unwrap();
     locker.batch_execute("BEGIN; LOCK TABLE runs, accounts, api_keys").unwrap();
     eventually("health is degraded", || health() == "degraded");
-    is_refused(&in_time(|| server.request("GET", "/v1/me").key(&server.key).send()));
+    is_refused(&server.request("GET", "/v1/me").key(&server.key).send());
     assert_eq!(health(), "degraded");
     locker.batch_execute("ROLLBACK").unwrap();
     eventually("health is good again", || health() == "ok");

@@ -4,7 +4,7 @@ use std::thread;
 
 use postgres::Client;
 
-use super::kit::{Scene, has_no_faults, in_time, is_refused, search};
+use super::kit::{Scene, has_no_faults, is_refused, search};
 use crate::support::eventually;
 use crate::support::private_postgres::{End, PrivatePostgres};
 
@@ -101,8 +101,7 @@ mod campaigns {
         let stuck = StuckStatements::on(&postgres);
         thread::scope(|scope| {
             let (scene, name) = (&scene, ["bob", "carol"]);
-            let callers =
-                name.map(|name| scope.spawn(move || in_time(|| search(&scene.server, &scene.key, name))));
+            let callers = name.map(|name| scope.spawn(move || search(&scene.server, &scene.key, name)));
             stuck.wait_for(callers.len());
             let pause = postgres.pause();
             callers.into_iter().for_each(|caller| is_refused(&caller.join().unwrap()));

@@ -1,7 +1,5 @@
 //! A database that is unavailable for a while.
 
-use std::time::{Duration, Instant};
-
 use sightline::runs::journal::Write;
 use sightline::store::Role;
 
@@ -9,7 +7,6 @@ use super::{Fixture, charge, checkpoint, completed, once_connected, open, race};
 use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
 use crate::support::relay::Relay;
-use crate::support::server::PATIENCE;
 
 const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                     WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -42,10 +39,8 @@ fn a_lost_database_is_unavailable_until_it_returns() {
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
         f.database.url.rsplit('/').next().unwrap()
     ));
-    let start = Instant::now();
     let error = f.store.ping().unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     // The pool reports each cause once: the ping's error may have been the one with it.
     awaited("it says why", || {
         let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
@@ -120,12 +115,10 @@ fn a_server_that_never_answers_is_unavailable() {
     race(10, |_| once_connected(|| store.ping()));
 
     relay.freeze(true);
-    let start = Instant::now();
     assert!(store.ping().unwrap_err().is_unavailable());
     assert!(store.account(f.account.id).unwrap_err().is_unavailable());
     let error = open(url.as_str(), Role::Server).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("no answer within"), "{error}");
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
 
     relay.freeze(false);
     awaited("it comes back", || store.ping());

@@ -75,15 +75,3 @@ fn parse_frame(frame: &str) -> Event {
     let data = lines[1].strip_prefix("data: ").unwrap();
     Event { event: event.to_owned(), data: serde_json::from_str(data).unwrap() }
 }
-
-#[test]
-fn a_stream_may_be_cut_in_the_middle_of_a_character() {
-    let (start, end) = "event: result\ndata: {\"value\":\"Poké\"}\n\n".as_bytes().split_at(34);
-    assert!(std::str::from_utf8(start).is_err());
-    let mut sent = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
-    for part in [start, end, b""] {
-        sent.extend(format!("{:x}\r\n", part.len()).bytes().chain(part.iter().copied()).chain(*b"\r\n"));
-    }
-    let read = EventStream::over(BufReader::new(Box::new(std::io::Cursor::new(sent)))).all();
-    assert_eq!(read, [Event { event: "result".into(), data: serde_json::json!({"value": "Poké"}) }]);
-}

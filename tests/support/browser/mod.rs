@@ -77,10 +77,6 @@ impl Browser {
         text(&self.get("url"))
     }
 
-    pub(crate) fn title(&self) -> String {
-        text(&self.get("title"))
-    }
-
     /// Waits for the first element that matches the CSS selector, and returns it.
     pub(crate) fn find(&self, selector: &str) -> Element<'_> {
         self.wait(&format!("an element {selector}"), || self.find_all(selector).into_iter().next())

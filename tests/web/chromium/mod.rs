@@ -1,7 +1,6 @@
 //! The web app in a real browser: normal use, interruptions, and attacks.
 
 mod axe;
-mod checker;
 mod cuts;
 mod docs;
 mod example;
