@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::driver::DriverError;
-use super::{Browser, by_css, expected, text};
+use super::{Browser, expected, text};
 
 /// The member that identifies an element in WebDriver's JSON (W3C WebDriver, section 12.1).
 const NAME: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -19,21 +19,7 @@ impl<'a> Element<'a> {
         Self { browser, id: text(&found[NAME]) }
     }
 
-    /// Returns the elements inside it that match the CSS selector.
-    pub(crate) fn find_all(&self, selector: &str) -> Vec<Self> {
-        let found = self.browser.post(&self.path("elements"), &by_css(selector));
-        found.as_array().unwrap().iter().map(|element| Self::new(self.browser, element)).collect()
-    }
-
-    /// Scrolls to it and clicks it as soon as no other element covers it.
-    pub(crate) fn click(&self) {
-        self.browser.wait("a click", || match self.try_click() {
-            Ok(()) => Some(()),
-            Err(error) if is_in_the_way(&error) => None,
-            Err(error) => panic!("a click fails: {error:?}"),
-        });
-    }
-
+    /// Scrolls to it and clicks it.
     pub(super) fn try_click(&self) -> Result<(), DriverError> {
         self.browser.driver.post(&self.path("click"), &json!({})).map(drop)
     }

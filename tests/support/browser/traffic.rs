@@ -20,7 +20,6 @@ impl Message {
 #[derive(Debug, Clone)]
 pub(crate) struct WebRequest {
     id: String,
-    pub(crate) method: String,
     pub(crate) url: String,
     /// The status, once it was answered.
     pub(crate) status: Option<u16>,
@@ -67,12 +66,10 @@ impl Traffic {
             "Network.requestWillBeSent" => {
                 // The answer to the previous hop.
                 self.settle(id, |request| request.status = status(&of["redirectResponse"]));
-                let word = |name: &str| of["request"][name].as_str().unwrap_or_default().to_owned();
-                self.begin(id, word("method"), word("url"));
+                self.begin(id, of["request"]["url"].as_str().unwrap_or_default());
             }
             "Network.webSocketCreated" => {
-                let url = of["url"].as_str().unwrap_or_default().to_owned();
-                self.begin(id, "GET".to_owned(), url);
+                self.begin(id, of["url"].as_str().unwrap_or_default());
             }
             "Network.responseReceived" => {
                 self.settle(id, |request| request.status = status(&of["response"]));
@@ -89,9 +86,9 @@ impl Traffic {
         }
     }
 
-    fn begin(&mut self, id: &str, method: String, url: String) {
-        let id = id.to_owned();
-        self.requests.push(WebRequest { id, method, url, status: None, failure: None, bytes: None });
+    fn begin(&mut self, id: &str, url: &str) {
+        let (id, url) = (id.to_owned(), url.to_owned());
+        self.requests.push(WebRequest { id, url, status: None, failure: None, bytes: None });
     }
 
     fn settle(&mut self, id: &str, change: impl FnOnce(&mut WebRequest)) {
