@@ -13,13 +13,14 @@
 //! | [`base`] | clock, ids, secrets, text, counters, log format |
 //! | [`manual`] | the pages of the manual, rendered and searched |
 //! | [`modules`] | checks: the catalogue and its rule language, matchers, extractors, outcomes; no sockets, no SQL |
-//! | [`account`] | accounts, keys, sessions, plans, credits, rate limits |
 //! | [`http`] | the HTTP server: connections, requests, responses, streams; knows nothing about searches |
+//! | [`model`] | plain data that the layers below share: runs, results, batches, watches, webhooks |
+//! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
+//! | [`store`] | the database: one [`store::Store`], for SQLite and PostgreSQL |
+//! | [`account`] | accounts, keys, sessions, plans, credits, rate limits |
 //! | [`runs`] | runs: their lifecycle, driver threads, events, scheduling, health, leases |
 //! | [`watches`] | watches: searches that are repeated, and what changes between their runs |
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
-//! | [`store`] | SQL: implements the storage traits of `account`, `runs`, `watches` and `webhooks` for SQLite and PostgreSQL |
-//! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
 //! | [`report`] | a run as a file in six formats, and the export of an account |
 //! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
 //! | [`web`] | the web app |
@@ -28,9 +29,6 @@
 //! | [`sandbox`] | a simulated web for tests and demos |
 //! | [`app`] | the composition root, which builds and connects all parts |
 //! | [`cli`] | the commands |
-//!
-//! A trait belongs to the layer that needs it: `runs` declares the storage that it uses, and `store` implements it.
-//! Therefore the domain (`modules`, `account`, `runs`) knows neither HTTP nor SQL.
 //!
 //! # The way of a search
 //! 1. [`http`] reads the request and passes it to a worker thread; [`api`] finds the route.
@@ -60,6 +58,7 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod manual;
+pub mod model;
 pub mod modules;
 pub mod net;
 pub mod report;

@@ -5,22 +5,19 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Map;
-use sightline::account::account::{Account, Role};
-use sightline::account::audit::Origin;
-use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
+use sightline::model::account::{Account, Role};
+use sightline::model::audit::Origin;
+use sightline::model::coverage::Coverage;
+use sightline::model::credits::{Charge, Cycle};
+use sightline::model::drive::{Batch, Checkpoint, Claim, Ending, InstanceId, Write};
+use sightline::model::follow::{Class, Lookup};
+use sightline::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunOptions, RunSummary, Status};
+use sightline::model::start::{Idempotency, NewRun, Started};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::SearchType;
 use sightline::modules::reason::Reason;
-use sightline::runs::coverage::Coverage;
-use sightline::runs::family::member::Lookup;
-use sightline::runs::journal::{
-    Batch, Checkpoint, Claim, Ending, Idempotency, InstanceId, NewRun, Started, Write,
-};
-use sightline::runs::leads::class::Class;
-use sightline::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
-use sightline::runs::run_options::RunOptions;
 use sightline::store::{self, DatabaseUrl, OpenError, Store};
 use uuid::Uuid;
 

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use log::{info, log, warn};
 
-use super::account::Account;
-use super::audit::Origin;
-use super::ledger::{Erased, Erasure};
 use super::service::{AccountError, Accounts};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
+use crate::model::account::{Account, Erased, Erasure};
+use crate::model::audit::Origin;
 
 /// The bounds of the pause after a step. Within them, the pause is as long as the step took. A process that waits for
 /// an SQLite file polls its lock, and would never find it free without a pause.
@@ -46,7 +45,7 @@ impl Accounts {
     }
 
     fn close(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
-        let closed = self.ledger.close_account(id, self.clock.now(), by)?;
+        let closed = self.store.close_account(id, self.clock.now(), by)?;
         self.evict_access_of(id);
         closed.ok_or(AccountError::UnknownAccount)
     }
@@ -54,7 +53,7 @@ impl Accounts {
     fn erase(&self, account: AccountId) -> Result<(), StorageError> {
         loop {
             let begun = Instant::now();
-            if self.ledger.erase_closed(account)? == Erasure::Done {
+            if self.store.erase_closed(account)? == Erasure::Done {
                 return Ok(());
             }
             thread::sleep(begun.elapsed().clamp(PAUSE.0, PAUSE.1));
@@ -80,7 +79,7 @@ impl Accounts {
 
     fn finish_some(&self, until: Instant) -> Result<Erasure, StorageError> {
         let mut failure = None;
-        for account in self.ledger.closed_accounts()? {
+        for account in self.store.closed_accounts()? {
             match self.finish_one(account, until) {
                 Ok(Erasure::More) => return Ok(Erasure::More),
                 Ok(Erasure::Done) => {
@@ -97,7 +96,7 @@ impl Accounts {
     }
 
     fn finish_one(&self, account: AccountId, until: Instant) -> Result<Erasure, StorageError> {
-        while self.ledger.erase_closed(account)? == Erasure::More {
+        while self.store.erase_closed(account)? == Erasure::More {
             if Instant::now() >= until {
                 return Ok(Erasure::More);
             }

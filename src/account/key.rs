@@ -5,35 +5,19 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
-use crate::base::ids::{AccountId, KeyId};
 use crate::base::secret::Secret;
+use crate::model::account::KeyHash;
 
 /// The prefix of each key.
 pub const PREFIX: &str = "sl_live_";
+
 const SECRET_CHARS: usize = 30;
+
 const CHECKSUM_CHARS: usize = 6;
+
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// The SHA-256 of a complete key.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct KeyHash(pub [u8; 32]);
-
-impl KeyHash {
-    /// Compares two hashes in constant time.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl fmt::Debug for KeyHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyHash([redacted])")
-    }
-}
 
 /// A complete, well-formed key. Its debug output is redacted.
 #[derive(Debug, Clone)]
@@ -117,27 +101,6 @@ fn checksum(body: &str) -> String {
         rest /= 62;
     }
     digits.iter().copied().map(char::from).collect()
-}
-
-/// The stored facts about a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRecord {
-    /// The identifier, which is not secret.
-    pub id: KeyId,
-    /// The owner of the key.
-    pub account: AccountId,
-    /// The SHA-256 of the key.
-    pub hash: KeyHash,
-    /// The last four characters.
-    pub last_four: String,
-    /// The owner's label for the key. It has at most 100 characters and may be empty.
-    pub label: String,
-    /// The time at which the key was created.
-    pub created_at: Timestamp,
-    /// The time at which the key was last used, to about a minute.
-    pub last_used_at: Option<Timestamp>,
-    /// The time at which the key was revoked.
-    pub revoked_at: Option<Timestamp>,
 }
 
 #[cfg(test)]

@@ -9,16 +9,16 @@ use jiff::Timestamp;
 use log::warn;
 use parking_lot::Mutex;
 
-use super::account::{Account, Role};
-use super::audit::{Actor, Origin};
-use super::credits::{Balance, Charge, Cycle};
-use super::key::{ApiKey, KeyHash, KeyRecord};
-use super::ledger::Ledger;
+use super::key::ApiKey;
 use super::plan::{Plan, PlanTable};
 use crate::base::cache::{Bounds, Cache, Computed};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
+use crate::model::account::{Account, KeyHash, KeyRecord, Role};
+use crate::model::audit::{Actor, Origin};
+use crate::model::credits::{Balance, Charge, Cycle};
+use crate::store::Store;
 
 /// The time for which a key, its owner and its plan are cached. It is the longest time for which a revoked key may
 /// still work.
@@ -112,7 +112,7 @@ impl std::error::Error for AccountError {
 
 /// The use cases of accounts. There is one value for each process, which all layers share.
 pub struct Accounts {
-    pub(super) ledger: Arc<dyn Ledger>,
+    pub(super) store: Arc<Store>,
     plans: PlanTable,
     pub(super) clock: Arc<dyn Clock>,
     cache: Cache<KeyHash, CachedKey>,
@@ -128,11 +128,11 @@ struct CachedKey {
 }
 
 impl Accounts {
-    /// Creates the use cases with the accounts in `ledger` and these plans.
-    pub fn new(ledger: Arc<dyn Ledger>, plans: PlanTable, clock: Arc<dyn Clock>) -> Self {
+    /// Creates the use cases with the accounts in `store` and these plans.
+    pub fn new(store: Arc<Store>, plans: PlanTable, clock: Arc<dyn Clock>) -> Self {
         let cache = Cache::new(Bounds { entries: KEY_CACHE_ENTRIES, weight: 0 });
         let (seen, deletions_due) = (Mutex::default(), Mutex::new(Instant::now()));
-        Self { ledger, plans, clock, cache, seen, deletions_due }
+        Self { store, plans, clock, cache, seen, deletions_due }
     }
 
     /// Returns the plans in force.
@@ -157,7 +157,7 @@ impl Accounts {
             created_at: now,
             role: Role::User,
         };
-        if self.ledger.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
+        if self.store.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
     }
 
     /// Returns the account with that email address, ignoring case.
@@ -166,7 +166,7 @@ impl Accounts {
     /// Returns [`AccountError::UnknownAccount`], or an error of the store.
     pub fn account_by_email(&self, email: &str) -> Result<Account, AccountError> {
         let email = email.trim().to_lowercase();
-        self.ledger.account_by_email(&email)?.ok_or(AccountError::UnknownAccount)
+        self.store.account_by_email(&email)?.ok_or(AccountError::UnknownAccount)
     }
 
     /// Returns the account with that email address, unless it is being deleted.
@@ -183,7 +183,7 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn accounts(&self) -> Result<Vec<Account>, AccountError> {
-        Ok(self.ledger.accounts()?)
+        Ok(self.store.accounts()?)
     }
 
     /// Changes the plan of the account with that email address. All instances use the new plan within
@@ -195,7 +195,7 @@ impl Accounts {
     pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         self.require_plan(plan)?;
         let mut account = self.open_account(email)?;
-        if !self.ledger.set_plan(account.id, plan, self.clock.now(), by)? {
+        if !self.store.set_plan(account.id, plan, self.clock.now(), by)? {
             return Err(AccountError::UnknownAccount);
         }
         plan.clone_into(&mut account.plan);
@@ -228,7 +228,7 @@ impl Accounts {
             last_used_at: None,
             revoked_at: None,
         };
-        if self.ledger.add_key(&record, by)? { Ok((key, record)) } else { Err(AccountError::UnknownAccount) }
+        if self.store.add_key(&record, by)? { Ok((key, record)) } else { Err(AccountError::UnknownAccount) }
     }
 
     /// Returns the keys of one account, or of all accounts for `None`.
@@ -236,7 +236,7 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, AccountError> {
-        Ok(self.ledger.keys(account)?)
+        Ok(self.store.keys(account)?)
     }
 
     /// Revokes a key. This process refuses it at once, and others do within [`KEY_CACHE_TTL`].
@@ -244,7 +244,7 @@ impl Accounts {
     /// # Errors
     /// Returns [`AccountError::UnknownKey`], or an error of the store.
     pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<(), AccountError> {
-        let known = self.ledger.revoke_key(id, self.clock.now(), by)?;
+        let known = self.store.revoke_key(id, self.clock.now(), by)?;
         self.cache.retain(|_, cached| cached.id != id);
         if known { Ok(()) } else { Err(AccountError::UnknownKey) }
     }
@@ -297,7 +297,7 @@ impl Accounts {
     fn look_up(&self, hash: &KeyHash) -> Result<(KeyId, Account), AccountError> {
         // The age is measured from before the read, whose answer may take long.
         let read_at = Instant::now();
-        let found = self.ledger.key_by_hash(hash)?;
+        let found = self.store.key_by_hash(hash)?;
         let (record, account) = found
             .filter(|(record, _)| record.hash.is_same(hash) && record.revoked_at.is_none())
             .ok_or(AccountError::InvalidKey)?;
@@ -320,7 +320,7 @@ impl Accounts {
     /// Returns an error if the store fails.
     pub fn balance(&self, caller: &Caller) -> Result<Balance, AccountError> {
         let cycle = Cycle::at(caller.account.anchor, self.clock.now());
-        let used = self.ledger.credits_used(caller.account.id, cycle)?;
+        let used = self.store.credits_used(caller.account.id, cycle)?;
         Ok(Balance { used, allowed: caller.plan.credits, cycle })
     }
 
@@ -330,7 +330,7 @@ impl Accounts {
     /// Returns an error if the store fails.
     pub fn used(&self, account: &Account) -> Result<u64, AccountError> {
         let cycle = Cycle::at(account.anchor, self.clock.now());
-        Ok(self.ledger.credits_used(account.id, cycle)?)
+        Ok(self.store.credits_used(account.id, cycle)?)
     }
 
     /// Returns the charge for a run of that many credits that starts now.
@@ -345,7 +345,7 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn charge_of(&self, account: AccountId, credits: u64) -> Result<Option<Charge>, StorageError> {
-        let Some(account) = self.ledger.account(account)? else { return Ok(None) };
+        let Some(account) = self.store.account(account)? else { return Ok(None) };
         let Some(plan) = self.plans.get(&account.plan) else { return Ok(None) };
         let cycle = Cycle::at(account.anchor, self.clock.now());
         Ok(Some(Charge { credits, allowed: plan.credits, cycle }))
@@ -357,13 +357,13 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn balance_of(&self, account: AccountId) -> Result<Option<(Plan, Balance)>, StorageError> {
-        let Some(account) = self.ledger.account(account)? else { return Ok(None) };
+        let Some(account) = self.store.account(account)? else { return Ok(None) };
         if account.is_being_deleted() {
             return Ok(None);
         }
         let plan = self.plan_of(&account);
         let cycle = Cycle::at(account.anchor, self.clock.now());
-        let used = self.ledger.credits_used(account.id, cycle)?;
+        let used = self.store.credits_used(account.id, cycle)?;
         let allowed = plan.credits;
         Ok(Some((plan, Balance { used, allowed, cycle })))
     }
@@ -373,7 +373,7 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn ping(&self) -> Result<(), StorageError> {
-        self.ledger.ping()
+        self.store.ping()
     }
 
     /// Records when keys were last used, and removes expired keys from the cache. The maintenance thread calls this
@@ -387,7 +387,7 @@ impl Accounts {
         if seen.is_empty() {
             return Ok(());
         }
-        self.ledger.touch_keys(&seen).inspect_err(|_| {
+        self.store.touch_keys(&seen).inspect_err(|_| {
             let mut waiting = self.seen.lock();
             for (id, at) in &seen {
                 waiting.entry(*id).or_insert(*at);

@@ -19,7 +19,7 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
             parts.traffic.each_ref().map(|traffic| &**traffic),
         );
         work::write(&mut page, parts);
-        storage::write(&mut page, &*parts.store);
+        storage::write(&mut page, &parts.store);
     }
     process::write(&mut page, started);
     page.into_text()

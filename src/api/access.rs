@@ -1,6 +1,6 @@
 //! Access rules of operations, and the rate limits that their calls count under.
 
-use crate::account::rate_limit::Policy;
+use crate::model::quota::Policy;
 
 /// The access rule of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

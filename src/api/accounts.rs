@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
-use crate::account::credits::Balance;
 use crate::base::clock::millis;
 use crate::base::ids::AccountId;
 use crate::http::Reply;
+use crate::model::credits::Balance;
 use crate::modules::query::SearchType;
 
 /// A number of credits, or the word `unlimited` on a plan without a cap.

@@ -10,14 +10,13 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::members::{Members, object};
 use crate::http::Request;
+use crate::model::batch::{BatchSearch, MAX_SEARCHES, batch_name};
+use crate::model::run::count;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::username::of_username;
-use crate::runs::batches::batch::{MAX_SEARCHES, batch_name};
 use crate::runs::batches::draft::{Draft, InvalidRow};
-use crate::runs::batches::search::BatchSearch;
 use crate::runs::batches::table::{self, TableError};
-use crate::runs::run::count;
 
 /// A batch of searches.
 #[derive(Debug, ToSchema)]

@@ -15,12 +15,11 @@ use crate::account::service::AccountError;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Request, Response};
+use crate::model::batch::{self, BatchAdded, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
+use crate::model::run::count;
+use crate::model::start::Idempotency;
 use crate::modules::query::SearchType;
-use crate::runs::batches::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
-use crate::runs::batches::storage::Added;
-use crate::runs::journal::Idempotency;
-use crate::runs::run::count;
 use crate::runs::service::idempotency_valid_since;
 
 /// Lowest, highest and default number of searches in the answer for a batch.
@@ -185,9 +184,9 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = caller.account.id;
     let (id, added) = api.batches.create(account, name, rows, idempotency, &call.origin()?)?;
     match added {
-        Added::Done | Added::Repeated(_) => {}
-        Added::Mismatch => return Err(ApiError::idempotency_mismatch()),
-        Added::UnknownAccount => return Err(AccountError::InvalidKey.into()),
+        BatchAdded::Done | BatchAdded::Repeated(_) => {}
+        BatchAdded::Mismatch => return Err(ApiError::idempotency_mismatch()),
+        BatchAdded::UnknownAccount => return Err(AccountError::InvalidKey.into()),
     }
     let batch = api.batches.find(account, id)?.ok_or_else(|| ApiError::no_such("batch"))?;
     let answer = AcceptedBatch {

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::http::Reply;
+use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::modules::query::SearchType;
 
 /// The abilities and limits of the service.

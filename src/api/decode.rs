@@ -9,10 +9,10 @@ use super::error::ApiError;
 use super::follow_body;
 use super::members::{Members, object, whole};
 use crate::http::Request;
+use crate::model::follow::FollowOrder;
+use crate::model::run::{RunOptions, TimeBudget};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::family::member::FollowOrder;
-use crate::runs::run_options::{RunOptions, TimeBudget};
 
 /// The longest `Idempotency-Key` in characters.
 const MAX_IDEMPOTENCY_KEY: usize = 255;

@@ -12,7 +12,7 @@ use super::pages::{PageParameters, cut};
 use crate::base::clock::millis;
 use crate::base::ids::DeliveryId;
 use crate::http::Reply;
-use crate::webhooks::delivery::{self, DeliveryStatus};
+use crate::model::webhook::{self, DeliveryStatus};
 
 /// A delivery to a webhook.
 #[derive(Debug, Serialize, ToSchema)]
@@ -65,8 +65,8 @@ pub struct Attempt {
     pub response_head: Option<String>,
 }
 
-impl From<&delivery::Delivery> for Delivery {
-    fn from(delivery: &delivery::Delivery) -> Self {
+impl From<&webhook::Delivery> for Delivery {
+    fn from(delivery: &webhook::Delivery) -> Self {
         Self {
             id: delivery.id,
             event: delivery.event.clone(),

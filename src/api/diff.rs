@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
 use crate::http::Reply;
-use crate::runs::diff::difference::Diff;
+use crate::model::diff::Diff;
 use crate::runs::record::RunRecord;
 
 /// Compares two runs.

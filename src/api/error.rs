@@ -2,24 +2,25 @@
 
 use std::fmt::Display;
 
+use jiff::Timestamp;
 use log::{Level, log};
 
 use super::error_body::{Allowed, ErrorBody, ErrorDetail, ErrorFormat, Facts, Problem};
 use super::failure::{Failure, Row};
 use crate::account::plan::PlanTable;
-use crate::account::rate_limit::{Policy, RateLimitState};
+use crate::account::rate_limit::RateLimitState;
 use crate::account::service::AccountError;
 use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
+use crate::model::quota::Policy;
+use crate::model::watch::ChangeKind;
 use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::not_comparable::NotComparable;
-use crate::watches::change::ChangeKind;
 use crate::watches::registry::WatchError;
 use crate::webhooks::registry::{WebhookError, event_names};
-use jiff::Timestamp;
 
 /// An error that becomes a response.
 #[derive(Debug, Clone)]

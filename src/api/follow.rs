@@ -7,11 +7,11 @@ use uuid::Uuid;
 use super::context::{Api, Call};
 use super::error::ApiError;
 use super::searches::{Answer, accepted_run, refused};
-use crate::account::audit::Origin;
-use crate::account::credits::STANDARD_COST;
 use crate::account::service::Caller;
 use crate::base::ids::RequestId;
 use crate::http::Reply;
+use crate::model::audit::Origin;
+use crate::model::credits::STANDARD_COST;
 use crate::runs::family::service::FollowResult;
 use crate::runs::service::Found;
 

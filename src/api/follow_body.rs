@@ -5,9 +5,8 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 
 use super::error::ApiError;
 use super::members::{Members, whole};
+use crate::model::follow::{Class, FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::modules::catalog::Choice;
-use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
-use crate::runs::leads::class::Class;
 
 /// A text without control characters that is not only white space (Unicode's `White_Space`).
 const PURPOSE: &str = concat!(

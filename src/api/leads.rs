@@ -10,11 +10,11 @@ use super::decode;
 use super::error::ApiError;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Request, Response};
+use crate::model::run::Status;
 use crate::report::graph::GraphFormat;
 use crate::runs::graph::Graph;
 use crate::runs::leads::lead::Lead;
 use crate::runs::record::{Findings, RunRecord};
-use crate::runs::run::Status;
 
 /// The leads of a run.
 #[derive(Debug, Serialize, ToSchema)]

@@ -11,11 +11,11 @@ use super::decode;
 use super::error::ApiError;
 use super::members::{Members, object};
 use crate::http::{Reply, Request};
-use crate::report::body::RunHead;
-use crate::runs::notes::annotation::{
+use crate::model::notes::{
     self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, MAX_TAGS, NoteError, RunNotesUpdate,
     TAG_ALLOWED,
 };
+use crate::report::body::RunHead;
 
 /// What a tag looks like.
 const TAG: &str = concat!(
@@ -122,14 +122,14 @@ pub fn annotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Returns the tag that a list is filtered by.
 pub(super) fn tag_parameter(request: &Request) -> Result<Option<String>, ApiError> {
     let Some(text) = decode::parameter(request, "tag")? else { return Ok(None) };
-    annotation::tag(&text).map(Some).map_err(|error| invalid("tag", error))
+    notes::tag(&text).map(Some).map_err(|error| invalid("tag", error))
 }
 
 fn run_update(request: &Request) -> Result<RunNotesUpdate, ApiError> {
     decode::require_json(request)?;
     let members = object(&request.body)?;
     let tags = members.optional("tags", |members, field| members.names(field, 0))?;
-    let tags = tags.map(|tags| annotation::tags(tags.iter().map(String::as_str)));
+    let tags = tags.map(|tags| notes::tags(tags.iter().map(String::as_str)));
     Ok(RunNotesUpdate {
         tags: tags.transpose().map_err(|error| invalid("tags", error))?,
         note: note(&members, MAX_RUN_NOTE)?,
@@ -150,7 +150,7 @@ fn note(members: &Members, most: usize) -> Result<Option<Option<String>>, ApiErr
         Some(Value::Null) => Ok(Some(None)),
         Some(_) => {
             let text = members.text("note")?;
-            annotation::note(text, most).map(Some).map_err(|error| invalid("note", error))
+            notes::note(text, most).map(Some).map_err(|error| invalid("note", error))
         }
     }
 }

@@ -10,10 +10,10 @@ use super::error::ApiError;
 use super::leads::{of_family, with_family};
 use crate::base::ids::RunId;
 use crate::http::Reply;
+use crate::model::run::Status;
 use crate::runs::people::people;
 use crate::runs::people::person::{Person, Unattributed};
 use crate::runs::record::RunRecord;
-use crate::runs::run::Status;
 
 /// The people of a run.
 #[derive(Debug, Serialize, ToSchema)]

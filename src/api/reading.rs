@@ -8,19 +8,17 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::cache::Snapshot;
 use super::context::{Api, Call, json_response, ok_json};
-use super::decode;
 use super::error::ApiError;
 use super::notes::tag_parameter;
 use super::openapi::parameters::IfNoneMatch;
-use super::pages;
+use super::{decode, pages};
 use crate::base::ids::{AccountId, RunId};
 use crate::http::{Reply, Request, Response};
+use crate::model::page::{Cursor, ListFilter, Page};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, count};
 use crate::modules::query::SearchType;
 use crate::report::body::{RunBody, RunHead};
-use crate::runs::journal::ListFilter;
 use crate::runs::live::LiveRun;
-use crate::runs::page::{Cursor, Page};
-use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status, count};
 use crate::runs::service::Found;
 
 /// Reads a run and its results.

@@ -18,9 +18,9 @@ use utoipa::{PartialSchema, ToSchema};
 use super::batch_body::BatchSearchBody;
 use super::decode::SearchBody;
 use super::follow_body;
+use crate::model::run::TimeBudget;
 use crate::modules::catalog::MAX_NAMES;
 use crate::modules::query::{MAX_QUERY_BYTES, SearchType};
-use crate::runs::run_options::TimeBudget;
 
 /// White space as the program trims it (Unicode's `White_Space`). Readers of patterns differ on the meaning
 /// of `\s`.

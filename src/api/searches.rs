@@ -13,16 +13,16 @@ use super::context::{Api, Call, json_response};
 use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::stream::{self, StreamEvent};
-use crate::account::audit::Origin;
-use crate::account::credits::{Charge, cost};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Reply, Request, Response};
-use crate::runs::coverage::Coverage;
-use crate::runs::family::member::MAX_SEARCHES;
-use crate::runs::journal::{Idempotency, Refused};
-use crate::runs::run::{ResultRecord, RunError, RunSummary, Status};
+use crate::model::audit::Origin;
+use crate::model::coverage::Coverage;
+use crate::model::credits::{Charge, cost};
+use crate::model::follow::MAX_SEARCHES;
+use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
+use crate::model::start::{Idempotency, Refused};
 use crate::runs::service::{Found, StartError, StartRequest, StartResult, idempotency_valid_since};
 
 /// Seconds that a client should wait before it polls after a wait that ran out.

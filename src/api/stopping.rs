@@ -6,10 +6,10 @@ use super::context::{Api, Call, ok_json};
 use super::decode;
 use super::error::ApiError;
 use super::searches::{Answer, Search, accepted_run, require_premium};
-use crate::account::audit::Origin;
 use crate::http::Reply;
+use crate::model::audit::Origin;
+use crate::model::start::Idempotency;
 use crate::report::body::RunHead;
-use crate::runs::journal::Idempotency;
 use crate::runs::retry::Retry;
 use crate::runs::service::idempotency_valid_since;
 

@@ -16,11 +16,11 @@ use super::openapi::schemas::{Schemas, named};
 use crate::account::service::Caller;
 use crate::base::ids::{RequestId, RunId};
 use crate::http::{Reply, Request, Response};
+use crate::model::run::ResultRecord;
 use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
 use crate::runs::family::frames::{ChildData, LeadData};
 use crate::runs::family::state::FollowState;
 use crate::runs::follow::Frames;
-use crate::runs::run::ResultRecord;
 use crate::runs::service::Found;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
 

@@ -16,11 +16,10 @@ use super::members::{Members, object};
 use super::search_schema;
 use crate::base::ids::WebhookId;
 use crate::http::Request;
+use crate::model::interval::Interval;
+use crate::model::watch::{ChangeKind, WatchState, WatchUpdate, WatchedSearch};
 use crate::modules::query::SearchType;
-use crate::watches::change::ChangeKind;
-use crate::watches::interval::Interval;
 use crate::watches::registry::{WatchRequest, Watches};
-use crate::watches::watch::{WatchState, WatchUpdate, WatchedSearch};
 
 /// What an interval looks like. The range is checked, too.
 const EVERY: &str = "^(([6-9][0-9]|[1-9][0-9]{2,3}|[1-3][0-9]{4}|4[0-2][0-9]{3}|43[01][0-9]{2}|43200)m|([1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720)h|([1-9]|[12][0-9]|30)d)$";

@@ -18,12 +18,12 @@ use super::watch_body::{WatchBody, WatchChangeBody};
 use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::http::{Reply, Response};
+use crate::model::page::ListFilter;
+use crate::model::start::Idempotency;
+use crate::model::watch::{self, ChangeKind, PauseReason, StoredChange, WatchState};
 use crate::modules::query::SearchType;
-use crate::runs::journal::{Idempotency, ListFilter};
 use crate::runs::service::{Found, idempotency_valid_since};
-use crate::watches::change::{ChangeKind, StoredChange};
 use crate::watches::registry::{WatchRequest, Watches};
-use crate::watches::watch::{self, PauseReason, WatchState};
 
 /// A watch: a search that is repeated.
 #[derive(Debug, Serialize, ToSchema)]
@@ -262,7 +262,7 @@ pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let watch = api.watches.find(account, call.id("watch")?)?;
     let RunPageParameters { limit, cursor } = RunPageParameters::read(call.request)?;
-    let before = cursor.map(crate::runs::page::Cursor::place);
+    let before = cursor.map(crate::model::page::Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
     let page = api.runs.reader.page(account, &filter, limit)?;
     Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))

@@ -14,10 +14,10 @@ use super::members::{Members, object};
 use crate::base::clock::millis;
 use crate::base::ids::WebhookId;
 use crate::http::{Reply, Request, Response};
-use crate::webhooks::event::EventType;
+use crate::model::event::EventType;
+use crate::model::webhook::{self, DisabledReason, WebhookChange, WebhookUrl};
 use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SigningSecret;
-use crate::webhooks::webhook::{self, DisabledReason, WebhookChange, WebhookUrl};
 
 /// A webhook.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,8 +8,8 @@ use log::{error, info, log};
 use super::parts::check_modules;
 use crate::base::signature::PublicKey;
 use crate::base::storage::StorageError;
+use crate::model::bundle::{BundleVersion, StoredBundle};
 use crate::modules::catalog::{Bundle, BundleReport, Catalog, Sources};
-use crate::runs::bundles::{BundleVersion, StoredBundle};
 use crate::store::Store;
 
 /// The interval at which the store is asked whether another bundle is in use.

@@ -6,13 +6,13 @@ use std::io::{self, Write};
 use log::warn;
 
 use super::error::AppError;
-use crate::account::account::Role;
-use crate::account::audit::Origin;
 use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
 use crate::account::service::{AccountError, Accounts};
 use crate::account::sign_in::SignIns;
 use crate::account::sign_in::token::Token;
+use crate::model::account::Role;
+use crate::model::audit::Origin;
 
 /// Email address of the account that the first start creates.
 pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";

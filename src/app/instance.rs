@@ -14,19 +14,18 @@ use super::public_handler::PublicHandler;
 use super::subscriber::InstanceSubscriber;
 use super::suppression::Watch;
 use super::webhooks::WebhookParts;
-use crate::account::credits::STANDARD_COST;
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
-use crate::account::sign_in::session::SessionLimits;
 use crate::admin;
 use crate::api::cache::Snapshots;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::{PrivacyConfig, RateLimitConfig, ServeConfig};
 use crate::http::{LoadReader, Server, Traffic};
+use crate::model::credits::STANDARD_COST;
+use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
-use crate::report::account::Archive;
 use crate::runs::batches::service::Batches;
 use crate::runs::retention::RetentionTask;
 use crate::runs::service::{RunHooks, Runs};
@@ -101,13 +100,13 @@ impl Instance {
             watches,
             batches,
             webhooks: Arc::clone(&webhooks.webhooks),
-            archive: archive(&store),
+            store: Arc::clone(&store),
             clock: Arc::clone(&clock),
             load_reader: load_reader.clone(),
         };
         let web = Arc::new(Web::new(web_config(config, &engine, base_url), parts));
         let public_handler = PublicHandler { api: Arc::clone(&api).router(), web: Arc::clone(&web).router() };
-        let _subscriber = InstanceSubscriber::start(&*store, &engine.runs, &accounts)?;
+        let _subscriber = InstanceSubscriber::start(&store, &engine.runs, &accounts)?;
         if engine.sandbox.is_some() {
             warn!("the web is simulated: no result is real");
         }
@@ -231,24 +230,10 @@ fn sign_ins(
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<SignIns>, AppError> {
     let limits = SessionLimits { idle: config.web.session_idle, longest: config.web.session_longest };
-    let sign_ins = SignIns::new(store.clone(), store.clone(), Arc::clone(clock), limits);
+    let sign_ins = SignIns::new(Arc::clone(store), Arc::clone(clock), limits);
     sign_ins
         .map(Arc::new)
         .map_err(|error| AppError::failed(error).at("the system provides no random numbers"))
-}
-
-/// Returns the store in each role that an account export reads.
-pub fn archive(store: &Arc<Store>) -> Archive {
-    Archive {
-        ledger: store.clone(),
-        sign_ins: store.clone(),
-        records: store.clone(),
-        audit: store.clone(),
-        journal: store.clone(),
-        watches: store.clone(),
-        webhooks: store.clone(),
-        batches: store.clone(),
-    }
 }
 
 fn web_config(config: &ServeConfig, engine: &Engine, base_url: String) -> WebConfig {

@@ -4,13 +4,12 @@
 //! followed while the client runs.
 
 use std::fs::{self, DirBuilder};
-use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use log::warn;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -22,8 +21,6 @@ use super::error::AppError;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
 use super::parts::{Engine, catalog_sources, load_catalog};
 use super::{keys, suppression};
-use crate::account::audit::{Actor, Origin};
-use crate::account::credits::STANDARD_COST;
 use crate::account::plan::PlanTable;
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::{Accounts, Caller};
@@ -32,6 +29,8 @@ use crate::api::mcp::Lines;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::{EngineConfig, SuppressionConfig};
+use crate::model::audit::{Actor, Origin};
+use crate::model::credits::STANDARD_COST;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{RunHooks, Runs};
 use crate::store::{self, DatabaseUrl, Store};

@@ -54,7 +54,6 @@ mod webhooks;
 
 pub use bundle_source::read_bundle;
 pub use error::AppError;
-pub use instance::archive;
 pub use keys::check as check_keys;
 pub use learning::learn_entries;
 pub use mcp::serve_lines;

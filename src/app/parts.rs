@@ -19,9 +19,9 @@ use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::net::{ByTransport, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
 use crate::runs::health::circuit::Retry;
-use crate::runs::journal::Journal;
 use crate::runs::service::{RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
+use crate::store::Store;
 
 /// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
 const MAX_WAITING_RUNS: usize = 1000;
@@ -52,7 +52,7 @@ impl Engine {
         catalog: Arc<Catalog>,
         max_runs: usize,
         lease: Duration,
-        journal: Arc<dyn Journal>,
+        store: Arc<Store>,
         clock: Arc<dyn Clock>,
         hooks: RunHooks,
     ) -> Result<Self, AppError> {
@@ -70,7 +70,7 @@ impl Engine {
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
         let checker = checker(config, prober, OperatorKeys::new(keys));
         let runs = Runs::new(
-            journal,
+            store,
             catalog,
             checker,
             browsers,

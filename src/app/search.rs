@@ -6,28 +6,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::AppError;
-use super::keys;
 use super::parts::{Engine, catalog_sources, load_catalog};
-use super::suppression;
-use crate::account::audit::Origin;
-use crate::account::credits::{Charge, Cycle};
+use super::{keys, suppression};
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
 use crate::config::{EngineConfig, SuppressionConfig};
+use crate::model::account::{Account, Role};
+use crate::model::audit::Origin;
+use crate::model::credits::{Charge, Cycle};
+use crate::model::follow::{FollowOrder, NewMember};
+use crate::model::run::{Progress, ResultRecord, RunOptions};
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::probe::ProbeError;
 use crate::modules::profile_index::NamedAccount;
 use crate::modules::query::Query;
-use crate::runs::family::member::{FollowOrder, NewMember};
 use crate::runs::family::plan::NextSearch;
-use crate::runs::journal::Journal;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{Progress, ResultRecord};
-use crate::runs::run_options::RunOptions;
 use crate::runs::service::{RunHooks, Runs, StartError, StartRequest, StartResult};
-use crate::runs::unrecorded::Unrecorded;
+use crate::store::{self, Store};
 
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
 /// The lease of a run that no other process can take over, since it is not stored.
@@ -194,14 +192,20 @@ pub fn search_all(
 /// The engine of searches that are not stored.
 struct LocalSearches {
     engine: Engine,
-    journal: Arc<Unrecorded>,
+    store: Arc<Store>,
+    account: AccountId,
     clock: Arc<dyn Clock>,
 }
 
 impl LocalSearches {
     fn open(request: &SearchRequest, most_runs: usize) -> Result<Self, AppError> {
         let suppressed = suppression::load(&request.suppression)?;
-        let (clock, journal): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Unrecorded::default()));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let store = store::in_memory().map_err(AppError::failed)?;
+        let now = clock.now();
+        let (id, email, plan) = (AccountId::new(), "local".to_owned(), String::new());
+        let account = Account { id, email, plan, anchor: now, created_at: now, role: Role::default() };
+        store.add_account(&account, &Origin::CLI).map_err(AppError::failed)?;
         let catalog = load_catalog(&catalog_sources(&request.engine))?;
         keys::check(&request.engine, &catalog)?;
         let engine = Engine::build(
@@ -209,14 +213,14 @@ impl LocalSearches {
             catalog,
             most_runs,
             LEASE,
-            Arc::clone(&journal) as Arc<dyn Journal>,
+            Arc::clone(&store),
             Arc::clone(&clock),
             RunHooks::default(),
         )?;
         if let Some((list, _)) = suppressed {
             engine.runs.selector.suppress(list);
         }
-        Ok(Self { engine, journal, clock })
+        Ok(Self { engine, store, account: account.id, clock })
     }
 
     fn start_request(&self, request: &SearchRequest, query: &Query) -> StartRequest {
@@ -225,7 +229,7 @@ impl LocalSearches {
         let follow = request.follow.clone().map(|order| FollowOrder { choice: choice.clone(), ..order });
         let now = self.clock.now();
         StartRequest {
-            account: AccountId::new(),
+            account: self.account,
             query: query.clone(),
             premium: request.premium,
             options: request.options,
@@ -253,8 +257,8 @@ impl LocalSearches {
 
     fn record(&self, run: &LiveRun) -> RunRecord {
         let mut record = run.record(self.clock.now());
-        // The journal has them in memory, so this does not fail.
-        record.thumbnails = self.journal.thumbnails(record.summary.id).unwrap_or_default();
+        // They are in memory, so this does not fail.
+        record.thumbnails = self.store.thumbnails(record.summary.id).unwrap_or_default();
         record
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use super::error::AppError;
 use crate::account::service::Accounts;
-use crate::runs::notification::{Notification, Subscriber};
+use crate::model::drive::{Notification, Subscriber};
 use crate::runs::service::Runs;
 use crate::store::Store;
 

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::database::open_store;
 use super::exit::{Exit, Failure};
-use crate::account::account::Account;
-use crate::account::audit::{AuditFilter, Entry};
 use crate::account::service::AccountError;
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::AccountId;
 use crate::base::text::{json, plain};
 use crate::config::{StorageConfig, checked};
+use crate::model::account::Account;
+use crate::model::audit::{AuditFilter, Entry};
 use crate::report::audit::{AuditLine, each_entry};
 use crate::store::Store;
 
@@ -63,15 +63,15 @@ fn moment(text: &str) -> Result<Timestamp, String> {
 
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let store = open_store(&args.storage)?;
-    let account = args.account.as_deref().map(|name| find(&*store, name)).transpose()?;
+    let account = args.account.as_deref().map(|name| find(&store, name)).transpose()?;
     let filter = AuditFilter { account, since: args.since, after: 0 };
     match args.format {
         Format::Text => {
-            each_entry(&*store, filter, |entry| Ok::<_, Failure>(writeln!(out, "{}", line(entry))?))?;
+            each_entry(&store, filter, |entry| Ok::<_, Failure>(writeln!(out, "{}", line(entry))?))?;
         }
         Format::Json => {
             let mut before = "[\n  ";
-            each_entry(&*store, filter, |entry| {
+            each_entry(&store, filter, |entry| {
                 let text = serde_json::to_string(&AuditLine::from(entry))?;
                 write!(out, "{before}{}", json(&text))?;
                 before = ",\n  ";

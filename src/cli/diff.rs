@@ -10,7 +10,7 @@ use super::catalog::{CatalogOptions, load};
 use super::exit::{Exit, Failure};
 use super::report_file::Report;
 use crate::base::text::{line, write_json};
-use crate::runs::diff::difference::{Diff, Difference, FieldChange, RunSide, Undecided};
+use crate::model::diff::{Diff, Difference, FieldChange, RunSide, Undecided};
 
 /// The most modules of an unknown result that the text names.
 const MOST_MODULES: usize = 3;

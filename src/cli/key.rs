@@ -11,13 +11,13 @@ use super::database::open_accounts;
 use super::exit::{Exit, Failure};
 use super::options::ListFormat;
 use super::table::write_table;
-use crate::account::audit::Origin;
-use crate::account::key::KeyRecord;
 use crate::account::plan::PlanTable;
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
+use crate::model::account::KeyRecord;
+use crate::model::audit::Origin;
 
 /// Create API keys, list them, revoke them
 #[derive(Debug, Args)]

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use super::database::open_store;
 use super::exit::{Exit, Failure};
 use super::table::write_table;
-use crate::account::audit::Origin;
 use crate::base::clock::rfc3339_millis;
 use crate::config::StorageConfig;
-use crate::runs::health::Learnt;
+use crate::model::audit::Origin;
+use crate::model::health::Learnt;
 
 /// The webs about which something is learnt, each with whether it is the simulated one.
 const WEBS: [(bool, &str); 2] = [(false, "real"), (true, "simulated")];

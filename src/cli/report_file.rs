@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::exit::Failure;
 use crate::base::ids::RunId;
+use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::modules::query::{Query, SearchType};
 use crate::runs::record::Findings;
-use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 /// The most bytes of a report. The largest runs have some ten megabytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;

@@ -11,16 +11,15 @@ use super::database::open_store;
 use super::exit::{Exit, Failure};
 use super::options::ListFormat;
 use super::table::write_table;
-use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::{RunId, WatchId};
 use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
+use crate::model::audit::Origin;
+use crate::model::watch::{MOST_WATCHES, PauseReason, Watch, WatchChanged, WatchState, WatchUpdate};
 use crate::modules::query::SearchType;
-use crate::watches::storage::WatchChanged;
-use crate::watches::watch::{MOST_WATCHES, PauseReason, Watch, WatchState, WatchUpdate};
 
 /// List watches, or start a run of one
 #[derive(Debug, Args)]

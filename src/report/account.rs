@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,45 +16,24 @@ use super::audit::{AuditLine, each_entry};
 use super::batch::BatchRecord;
 use super::body::{ReportBody, RunBody};
 use super::watches::all_watches;
-use crate::account::account::Account;
-use crate::account::audit::{Action, AuditEvent, AuditFilter, AuditTrail, Origin};
-use crate::account::key::KeyRecord;
-use crate::account::ledger::Ledger;
-use crate::account::records::Records;
-use crate::account::sign_in::SignInStore;
-use crate::account::sign_in::session::Session;
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::{AccountId, DeliveryId, KeyId, RequestId, SessionId, WebhookId};
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::base::text::json;
-use crate::runs::batches::batch::MAX_SEARCHES;
-use crate::runs::batches::storage::BatchStore;
-use crate::runs::journal::{Journal, ListFilter};
-use crate::runs::run::RunSummary;
+use crate::model::account::{Account, KeyRecord};
+use crate::model::audit::{Action, AuditEvent, AuditFilter, Origin};
+use crate::model::batch::MAX_SEARCHES;
+use crate::model::event::EventType;
+use crate::model::page::ListFilter;
+use crate::model::run::RunSummary;
+use crate::model::sign_in::Session;
+use crate::model::webhook::{Delivery, DeliveryStatus, Webhook};
 use crate::runs::stored_run::all_results;
-use crate::watches::storage::WatchStore;
-use crate::webhooks::delivery::{Delivery, DeliveryStatus};
-use crate::webhooks::event::EventType;
-use crate::webhooks::storage::WebhookStore;
-use crate::webhooks::webhook::Webhook;
+use crate::store::Store;
 
 /// The number of runs, of results of one run, and of deliveries to one webhook that are read from the store at once.
 const PAGE: usize = 500;
-
-/// The store in all roles that an export needs.
-#[derive(Clone)]
-#[expect(missing_docs, reason = "each field is named after its content")]
-pub struct Archive {
-    pub ledger: Arc<dyn Ledger>,
-    pub sign_ins: Arc<dyn SignInStore>,
-    pub records: Arc<dyn Records>,
-    pub audit: Arc<dyn AuditTrail>,
-    pub journal: Arc<dyn Journal>,
-    pub watches: Arc<dyn WatchStore>,
-    pub webhooks: Arc<dyn WebhookStore>,
-    pub batches: Arc<dyn BatchStore>,
-}
 
 /// An error that leaves the document incomplete.
 #[derive(Debug)]
@@ -113,14 +91,14 @@ impl From<serde_json::Error> for ExportError {
 /// # Errors
 /// Returns [`ExportError`] if the document is incomplete.
 pub fn write_account(
-    archive: &Archive,
+    store: &Store,
     account: &Account,
     now: Timestamp,
     by: &Origin,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    archive.audit.note(&AuditEvent::of_account(Action::AccountExported, account.id), now, by)?;
-    Export { archive, account, out }.write(now)
+    store.note(&AuditEvent::of_account(Action::AccountExported, account.id), now, by)?;
+    Export { store, account, out }.write(now)
 }
 
 #[derive(Serialize)]
@@ -195,23 +173,23 @@ struct DeliveryBlock<'a> {
 }
 
 struct Export<'a> {
-    archive: &'a Archive,
+    store: &'a Store,
     account: &'a Account,
     out: &'a mut dyn Write,
 }
 
 impl<'a> Export<'a> {
     fn write(mut self, now: Timestamp) -> Result<(), ExportError> {
-        let (id, archive) = (self.account.id, self.archive);
+        let (id, store) = (self.account.id, self.store);
         let exported_at = rfc3339_millis(now);
         write!(self.out, "{{\n\"exported_at\": \"{exported_at}\",\n\"account\": ")?;
         self.value(&account_block(self.account))?;
-        self.list("keys", archive.ledger.keys(Some(id))?.iter().map(key_block))?;
-        self.list("sessions", archive.sign_ins.sessions(id, now)?.iter().map(session_block))?;
-        self.list("ledger", archive.records.bookings(id)?.iter())?;
-        self.list("cycles", archive.records.cycle_uses(id)?.iter())?;
-        self.list("idempotency_keys", archive.records.noted_requests(id)?.iter())?;
-        self.list("watches", all_watches(&*archive.watches, id)?.iter())?;
+        self.list("keys", store.keys(Some(id))?.iter().map(key_block))?;
+        self.list("sessions", store.sessions(id, now)?.iter().map(session_block))?;
+        self.list("ledger", store.bookings(id)?.iter())?;
+        self.list("cycles", store.cycle_uses(id)?.iter())?;
+        self.list("idempotency_keys", store.noted_requests(id)?.iter())?;
+        self.list("watches", all_watches(store, id)?.iter())?;
         self.webhooks()?;
         self.batches()?;
         self.audit()?;
@@ -231,8 +209,8 @@ impl<'a> Export<'a> {
     /// Writes the webhooks with their deliveries.
     fn webhooks(&mut self) -> Result<(), ExportError> {
         let mut list = self.begin("webhooks")?;
-        for webhook in self.archive.webhooks.webhooks(self.account.id)? {
-            let deliveries = all_deliveries(&*self.archive.webhooks, &webhook)?;
+        for webhook in self.store.webhooks(self.account.id)? {
+            let deliveries = all_deliveries(self.store, &webhook)?;
             let deliveries = deliveries.iter().map(delivery_block).collect();
             self.item(&mut list, &webhook_block(&webhook, deliveries))?;
         }
@@ -244,9 +222,9 @@ impl<'a> Export<'a> {
         let mut list = self.begin("batches")?;
         let mut before = None;
         loop {
-            let page = self.archive.batches.batches(self.account.id, before, PAGE)?;
+            let page = self.store.batches(self.account.id, before, PAGE)?;
             for batch in &page {
-                let rows = self.archive.batches.batch_rows(batch.id, 0, MAX_SEARCHES)?;
+                let rows = self.store.batch_rows(batch.id, 0, MAX_SEARCHES)?;
                 self.item(&mut list, &BatchRecord::new(batch, &rows))?;
             }
             match page.last() {
@@ -259,7 +237,7 @@ impl<'a> Export<'a> {
     fn audit(&mut self) -> Result<(), ExportError> {
         let mut list = self.begin("audit")?;
         let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
-        each_entry(&*self.archive.audit, filter, |entry| self.item(&mut list, &AuditLine::from(entry)))?;
+        each_entry(self.store, filter, |entry| self.item(&mut list, &AuditLine::from(entry)))?;
         self.end()
     }
 
@@ -268,7 +246,7 @@ impl<'a> Export<'a> {
         let mut list = self.begin("runs")?;
         let mut filter = ListFilter::default();
         loop {
-            let page = self.archive.journal.list(self.account.id, &filter, PAGE)?;
+            let page = self.store.list(self.account.id, &filter, PAGE)?;
             for run in &page {
                 self.run(&mut list, run)?;
             }
@@ -280,10 +258,10 @@ impl<'a> Export<'a> {
     }
 
     fn run(&mut self, list: &mut List, run: &RunSummary) -> Result<(), ExportError> {
-        let mut results = all_results(&*self.archive.journal, run.id)?;
-        self.archive.journal.notes(run.id)?.annotate(&mut results);
-        let modules = self.archive.journal.modules(run.id)?;
-        let thumbnails = self.archive.journal.thumbnails(run.id)?;
+        let mut results = all_results(self.store, run.id)?;
+        self.store.notes(run.id)?.annotate(&mut results);
+        let modules = self.store.modules(run.id)?;
+        let thumbnails = self.store.thumbnails(run.id)?;
         let thumbnails = thumbnails.iter().map(|(id, png)| (*id, STANDARD.encode(png))).collect();
         let run = RunBody { head: run.into(), results: results.iter().collect() };
         self.item(list, &RunBlock { report: ReportBody { run, modules: &modules }, thumbnails })
@@ -315,7 +293,7 @@ struct List {
     is_empty: bool,
 }
 
-fn all_deliveries(store: &dyn WebhookStore, webhook: &Webhook) -> Result<Vec<Delivery>, StorageError> {
+fn all_deliveries(store: &Store, webhook: &Webhook) -> Result<Vec<Delivery>, StorageError> {
     all_pages(PAGE, |last: Option<&Delivery>| {
         let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
         Ok(page.unwrap_or_default())

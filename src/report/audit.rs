@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::account::audit::{AuditFilter, AuditTrail, Entry};
 use crate::base::clock::millis;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
+use crate::model::audit::{AuditFilter, Entry};
+use crate::store::Store;
 
 /// The number of entries that are read from the store at once.
 const PAGE: usize = 1000;
@@ -48,7 +49,7 @@ impl<'a> From<&'a Entry> for AuditLine<'a> {
 /// # Errors
 /// Returns an error if the store or `show` fails.
 pub fn each_entry<E: From<StorageError>>(
-    trail: &dyn AuditTrail,
+    trail: &Store,
     mut filter: AuditFilter,
     mut show: impl FnMut(&Entry) -> Result<(), E>,
 ) -> Result<(), E> {

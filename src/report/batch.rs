@@ -13,13 +13,12 @@ use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::base::words::words;
+use crate::model::batch::{Batch, BatchRow, BatchSearch, BatchStatus};
+use crate::model::run::ResultRecord;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::runs::batches::batch::{Batch, BatchRow, BatchStatus};
 use crate::runs::batches::matrix::{Column, Matrix};
-use crate::runs::batches::search::BatchSearch;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 words! {
     /// A format of the results of a batch: `json` (one document), `ndjson` (one result on each line) or `csv` (one row

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::account::ExportError;
 use super::batch::{BatchFormat, BatchWriter};
-use crate::runs::batches::batch::Batch;
+use crate::model::batch::Batch;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
 

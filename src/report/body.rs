@@ -6,12 +6,11 @@ use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId, WatchId};
+use crate::model::coverage::Coverage;
+use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, TimeBudget};
 use crate::modules::query::SearchType;
-use crate::runs::coverage::Coverage;
 use crate::runs::family::state::FollowState;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
-use crate::runs::run_options::TimeBudget;
 
 /// A run without its results: an item of the list of searches.
 #[derive(Debug, Serialize, ToSchema)]

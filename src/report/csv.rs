@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::base::clock::rfc3339_millis;
 use crate::base::text::{cell, json, write_csv, write_csv_head};
-use crate::runs::entity::merge;
-use crate::runs::run::ResultRecord;
+use crate::model::entity::merge;
+use crate::model::run::ResultRecord;
 
 /// The columns before those of [`METADATA`].
 const BEFORE: [&str; 7] = ["id", "type", "platform", "value", "confidence", "source", "created_at"];
@@ -84,12 +84,13 @@ fn text_of(member: Option<&Value>) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::base::ids::{AccountId, RunId};
+    use crate::model::coverage::Coverage;
+    use crate::model::notes::RunNotes;
+    use crate::model::run::RunOptions;
+    use crate::model::run::Thumbnails;
+    use crate::model::run::{ModuleReport, Progress, RunSummary, Status};
     use crate::modules::query::SearchType;
-    use crate::runs::coverage::Coverage;
-    use crate::runs::notes::annotation::RunNotes;
-    use crate::runs::record::{RunRecord, Thumbnails};
-    use crate::runs::run::{ModuleReport, Progress, RunSummary, Status};
-    use crate::runs::run_options::RunOptions;
+    use crate::runs::record::RunRecord;
     use serde_json::json;
 
     pub(crate) fn result(id: u32, value: &str) -> ResultRecord {

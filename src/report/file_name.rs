@@ -4,7 +4,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Format;
-use crate::runs::run::{RunSummary, Status};
+use crate::model::run::{RunSummary, Status};
 
 /// The maximum number of characters of the query in the name. File names have at most 255 bytes, and a character has
 /// up to four.

@@ -12,15 +12,15 @@ use super::dossier::{Section, sections};
 use super::timeline::Timeline;
 use crate::base::clock::to_the_second;
 use crate::base::text::plain;
+use crate::model::entity::identified::web_address;
+use crate::model::notes::RunNotes;
+use crate::model::run::{ResultRecord, Status};
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::runs::entity::identified::web_address;
 use crate::runs::facts::Facts;
-use crate::runs::notes::annotation::RunNotes;
 use crate::runs::people::people;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{ResultRecord, Status};
 
 /// The characters that Markdown or HTML would interpret anywhere.
 const SPECIAL: &[char] = &['\\', '`', '*', '_', '{', '}', '[', ']', '<', '>', '#', '!', '|', '~', '&', '$'];
@@ -329,8 +329,8 @@ fn linked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::notes::Annotation;
     use crate::report::csv::tests::{result, run};
-    use crate::runs::notes::annotation::Annotation;
 
     fn catalog() -> Catalog {
         Catalog::from_text("none", "[]").unwrap()

@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::base::words::words;
+use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
-use crate::runs::run::ResultRecord;
 
 /// The first year of the domain name system (RFC 882).
 const FIRST_YEAR: i16 = 1983;

@@ -8,12 +8,11 @@ use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
+use crate::model::run::RunOptions;
+use crate::model::watch::{ChangeKind, PauseReason, StoredChange, Watch};
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
-use crate::runs::run_options::RunOptions;
-use crate::watches::change::{ChangeKind, StoredChange};
-use crate::watches::storage::WatchStore;
-use crate::watches::watch::{PauseReason, Watch};
+use crate::store::Store;
 
 /// The number of watches, or of changes of one watch, that are read from the store at once.
 const PAGE: usize = 500;
@@ -51,17 +50,14 @@ struct ChangeBlock {
 }
 
 /// Returns all watches of an account, the newest first.
-pub(super) fn all_watches(
-    store: &dyn WatchStore,
-    account: AccountId,
-) -> Result<Vec<WatchBlock>, StorageError> {
+pub(super) fn all_watches(store: &Store, account: AccountId) -> Result<Vec<WatchBlock>, StorageError> {
     let watches =
         all_pages(PAGE, |last: Option<&Watch>| store.watches(account, last.map(|last| last.id), PAGE))?;
     let block_of = |watch| Ok(block(all_changes(store, &watch)?, watch));
     watches.into_iter().map(block_of).collect()
 }
 
-fn all_changes(store: &dyn WatchStore, watch: &Watch) -> Result<Vec<StoredChange>, StorageError> {
+fn all_changes(store: &Store, watch: &Watch) -> Result<Vec<StoredChange>, StorageError> {
     all_pages(PAGE, |last: Option<&StoredChange>| {
         let page = store.watch_changes(watch.account, watch.id, last.map(|last| last.id), PAGE)?;
         Ok(page.unwrap_or_default())

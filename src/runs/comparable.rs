@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::journal::ListFilter;
 use super::reader::Reader;
-use super::run::RunSummary;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::page::ListFilter;
+use crate::model::run::RunSummary;
 use crate::modules::query::Query;
 
 /// The number of earlier runs that are considered as the last one with the same query.

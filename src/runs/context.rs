@@ -9,19 +9,20 @@ use super::figures::Figures;
 use super::health::HealthTable;
 use super::health::circuit::Retry;
 use super::host_limiter::HostLimiter;
-use super::journal::{InstanceId, Journal};
 use super::lifecycle::Lifecycle;
 use super::pool::CheckPool;
 use super::shared_answers::SharedAnswers;
 use super::suppression::Suppressed;
-use crate::account::credits::Charge;
 use crate::base::clock::Clock;
 use crate::base::current::Current;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
+use crate::model::credits::Charge;
+use crate::model::drive::InstanceId;
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
+use crate::store::Store;
 
 /// The minimum number of checks that a run may have in progress, whatever the number of runs and of free workers.
 const LEAST_WINDOW: usize = 8;
@@ -54,7 +55,7 @@ pub type ChargeOf = Box<dyn Fn(AccountId) -> Result<Option<Charge>, StorageError
 /// The parts that all drivers share. There is one value for each process.
 pub struct RunContext {
     /// The storage of runs and results.
-    pub journal: Arc<dyn Journal>,
+    pub store: Arc<Store>,
     /// The checker, which runs checks.
     pub checker: Arc<Checker>,
     /// The check workers.

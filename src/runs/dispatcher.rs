@@ -8,20 +8,18 @@ use std::time::Instant;
 use log::{error, info, log, warn};
 
 use super::context::RunContext;
-use super::driver;
 use super::drivers::{Drivers, Slot};
 use super::earlier::EarlierConclusions;
-use super::ending;
 use super::family::advance::advance;
 use super::job::Job;
-use super::journal::{Batch, Claim, Resumable};
 use super::live::{LiveRun, Stopped};
-use super::notification::Notification;
 use super::queue::Queue;
 use super::registry::Registry;
-use super::run::ModuleReport;
+use super::{driver, ending};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::drive::{Batch, Claim, Notification, Resumable};
+use crate::model::run::ModuleReport;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 
@@ -47,7 +45,7 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
     pub(super) fn dispatch(self: &Arc<Self>) {
-        match self.context.journal.queue_length(self.context.simulated, None) {
+        match self.context.store.queue_length(self.context.simulated, None) {
             Ok(length) => {
                 self.queue.note_length(length.all);
                 let mut expired = self.queue.expired.lock();
@@ -138,7 +136,7 @@ impl Dispatcher {
             holds: self.context.limits.lease,
             limit,
         };
-        match self.context.journal.take_over(&claim) {
+        match self.context.store.take_over(&claim) {
             Ok(runs) => {
                 self.queue.expired.lock().store_answers(Instant::now());
                 let taken = runs.len();
@@ -257,7 +255,7 @@ impl Dispatcher {
             limit: 1,
         };
         let catalog = context.catalog.get();
-        for from in context.journal.take_over(&claim)? {
+        for from in context.store.take_over(&claim)? {
             self.queue.note_taken();
             let left = from.modules.iter().map(|id| {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
@@ -273,7 +271,7 @@ impl Dispatcher {
 
     /// Releases the leases of all runs that this process drives, so that any instance may take them over.
     pub(super) fn release_leases(&self) {
-        if let Err(error) = self.context.journal.release(self.context.instance) {
+        if let Err(error) = self.context.store.release(self.context.instance) {
             warn!("cannot release the leases, which will expire: {error}");
         }
     }

@@ -20,7 +20,6 @@ mod pictures;
 mod recorder;
 mod running;
 mod turns;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,10 +31,10 @@ use log::{error, log};
 use super::context::RunContext;
 use super::ending;
 use super::job::Job;
-use super::journal::{Batch, Ending, Write};
 use super::live::{LiveRun, Stopped};
-use super::run::Status;
 use super::time_limit::TimeLimit;
+use crate::model::drive::{Batch, Ending, Write};
+use crate::model::run::Status;
 use check_starter::CheckStarter;
 use checks::Checks;
 use message::Message;
@@ -200,7 +199,7 @@ impl<'a> Driver<'a> {
         let context = self.context;
         let checkpoint = self.run.checkpoint();
         let holds = context.limits.lease;
-        match context.journal.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
+        match context.store.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
             Ok(Write::Done) => {}
             // Another instance got the request, and its notification may have been lost.
             Ok(Write::Stopped(at)) => self.run.end_early(at),

@@ -1,7 +1,7 @@
 //! [`EarlierConclusions`]: the conclusions of a run before it was interrupted. They are restored from its reports,
 //! which do not record whether a list was fetched or local.
 
-use super::run::ModuleReport;
+use crate::model::run::ModuleReport;
 use crate::modules::catalog::Catalog;
 use crate::modules::reason::Reason;
 

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use log::log;
 
 use super::context::RunContext;
-use super::journal::{Ending, Write};
 use super::live::LiveRun;
-use super::run::{RunError, Status};
 use crate::base::storage::StorageError;
+use crate::model::drive::{Ending, Write};
+use crate::model::run::{RunError, Status};
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 /// The longest pause between retries, and therefore the longest delay of results after the store is available again.
@@ -96,7 +96,7 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
 /// over tries again.
 pub(super) fn store_once(context: &RunContext, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
     let credits = run.summary().credits_charged;
-    match context.journal.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
+    match context.store.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
         Write::Done | Write::Stopped(_) => {
             match ending.status {
                 Status::Failed => context.figures.note_failure(credits),

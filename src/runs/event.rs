@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::coverage::Coverage;
-use super::run::{ModuleStatus, Progress, ResultRecord, RunError, RunSummary, Status};
 use crate::base::ids::RunId;
+use crate::model::coverage::Coverage;
+use crate::model::run::{ModuleStatus, Progress, ResultRecord, RunError, RunSummary, Status};
 use crate::modules::query::SearchType;
 
 /// A whole frame, including the empty line at its end.

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use serde_json::Value;
 use url::Url;
 
-use super::run::ResultRecord;
+use crate::model::run::ResultRecord;
 
 const NAMES: &[&str] = &["display_name", "real_name"];
 const PLACES: &[&str] = &["location", "city", "country"];

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::coverage::Cut;
 use super::module_history::ModuleHistories;
 use crate::base::count::{Counter, DurationHistogram};
+use crate::model::coverage::Cut;
 use crate::modules::module::Module;
 use crate::modules::outcome::{ByOutcome, Outcome, Report};
 use crate::modules::query::SearchType;

@@ -8,13 +8,13 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::entity::identified::Entity;
-use super::leads::class::Class;
 use super::leads::links::{Owners, links};
 use super::record::{Findings, ResultRef};
-use super::run::ResultRecord;
 use crate::base::ids::RunId;
 use crate::base::words::words;
+use crate::model::entity::identified::Entity;
+use crate::model::follow::Class;
+use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;

@@ -11,11 +11,11 @@ use super::batches::feeder::Feeder;
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::family::advance::advance_idle;
-use super::health::Learnt;
 use super::lifecycle::Lifecycle;
 use super::unconfirmed::UnconfirmedCommits;
-use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::health::Learnt;
 
 /// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
 /// a tenth of the length of a lease if that is shorter.
@@ -124,7 +124,7 @@ impl Maintenance {
     /// time calls this: at the start, then under the lock of the schedule.
     fn share_health(&self) {
         let health = &self.context().health;
-        match self.context().journal.share_health(self.context().simulated, &health.to_write()) {
+        match self.context().store.share_health(self.context().simulated, &health.to_write()) {
             Ok(stored) => health.written(stored),
             Err(error) => {
                 health.not_written();
@@ -132,12 +132,12 @@ impl Maintenance {
             }
         }
         let changed = health.circuits.hosts.to_write();
-        match self.context().journal.share_circuits(self.context().simulated, &changed) {
+        match self.context().store.share_circuits(self.context().simulated, &changed) {
             Ok(stored) => health.circuits.hosts.written(&changed, &stored),
             Err(error) => log!(error.log_level(), "cannot write the circuits of hosts: {error}"),
         }
         let changed = health.quarantines.modules.to_write();
-        match self.context().journal.share_quarantines(self.context().simulated, &changed) {
+        match self.context().store.share_quarantines(self.context().simulated, &changed) {
             Ok(stored) => health.quarantines.modules.written(&changed, &stored),
             Err(error) => log!(error.log_level(), "cannot write the quarantines of modules: {error}"),
         }
@@ -152,14 +152,14 @@ impl Maintenance {
         let _schedule = self.schedule.lock();
         // What this process has learnt is written before, so that it is reset too.
         self.share_health();
-        self.context().journal.reset(what, name, self.context().clock.now(), by)?;
+        self.context().store.reset(what, name, self.context().clock.now(), by)?;
         self.share_health();
         Ok(())
     }
 
     fn expire_idempotency_keys(&self) {
         let before = idempotency_valid_since(self.context().clock.now());
-        if let Err(error) = self.context().journal.forget_idempotency(before) {
+        if let Err(error) = self.context().store.forget_idempotency(before) {
             log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
         }
     }

@@ -2,14 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`run`] | status, progress, coverage and results of a search |
-//! | [`coverage`] | the number of modules by outcome |
 //! | [`record`] | all of a run at one moment |
-//! | [`journal`] | the storage trait of this layer |
-//! | [`bundles`] | the storage trait of signed catalogue bundles |
-//! | [`lease`] | the right to drive a run, and taking runs over |
-//! | [`notification`] | notifications between the processes on one database |
-//! | [`entity`] | equality and merging of results |
 //! | [`facts`] | what results say about who they belong to |
 //! | [`stored_run`] | reading a run with its results from the store |
 //! | `unstored_results` | results that are not stored yet |
@@ -53,12 +46,8 @@
 //! | `queue` | the last known state of the queue |
 //! | `dispatcher` | takes runs from the queue and gives each a driver |
 //! | `lifecycle` | the shutdown, and the wake-up of the maintenance thread |
-//! | [`unrecorded`] | a journal that stores nothing, for a search in a terminal |
 //! | [`start_request`] | a request for a search, and its result |
-//! | [`watch_start`] | the watch that starts a run |
-//! | [`run_options`] | the options of a search that decide how long its checks may take |
 //! | `time_limit` | the end of a run's time |
-//! | [`page`] | the list of runs in pages |
 //! | `selector` | the modules that searches may ask, and the queries that are never searched |
 //! | `starter` | starts a search, or queues it |
 //! | `stopper` | stops a search before its end |
@@ -74,18 +63,15 @@
 pub mod adaptive_limit;
 pub mod batches;
 pub mod browsing;
-pub mod bundles;
 mod checking;
 pub mod comparable;
 pub mod context;
-pub mod coverage;
 pub mod diff;
 mod dispatcher;
 pub mod driver;
 mod drivers;
 pub mod earlier;
 mod ending;
-pub mod entity;
 pub mod event;
 pub mod facts;
 pub mod family;
@@ -95,18 +81,14 @@ pub mod graph;
 pub mod health;
 pub mod host_limiter;
 mod job;
-pub mod journal;
 pub mod lanes;
 pub mod leads;
-pub mod lease;
 mod lifecycle;
 pub mod live;
 mod maintenance;
 pub mod module_history;
 pub mod notes;
-pub mod notification;
 pub mod pace;
-pub mod page;
 pub mod people;
 pub mod pictures;
 pub mod pool;
@@ -119,8 +101,6 @@ mod remote_run;
 pub mod retention;
 pub mod retry;
 pub mod ring;
-pub mod run;
-pub mod run_options;
 mod selector;
 pub mod service;
 pub mod shared_answers;
@@ -133,6 +113,4 @@ pub mod stream;
 pub mod suppression;
 mod time_limit;
 mod unconfirmed;
-pub mod unrecorded;
 mod unstored_results;
-pub mod watch_start;

@@ -6,16 +6,15 @@ use std::time::Instant;
 use super::context::RunContext;
 use super::family::state::FollowState;
 use super::follow::Follower;
-use super::journal::ListFilter;
 use super::live::LiveRun;
-use super::notes::storage::StoredNotes;
-use super::page::{Cursor, Page};
 use super::record::RunRecord;
 use super::registry::Registry;
-use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::stored_run::{all_results, read_run};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::notes::StoredNotes;
+use crate::model::page::{Cursor, ListFilter, Page};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 
 /// A run in memory or in the store.
 pub enum Found {
@@ -78,7 +77,7 @@ impl Reader {
         if let Some(run) = self.live(id) {
             return Ok((run.opening().account == account).then_some(Found::Live(run)));
         }
-        let stored = self.context.journal.run(id, account)?;
+        let stored = self.context.store.run(id, account)?;
         Ok(stored.map(|summary| Found::Stored(Box::new(summary))))
     }
 
@@ -87,7 +86,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stored(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
-        Ok(self.context.journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
+        Ok(self.context.store.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
     }
 
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
@@ -100,7 +99,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stored_results(&self, id: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-        all_results(&*self.context.journal, id)
+        all_results(&self.context.store, id)
     }
 
     /// Returns the reports of the modules that have ended.
@@ -110,7 +109,7 @@ impl Reader {
     pub fn reports(&self, found: &Found) -> Result<Vec<ModuleReport>, StorageError> {
         match found {
             Found::Live(run) => Ok(run.published.reports()),
-            Found::Stored(summary) => self.context.journal.modules(summary.id),
+            Found::Stored(summary) => self.context.store.modules(summary.id),
         }
     }
 
@@ -122,7 +121,7 @@ impl Reader {
         let as_of = self.context.clock.now();
         let mut record = match found {
             Found::Live(run) => run.record(as_of),
-            Found::Stored(summary) => read_run(&*self.context.journal, (**summary).clone(), as_of)?,
+            Found::Stored(summary) => read_run(&self.context.store, (**summary).clone(), as_of)?,
         };
         let notes = self.notes(found)?;
         notes.annotate(&mut record.results);
@@ -138,7 +137,7 @@ impl Reader {
         let mut record = self.record(found)?;
         if found.is_following_root() {
             let RunSummary { id, account, .. } = record.summary;
-            record.follow = self.context.journal.family(id, account)?.as_ref().map(FollowState::of);
+            record.follow = self.context.store.family(id, account)?.as_ref().map(FollowState::of);
         }
         Ok(record)
     }
@@ -159,7 +158,7 @@ impl Reader {
     pub fn notes(&self, found: &Found) -> Result<StoredNotes, StorageError> {
         match found {
             Found::Live(run) if !run.published.is_annotated() => Ok(StoredNotes::default()),
-            found => self.context.journal.notes(found.id()),
+            found => self.context.store.notes(found.id()),
         }
     }
 
@@ -171,7 +170,7 @@ impl Reader {
         let mut record = self.record(found)?;
         // A picture may have been stored since, or its run deleted: then the result has none.
         if record.summary.options.avatars {
-            record.thumbnails = self.context.journal.thumbnails(found.id())?;
+            record.thumbnails = self.context.store.thumbnails(found.id())?;
         }
         Ok(record)
     }
@@ -181,7 +180,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-        self.context.journal.thumbnail(run, result)
+        self.context.store.thumbnail(run, result)
     }
 
     /// Waits until a run ends, even if another instance drives it, and until the given moment at most. The run is
@@ -206,7 +205,7 @@ impl Reader {
             {
                 return Ok(Some(Found::Live(run)));
             }
-            match self.context.journal.run(summary.id, summary.account)? {
+            match self.context.store.run(summary.id, summary.account)? {
                 Some(newer) => *summary = newer,
                 None => return Ok(None),
             }
@@ -221,10 +220,10 @@ impl Reader {
 
     /// Returns a follower of a run that leaves out results up to `after`.
     pub fn follow(&self, found: Found, after: u32) -> Follower {
-        let (registry, journal) = (Arc::clone(&self.registry), Arc::clone(&self.context.journal));
+        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.context.store));
         match found {
-            Found::Live(run) => Follower::live(registry, journal, run, after),
-            Found::Stored(summary) => Follower::stored(registry, journal, *summary, after),
+            Found::Live(run) => Follower::live(registry, store, run, after),
+            Found::Stored(summary) => Follower::stored(registry, store, *summary, after),
         }
     }
 
@@ -234,7 +233,7 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn page(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Page, StorageError> {
         // One additional run shows whether there is a further page.
-        let mut runs = self.context.journal.list(account, filter, limit.saturating_add(1))?;
+        let mut runs = self.context.store.list(account, filter, limit.saturating_add(1))?;
         let has_more = runs.len() > limit;
         runs.truncate(limit);
         let next = runs.last().filter(|_| has_more).map(Cursor::after);

@@ -1,20 +1,15 @@
 //! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::family::member::Lookup;
 use super::family::state::FollowState;
-use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::base::ids::RunId;
+use crate::model::follow::Lookup;
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, Thumbnails};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
-
-/// The thumbnails of a run as PNGs, by the ids of their results.
-pub type Thumbnails = BTreeMap<u32, Vec<u8>>;
 
 /// A run, its results, and the outcomes of its modules at one moment.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,9 +8,9 @@ use parking_lot::RwLock;
 
 use super::lifecycle::Lifecycle;
 use super::live::{LiveRun, Stopped};
-use super::notification::Notification;
 use super::remote_run::{RemoteRuns, Subscription};
 use crate::base::ids::RunId;
+use crate::model::drive::Notification;
 
 /// A function that is called with the id of a run that was deleted or changed, through this process or another one.
 pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
@@ -181,7 +181,8 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    use crate::runs::journal::{InstanceId, NewRun};
+    use crate::model::drive::InstanceId;
+    use crate::model::start::NewRun;
 
     #[test]
     fn a_run_is_never_replaced_by_one_with_an_earlier_lease() {

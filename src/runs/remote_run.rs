@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::run::RunSummary;
 use super::shared_read::{self, SharedRead, SharedReads};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::run::RunSummary;
 
 /// The interval at which the store is polled for changes of a run that another instance drives, while no
 /// notifications are received.

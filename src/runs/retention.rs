@@ -7,32 +7,24 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use log::{info, log, warn};
 use parking_lot::Mutex;
 
-use crate::account::audit::Origin;
 use crate::base::clock::{Clock, rfc3339_millis};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::retention::{BATCH, HELD_FOR, RemovalResult};
+use crate::store::Store;
 
 /// The interval of searches for old runs when none is left.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
 /// The longest duration of one round. The maintenance thread has to renew leases too.
 const ROUND: Duration = Duration::from_millis(250);
-/// The maximum size of one transaction. Other writers wait for it. On SQLite, all of them do.
-pub const BATCH: BatchSize = BatchSize { runs: 50, results: 1000 };
 
-/// The size of a batch that one transaction removes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BatchSize {
-    /// The maximum number of runs.
-    pub runs: usize,
-    /// The maximum number of results of all runs together, unless a single run has more.
-    pub results: u64,
-}
-
-/// The time for which nothing is removed after a long pause.
-pub const HELD_FOR: SignedDuration = SignedDuration::from_hours(24);
 /// The longest pause that counts as usual.
 const SHORT_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The interval at which it is recorded that the server runs, unless its clock was set meanwhile.
 const NOTE_EVERY: Duration = Duration::from_secs(60 * 60);
+
 /// The maximum difference between the clock and the elapsed time that does not count as a change of the clock.
 const CLOCK_DRIFT: SignedDuration = SignedDuration::from_secs(60);
 
@@ -53,45 +45,13 @@ impl RunningRecord {
     }
 }
 
-/// The result of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemovalResult {
-    /// The number of removed runs. It is 0 if none was old enough.
-    Runs(u64),
-    /// Another instance is removing runs.
-    Busy,
-}
-
-/// Storage from which old runs are removed. `store` is the only implementation: the trait keeps SQL out of this
-/// layer.
-pub trait Retention: Send + Sync {
-    /// Records that a server runs at that moment. Returns the time since which servers have run without a pause
-    /// longer than `pause`, by their clocks. Returns 1970 if there was no such record.
-    fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError>;
-
-    /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Only one instance at a time
-    /// does so. Records the removal in the audit unless there was nothing to remove.
-    fn sweep(
-        &self,
-        ended_before: Timestamp,
-        most: BatchSize,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<RemovalResult, StorageError>;
-
-    /// Removes deleted data from other places of the store, such as a log, without blocking others for more than a
-    /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
-    /// its own log.
-    fn wipe(&self) -> Result<bool, StorageError>;
-}
-
 /// A task that removes runs that ended a number of days ago, in small steps.
 ///
 /// A clock that jumps ahead makes all runs old at once. The jump looks like a long pause in which no server ran.
 /// Therefore, after a pause longer than half the retention time, nothing is removed for [`HELD_FOR`], and a warning
 /// is logged. An operator can correct the clock meanwhile. After a real pause, removal continues by itself.
 pub struct RetentionTask {
-    store: Arc<dyn Retention>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     days: u32,
     trusts_clock: bool,
@@ -103,7 +63,7 @@ pub struct RetentionTask {
 impl RetentionTask {
     /// Creates a task that keeps runs for `days` days after their end, or without limit if `days` is 0. With
     /// `trusts_clock`, removal continues even after a long pause.
-    pub fn new(store: Arc<dyn Retention>, clock: Arc<dyn Clock>, days: u32, trusts_clock: bool) -> Self {
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, days: u32, trusts_clock: bool) -> Self {
         let (due, wipe_due) = (Mutex::new(Instant::now()), Mutex::new(Instant::now()));
         Self { store, clock, days, trusts_clock, running: Mutex::new(None), due, wipe_due }
     }

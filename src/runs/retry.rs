@@ -6,16 +6,16 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
-use super::run::{ModuleReport, RunSummary};
 use super::start_request::{StartError, StartRequest, StartResult};
 use super::starter::Starter;
-use crate::account::audit::Origin;
-use crate::account::credits::{Charge, cost};
+use crate::model::audit::Origin;
+use crate::model::credits::{Charge, cost};
+use crate::model::run::{ModuleReport, RunSummary};
+use crate::model::start::{Idempotency, Refused};
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::journal::{Idempotency, Refused};
 
 /// The time after the end of a run in which its retry may be free.
 const FREE_FOR: Duration = Duration::from_secs(10 * 60);

@@ -7,7 +7,6 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::batches::feeder::Feeder;
-use super::batches::storage::BatchStore;
 use super::browsing::Browsing;
 pub use super::context::ChargeOf;
 use super::context::{Limits, RunContext};
@@ -19,12 +18,10 @@ use super::health::HealthTable;
 use super::health::circuits::Circuits;
 use super::health::quarantines::Quarantines;
 use super::host_limiter::HostLimiter;
-use super::journal::{InstanceId, Journal};
 use super::lifecycle::Lifecycle;
 use super::maintenance::Maintenance;
 pub use super::maintenance::idempotency_valid_since;
 use super::notes::notebook::Notebook;
-use super::notification::{Notification, Subscriber};
 use super::pool::CheckPool;
 use super::queue::Queue;
 pub use super::reader::{Found, Reader};
@@ -37,14 +34,17 @@ pub use super::starter::Starter;
 pub use super::stopper::Stopper;
 use super::suppression::Suppressed;
 use super::unconfirmed::UnconfirmedCommits;
-use crate::account::audit::Origin;
 use crate::base::clock::Clock;
 use crate::base::current::Current;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::drive::InstanceId;
+use crate::model::drive::{Notification, Subscriber};
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::probe::Browsers;
+use crate::store::Store;
 
 /// The settings of all runs of a process.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +80,7 @@ pub struct RunHooks {
     /// The charges of searches that leads and batches start. Their cost is that of a standard search.
     pub charge_of: ChargeOf,
     /// The batches of searches, if this process continues them.
-    pub batches: Option<Arc<dyn BatchStore>>,
+    pub batches: Option<Arc<Store>>,
 }
 
 impl Default for RunHooks {
@@ -113,7 +113,7 @@ pub struct Runs {
 impl Runs {
     /// Starts the check workers, and reads the health of modules from the store.
     pub fn new(
-        journal: Arc<dyn Journal>,
+        store: Arc<Store>,
         catalog: Arc<Catalog>,
         checker: Arc<Checker>,
         browsers: Arc<dyn Browsers>,
@@ -126,7 +126,7 @@ impl Runs {
         let quarantines = Arc::new(Quarantines::new(Arc::clone(&clock), config.limits.quarantine_retry));
         let lifecycle = Arc::new(Lifecycle::default());
         let context = Arc::new(RunContext {
-            journal,
+            store,
             checker,
             pool: CheckPool::new(config.check_workers),
             browsing: Browsing::new(browsers),
@@ -189,7 +189,7 @@ impl Runs {
     /// Returns an error if the store fails.
     pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
         let context = self.context();
-        let deleted = context.journal.delete_family(root, account, context.clock.now(), by)?;
+        let deleted = context.store.delete_family(root, account, context.clock.now(), by)?;
         deleted.iter().for_each(|run| self.dispatcher.registry.note_deleted(*run));
         Ok(!deleted.is_empty())
     }
@@ -200,7 +200,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context().journal.delete(id, account, self.context().clock.now(), by)?;
+        let known = self.context().store.delete(id, account, self.context().clock.now(), by)?;
         if known {
             self.dispatcher.registry.note_deleted(id);
         }

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::journal::{Changes, Journal};
-use super::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::base::storage::StorageError;
+use crate::model::drive::Changes;
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::store::Store;
 
 /// The maximum number of results that are read from the store at once.
 pub(super) const PAGE: usize = 500;
@@ -48,25 +49,25 @@ impl SharedRead {
     /// Returns a page of results that were added or changed.
     pub(super) fn changes(
         &self,
-        journal: &dyn Journal,
+        store: &Store,
         changes: Changes,
     ) -> Result<Arc<[ResultRecord]>, StorageError> {
         let mut read = self.pages.try_lock_for(WAIT).ok_or_else(no_answer)?;
         if let Some(page) = read.changes.get(&changes) {
             return Ok(Arc::clone(page));
         }
-        let page: Arc<[ResultRecord]> = journal.changes(self.summary.id, changes, PAGE)?.into();
+        let page: Arc<[ResultRecord]> = store.changes(self.summary.id, changes, PAGE)?.into();
         read.changes.insert(changes, Arc::clone(&page));
         Ok(page)
     }
 
     /// Returns the reports of the modules that had ended, and possibly of modules that ended later.
-    pub(super) fn modules(&self, journal: &dyn Journal) -> Result<Arc<[ModuleReport]>, StorageError> {
+    pub(super) fn modules(&self, store: &Store) -> Result<Arc<[ModuleReport]>, StorageError> {
         let mut read = self.pages.try_lock_for(WAIT).ok_or_else(no_answer)?;
         if let Some(modules) = &read.modules {
             return Ok(Arc::clone(modules));
         }
-        let modules: Arc<[ModuleReport]> = journal.modules(self.summary.id)?.into();
+        let modules: Arc<[ModuleReport]> = store.modules(self.summary.id)?.into();
         read.modules = Some(Arc::clone(&modules));
         Ok(modules)
     }
@@ -117,7 +118,7 @@ pub(super) fn no_answer() -> StorageError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::journal::NewRun;
+    use crate::model::start::NewRun;
     use crate::runs::remote_run::RemoteRuns;
 
     fn summary() -> RunSummary {

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use super::batches::row::RowRef;
-use super::family::member::{FollowOrder, NewMember};
-use super::journal::{Idempotency, Refused};
 use super::live::LiveRun;
-use super::run::RunSummary;
-use super::run_options::RunOptions;
-use super::watch_start::WatchStart;
-use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::follow::{FollowOrder, NewMember};
+use crate::model::run::{RunOptions, RunSummary};
+use crate::model::start::{Idempotency, Refused, RowRef, WatchStart};
 use crate::modules::catalog::{Choice, ChoiceError};
 use crate::modules::query::Query;
 

@@ -9,15 +9,15 @@ use super::dispatcher::Dispatcher;
 use super::drivers::Slot;
 use super::earlier::EarlierConclusions;
 use super::job::Job;
-use super::journal::{InstanceId, NewRun, Refused, Started};
 use super::live::LiveRun;
-use super::run::RunSummary;
-use super::run_options::RunOptions;
 use super::selector::Selector;
 use super::start_request::{StartError, StartRequest, StartResult};
 use super::unconfirmed::{UnconfirmedCommit, UnconfirmedCommits};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::drive::InstanceId;
+use crate::model::run::{RunOptions, RunSummary};
+use crate::model::start::{NewRun, Refused, Started};
 use crate::modules::module::Module;
 
 /// A component that starts searches.
@@ -106,7 +106,7 @@ impl Starter {
         let (gone, earlier) = (Vec::new(), EarlierConclusions::default());
         let job = Job { run: Arc::clone(&run), query: request.query, modules, gone, earlier };
         let started =
-            self.unconfirmed.confirm(&run.summary(), self.context().journal.start(&new, &request.charge));
+            self.unconfirmed.confirm(&run.summary(), self.context().store.start(&new, &request.charge));
         if self.dispatcher.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // The commit may have been completed after all leases were released.
             self.dispatcher.release_leases();
@@ -136,7 +136,7 @@ impl Starter {
         }
         let new = self.new_run(request, modules, None);
         let opening = new.opening(request.charge.credits);
-        let started = self.unconfirmed.confirm(&opening, self.context().journal.start(&new, &request.charge));
+        let started = self.unconfirmed.confirm(&opening, self.context().store.start(&new, &request.charge));
         if let Err(error) = &started
             && error.is_unconfirmed()
         {
@@ -157,13 +157,13 @@ impl Starter {
             return Ok(false);
         }
         let (simulated, account) = (self.context().simulated, Some(request.account));
-        let length = self.context().journal.queue_length(simulated, account).map_err(StartError::Storage)?;
+        let length = self.context().store.queue_length(simulated, account).map_err(StartError::Storage)?;
         Ok(!length.allows_another(self.max_waiting))
     }
 
     /// Adds the position in the queue, unless the run has been taken over or the store does not answer.
     fn with_position(&self, opening: RunSummary) -> RunSummary {
-        let stored = self.context().journal.run(opening.id, opening.account).ok().flatten();
+        let stored = self.context().store.run(opening.id, opening.account).ok().flatten();
         RunSummary { queue_position: stored.and_then(|run| run.queue_position), ..opening }
     }
 
@@ -204,12 +204,7 @@ impl Starter {
     /// been accepted before, with another catalogue, with a browser, or before the shutdown.
     fn known_run(&self, request: &StartRequest, error: StartError) -> Result<StartResult, StartError> {
         let Some(idempotency) = &request.idempotency else { return Err(error) };
-        match self
-            .context()
-            .journal
-            .known_request(request.account, idempotency)
-            .map_err(StartError::Storage)?
-        {
+        match self.context().store.known_request(request.account, idempotency).map_err(StartError::Storage)? {
             Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
             Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
             _ => Err(error),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::dispatcher::Dispatcher;
 use super::family::advance::advance;
-use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
 
 /// A component that stops searches.
 pub struct Stopper {
@@ -26,7 +26,7 @@ impl Stopper {
     /// Returns an error if the store fails.
     pub fn stop(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
         let context = &self.dispatcher.context;
-        let Some(stopped) = context.journal.stop(id, account, context.clock.now(), by)? else {
+        let Some(stopped) = context.store.stop(id, account, context.clock.now(), by)? else {
             return Ok(false);
         };
         for run in stopped {

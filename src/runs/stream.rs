@@ -10,9 +10,9 @@ use log::warn;
 use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
 use super::follow::Frames;
 use super::live::{Next, Stopped};
-use super::run::Status;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
+use crate::model::run::Status;
 
 /// The maximum size of frames that are sent together, in bytes. A replay of thousands of results then needs few
 /// writes, and each write is small enough for a slow reader to receive within the write timeout.

@@ -21,9 +21,10 @@ use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::ending;
 use super::job::Job;
-use super::journal::{Started, Write};
-use super::run::RunSummary;
 use crate::base::storage::StorageError;
+use crate::model::drive::Write;
+use crate::model::run::RunSummary;
+use crate::model::start::Started;
 
 /// The time in which a database server may still commit an earlier transaction after it answers again. After it, idle
 /// transactions (30 s), locks and statements have timed out.
@@ -106,7 +107,7 @@ impl UnconfirmedCommits {
     }
 
     fn is_stored(&self, opening: &RunSummary) -> Result<bool, StorageError> {
-        Ok(self.context().journal.run(opening.id, opening.account)?.is_some())
+        Ok(self.context().store.run(opening.id, opening.account)?.is_some())
     }
 
     /// Queries the store for all start requests.
@@ -153,8 +154,8 @@ impl UnconfirmedCommits {
             // The lease expired, and this instance has taken the run over.
             return Settled::Yes;
         }
-        let (journal, holds) = (&self.context().journal, self.context().limits.lease);
-        let renewed = journal.checkpoint(opening.id, run.lease(), &run.checkpoint(), holds);
+        let (store, holds) = (&self.context().store, self.context().limits.lease);
+        let renewed = store.checkpoint(opening.id, run.lease(), &run.checkpoint(), holds);
         match renewed {
             Err(_) => return Settled::StoreAway(commit),
             // Another instance has taken the run over.
@@ -184,7 +185,7 @@ impl UnconfirmedCommits {
             "store_failed",
             "the start of the search was not confirmed in time",
         );
-        if self.context().journal.undo_start(opening.id, &ending)? == Write::Done {
+        if self.context().store.undo_start(opening.id, &ending)? == Write::Done {
             self.note_late_start(opening);
             self.context().figures.note_failure(opening.credits_charged);
             if let Some(run) = self.dispatcher.registry.live(opening.id) {

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::entity::{EntityKey, merge};
-use super::journal::Batch;
 use super::live::LiveRun;
-use super::run::ResultRecord;
+use crate::model::drive::Batch;
+use crate::model::entity::{EntityKey, merge};
+use crate::model::run::ResultRecord;
 use crate::modules::outcome::Finding;
 
 /// The entities of a run, and those of them that must be stored. Only the driver uses this type.

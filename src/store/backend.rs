@@ -21,7 +21,7 @@ use super::load::StoreLoad;
 use super::value::{Row, Value};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::runs::notification::{Notification, Subscriber};
+use crate::model::drive::{Notification, Subscriber};
 
 /// An operation of the store: its name in the metrics, and the way in which the database must run it.
 #[derive(Debug, Clone, Copy)]
@@ -155,12 +155,12 @@ pub(super) trait Backend: Send + Sync + 'static {
     /// Notifies other instances, after a short time, that a driver's write to a run was committed.
     fn publish(&self, _run: RunId, _epoch: u64) {}
 
-    /// Delivers notifications: see [`Journal::listen`](crate::runs::journal::Journal::listen).
+    /// Delivers notifications: see [`Store::listen`](crate::store::Store::listen).
     fn listen(&self, _subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
         Ok(false)
     }
 
-    /// Removes deleted data from other places: see [`Retention::wipe`](crate::runs::retention::Retention::wipe).
+    /// Removes deleted data from other places: see [`Retention::wipe`](crate::store::Store::wipe).
     fn wipe(&self) -> Result<bool, StorageError> {
         Ok(true)
     }

@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
+use crate::model::run::{ModuleReport, ResultRecord, RunError};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::reason::Reason;
 use crate::modules::rules_version::RulesVersion;
-use crate::runs::run::{ModuleReport, ResultRecord, RunError};
 
 /// Encodes a value as JSON text.
 pub(super) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, StorageError> {

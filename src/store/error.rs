@@ -1,22 +1,28 @@
 //! The reasons why a database could not be opened.
 
-use std::error::Error;
-use std::fmt;
+use std::error::Error as _;
 use std::path::PathBuf;
 
 use crate::base::storage::StorageError;
 
 /// The reason why a database could not be opened. Its text is for an operator and contains no password.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The file or its directory cannot be created or read.
+    #[error("cannot use \"{}\": {cause}", path.display())]
     File {
         /// The path of the file.
         path: PathBuf,
         /// The system's error.
+        #[source]
         cause: std::io::Error,
     },
     /// Pages of the SQLite file were overwritten, or parts of it are missing.
+    #[error(
+        "the database \"{}\" is damaged ({why}); nothing was changed: restore a backup (see `sightline manual \
+         backup-and-restore`), or save what can still be read with `sqlite3 FILE .recover`",
+        path.display()
+    )]
     Damaged {
         /// The path of the file.
         path: PathBuf,
@@ -24,6 +30,12 @@ pub enum OpenError {
         why: String,
     },
     /// Another server uses this SQLite file, or a command is changing its schema.
+    #[error(
+        "the database \"{}\" is in use by another server{}: an SQLite database serves one at a time; stop that one, \
+         choose another file, or use PostgreSQL for several",
+        path.display(),
+        by(*process)
+    )]
     InUse {
         /// The path of the file.
         path: PathBuf,
@@ -32,6 +44,12 @@ pub enum OpenError {
     },
     /// A command would have to change the schema while a server of an older version runs, or another command takes long
     /// to change it.
+    #[error(
+        "the schema of \"{}\" must be changed for this version, but a server of an older version is running{}: stop it, \
+         then start the new version",
+        path.display(),
+        by(*process)
+    )]
     ServerRunning {
         /// The path of the file.
         path: PathBuf,
@@ -39,125 +57,75 @@ pub enum OpenError {
         process: Option<u32>,
     },
     /// A newer version of this program has changed the schema.
+    #[error(
+        "the database has schema version {found}, this program knows versions up to {known}: start the newer version of \
+         sightline that made it, or restore a backup"
+    )]
     NewerSchema {
         /// The version of the database's schema.
         found: i64,
         /// The newest version that this program knows.
         known: i64,
     },
-    /// The database holds something else, or its schema was changed by hand.
-    Foreign(String),
-    /// The database has run another migration under a name that this program knows.
-    ChangedMigration {
-        /// The migration's name.
-        name: &'static str,
+    /// The schema is older than those that this program can bring up to date.
+    #[error(
+        "the database has schema version {found}, this program opens versions from {oldest} on: make a backup, and \
+         let the last version of sightline with schema {oldest} bring it there first (its `sightline migrate`)"
+    )]
+    OlderSchema {
+        /// The version of the database's schema.
+        found: i64,
+        /// The oldest version that this program can open.
+        oldest: i64,
     },
+    /// The database holds something else.
+    #[error("not a sightline database: {0}")]
+    Foreign(String),
     /// A migration failed and was rolled back.
+    #[error("migration {name} failed, nothing was changed: {cause}")]
     Migration {
         /// The migration's name.
         name: &'static str,
         /// The database's error.
-        cause: StorageError,
-    },
-    /// Other transactions used a migration's tables in each of its tries. All tries were rolled back.
-    MigrationBlocked {
-        /// The migration's name.
-        name: &'static str,
-        /// The number of tries.
-        tries: u32,
-        /// The database's last error.
+        #[source]
         cause: StorageError,
     },
     /// The certificates for TLS cannot be used.
+    #[error("TLS to the database: {0}")]
     Tls(String),
     /// The server refuses this program: a wrong password, or a database that does not exist.
+    // The kind of the cause is left out, because it concerns callers of an open store.
+    #[error("cannot open {address}: {}", cause.source().map(ToString::to_string).unwrap_or_default())]
     Refused {
         /// The address without its password.
         address: String,
         /// The server's error.
+        #[source]
         cause: StorageError,
     },
     /// The database cannot be reached, or cannot take a connection now.
+    #[error("cannot open {address}: {cause}")]
     Connect {
         /// The address without its password.
         address: String,
         /// The cause.
+        #[source]
         cause: StorageError,
     },
 }
 
 impl OpenError {
-    /// Returns whether a later try may succeed without a change here: the server may be starting.
+    /// Returns whether a later try may succeed without a change here: the server may be starting, or other
+    /// transactions hold the tables that a migration changes.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Connect { cause, .. } if cause.is_unavailable())
-    }
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = |process: &Option<u32>| process.map_or_else(String::new, |id| format!(" (process {id})"));
         match self {
-            Self::File { path, cause } => write!(f, "cannot use \"{}\": {cause}", path.display()),
-            Self::Damaged { path, why } => write!(
-                f,
-                "the database \"{}\" is damaged ({why}); nothing was changed: restore a backup (see `sightline manual \
-                 backup-and-restore`), or save what can still be read with `sqlite3 FILE .recover`",
-                path.display()
-            ),
-            Self::InUse { path, process } => write!(
-                f,
-                "the database \"{}\" is in use by another server{}: an SQLite database serves one at a time; \
-                 stop that one, choose another file, or use PostgreSQL for several",
-                path.display(),
-                by(process)
-            ),
-            Self::ServerRunning { path, process } => write!(
-                f,
-                "the schema of \"{}\" must be changed for this version, but a server of an older version is \
-                 running{}: stop it, then start the new version",
-                path.display(),
-                by(process)
-            ),
-            Self::NewerSchema { found, known } => write!(
-                f,
-                "the database has schema version {found}, this program knows versions up to {known}: \
-                 start the newer version of sightline that made it, or restore a backup"
-            ),
-            Self::Foreign(why) => write!(f, "not a sightline database: {why}"),
-            Self::ChangedMigration { name } => write!(
-                f,
-                "migration {name} is not the one that made this database: one of the two was changed \
-                 afterwards; start the released program that made the database, or restore a backup"
-            ),
-            Self::Migration { name, cause } => {
-                write!(f, "migration {name} failed, nothing was changed: {cause}")
-            }
-            Self::MigrationBlocked { name, tries, cause } => write!(
-                f,
-                "migration {name} was blocked by other transactions in each of {tries} tries, nothing was changed; start \
-                 again when there is less load, or stop the servers of the older version and end long transactions \
-                 first: {cause}"
-            ),
-            Self::Tls(why) => write!(f, "TLS to the database: {why}"),
-            Self::Refused { address, cause } => {
-                // The kind of failure is left out, because it concerns callers of an open store.
-                let words = cause.source().map_or_else(String::new, ToString::to_string);
-                write!(f, "cannot open {address}: {words}")
-            }
-            Self::Connect { address, cause } => write!(f, "cannot open {address}: {cause}"),
+            Self::Connect { cause, .. } => cause.is_unavailable(),
+            Self::Migration { cause, .. } => cause.is_contended(),
+            _ => false,
         }
     }
 }
 
-impl Error for OpenError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::File { cause, .. } => Some(cause),
-            Self::Migration { cause, .. }
-            | Self::MigrationBlocked { cause, .. }
-            | Self::Refused { cause, .. }
-            | Self::Connect { cause, .. } => Some(cause),
-            _ => None,
-        }
-    }
+fn by(process: Option<u32>) -> String {
+    process.map_or_else(String::new, |id| format!(" (process {id})"))
 }

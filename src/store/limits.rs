@@ -121,11 +121,6 @@ pub(super) const LONG_WORK: [&str; 3] = [
 /// `lock_timeout`. It is longer than the second after which the server detects a deadlock.
 pub(super) const MIGRATION_LOCK: &str = "SET LOCAL lock_timeout = '2s'";
 
-/// The number of times that a migration is tried if a lock or a deadlock blocks it, and the pause before the next
-/// try, in which servers of the previous version can work. After the last try the start fails.
-pub(super) const MIGRATION_TRIES: u32 = 15;
-pub(super) const MIGRATION_PAUSE: Duration = Duration::from_secs(1);
-
 /// The maximum nesting of arrays and objects in a result's metadata. See `document`.
 pub(super) const METADATA_DEPTH: usize = 64;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`open`], `role` | opening a database, and running its migrations |
 //! | [`url`], `url_error` | database addresses: parsing them, printing them without their password |
-//! | `storage`, `sql` | the open database with its metrics, and all traits that it implements |
+//! | `database` | [`Store`]: the open database with its metrics |
 //! | `queries/` | the operations, each written once for both databases |
 //! | `backend`, `value` | the adapter that the operations use: statements, values, rows |
 //! | `document`, `number` | values as their columns keep them: JSON documents, cleaned text, numbers |
@@ -25,13 +25,13 @@
 //! account: add a foreign key to `accounts`, and a statement in `queries/erasure.rs`.
 //!
 //! # To add an operation
-//! Touch three files: the trait in the layer that needs the operation, the file in `queries/` that implements the
-//! trait, and a test in `tests/store`.
+//! Add a method of [`Store`] to a file in `queries/`, and a test to `tests/store`, which runs on both databases.
 
 mod backend;
 pub mod backup;
 mod backup_error;
 mod concurrency;
+mod database;
 mod document;
 pub mod error;
 mod failure_log;
@@ -44,18 +44,16 @@ mod postgres;
 mod queries;
 mod role;
 mod schema;
-mod sql;
 mod sqlite;
-mod storage;
 pub mod url;
 mod url_error;
 mod value;
 mod write_health;
 
+pub use database::Store;
 pub use error::OpenError;
 pub use load::StoreLoad;
-pub use open::{Store, migrate, open, pending_migrations};
+pub use open::{in_memory, migrate, open, pending_migrations};
 pub use role::Role;
-pub use storage::Storage;
 pub use url::DatabaseUrl;
 pub use url_error::UrlError;

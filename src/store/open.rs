@@ -4,13 +4,8 @@ use std::sync::Arc;
 
 use super::error::OpenError;
 use super::role::Role;
-use super::sql::Sql;
-use super::storage::Storage;
 use super::url::{DatabaseUrl, Target};
-use super::{postgres, sqlite};
-
-/// An open database. `Arc<Store>` coerces to `Arc<dyn Ledger>` or `Arc<dyn Journal>`.
-pub type Store = dyn Storage;
+use super::{Store, postgres, sqlite};
 
 /// Opens the database and brings its schema up to date.
 ///
@@ -18,9 +13,17 @@ pub type Store = dyn Storage;
 /// Returns an [`OpenError`], whose text says what to do and contains no password.
 pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
     Ok(match url.target() {
-        Target::Sqlite(path) => Arc::new(Sql::on(sqlite::Database::open(path, role)?)),
-        Target::Postgres(target) => Arc::new(Sql::on(postgres::Database::open(target, role)?)),
+        Target::Sqlite(path) => Arc::new(Store::on(sqlite::Database::open(path, role)?)),
+        Target::Postgres(target) => Arc::new(Store::on(postgres::Database::open(target, role)?)),
     })
+}
+
+/// Creates a database in memory, of which nothing is left when it is dropped.
+///
+/// # Errors
+/// Fails if there is not enough memory.
+pub fn in_memory() -> Result<Arc<Store>, OpenError> {
+    Ok(Arc::new(Store::on(sqlite::Memory::open()?)))
 }
 
 /// Brings the schema of a database up to date, as [`open`] does, and creates an SQLite file that does not exist.
@@ -34,7 +37,7 @@ pub fn migrate(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
         Target::Sqlite(path) => sqlite::migrate(path, &by)?,
         Target::Postgres(target) => postgres::migrate(target, &by)?,
     };
-    Ok(done.into_iter().map(|migration| migration.name).collect())
+    Ok(done.iter().map(|migration| migration.name).collect())
 }
 
 /// Returns the names of the migrations that [`migrate`] would run. Changes and creates nothing.
@@ -46,5 +49,5 @@ pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenEr
         Target::Sqlite(path) => sqlite::pending(path)?,
         Target::Postgres(target) => postgres::pending(target)?,
     };
-    Ok(pending.into_iter().map(|migration| migration.name).collect())
+    Ok(pending.iter().map(|migration| migration.name).collect())
 }

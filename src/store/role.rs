@@ -1,7 +1,7 @@
 //! The kinds of processes that open a database.
 
 use super::limits::SERVER_POOL_SIZE;
-use crate::account::audit::Origin;
+use crate::model::audit::Origin;
 
 /// The kind of process that opens a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

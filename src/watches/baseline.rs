@@ -6,17 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::change::{ChangeKind, FoundChange};
 use crate::base::ids::RunId;
+use crate::model::diff::{Diff, Difference};
+use crate::model::entity::{EntityKey, merge};
+use crate::model::run::{ModuleReport, ResultRecord, Status};
+use crate::model::watch::{ChangeKind, FoundChange};
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
-use crate::runs::diff::difference::{Diff, Difference};
 use crate::runs::diff::not_comparable::NotComparable;
-use crate::runs::entity::EntityKey;
-use crate::runs::entity::merge;
 use crate::runs::record::Findings;
-use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 /// What a run has shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,11 +82,8 @@ impl Baseline {
             self.modules.iter().find(|known| known.seen.module == module).map(|known| known.run)
         });
         let before_id = known.map(|known| known.seen.id);
-        FoundChange {
-            kind,
-            run_before: run_before.unwrap_or(run.run_id),
-            difference: Difference { before_id, ..difference },
-        }
+        let difference = json!(Difference { before_id, ..difference });
+        FoundChange { kind, run_before: run_before.unwrap_or(run.run_id), difference }
     }
 
     /// Returns the baseline after a run.

@@ -8,16 +8,18 @@ use std::time::{Duration, Instant};
 
 use log::{error, info, log, warn};
 use parking_lot::Mutex;
+use serde_json::json;
 
+use super::baseline::Baseline;
 use super::registry::start_request;
-use super::storage::{Comparison, EndedRun, WatchStore};
-use super::watch::Watch;
-use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::account::service::Accounts;
 use crate::base::storage::StorageError;
-use crate::runs::journal::Refused;
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::start::Refused;
+use crate::model::watch::{Comparison, EndedRun, Watch};
 use crate::runs::service::{Runs, StartError, StartResult};
+use crate::store::Store;
 
 /// The number of watches that are read at once.
 const BATCH: usize = 100;
@@ -28,7 +30,7 @@ const RESUME_EVERY: Duration = Duration::from_secs(60);
 
 /// The periodic tasks of watches. There is one value for each process.
 pub struct WatchKeeper {
-    store: Arc<dyn WatchStore>,
+    store: Arc<Store>,
     runs: Arc<Runs>,
     accounts: Arc<Accounts>,
     simulated: bool,
@@ -46,12 +48,7 @@ enum Due {
 
 impl WatchKeeper {
     /// Creates the tasks. `simulated` tells whether this process queries the simulated web.
-    pub fn new(
-        store: Arc<dyn WatchStore>,
-        runs: Arc<Runs>,
-        accounts: Arc<Accounts>,
-        simulated: bool,
-    ) -> Self {
+    pub fn new(store: Arc<Store>, runs: Arc<Runs>, accounts: Arc<Accounts>, simulated: bool) -> Self {
         Self { store, runs, accounts, simulated, resume_at: Mutex::new(Instant::now()) }
     }
 
@@ -178,8 +175,13 @@ impl WatchKeeper {
         let record = self.runs.reader.record(&found)?;
         let Some(run) = record.findings() else { return nothing };
         let catalog = self.runs.selector.catalog();
-        match ended.baseline.compare(&run, catalog.profiles()) {
-            Ok((changes, baseline)) => Ok(Comparison { changes, baseline: Some(baseline) }),
+        // A baseline that cannot be read is that of a watch without a run, so that the watch continues.
+        let before: Option<Baseline> =
+            ended.baseline.as_ref().and_then(|text| serde_json::from_str(text).ok());
+        match before.unwrap_or_default().compare(&run, catalog.profiles()) {
+            Ok((changes, baseline)) => {
+                Ok(Comparison { changes, baseline: Some(json!(baseline).to_string()) })
+            }
             Err(error) => {
                 warn!("watch {}: the run {} is not compared: {error}", ended.watch.id, ended.run);
                 nothing

@@ -1,15 +1,11 @@
 //! Watches: searches that are repeated, and what changes between their runs.
 //!
 //! A watch starts one run in each interval and compares it with what its modules concluded last. The runs are ordinary
-//! ones, charged as searches. This layer has no SQL.
+//! ones, charged as searches.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`interval`] | the time between two runs, and the moments at which runs are due |
-//! | [`watch`] | a watch: its search, its interval and its state |
 //! | [`baseline`] | the last conclusion of each module, with which a run is compared |
-//! | [`change`] | a change that was found |
-//! | [`storage`] | the storage trait of this layer |
 //! | [`registry`] | the use cases of owners: create, change, run now, read |
 //! | [`keeper`] | the periodic tasks: starts runs that are due, compares runs that have ended |
 //!
@@ -19,9 +15,5 @@
 //! whole service leads to one run and not to those that were missed. No run is started while the last one has not ended.
 
 pub mod baseline;
-pub mod change;
-pub mod interval;
 pub mod keeper;
 pub mod registry;
-pub mod storage;
-pub mod watch;

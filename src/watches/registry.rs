@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::change::{ChangeKind, StoredChange};
-use super::storage::{WatchAdded, WatchChanged, WatchStore};
-use super::watch::{MOST_WATCHES, NewWatch, Watch, WatchActivity, WatchUpdate, WatchedSearch};
-use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::interval::Interval;
+use crate::model::start::{Idempotency, WatchStart};
+use crate::model::watch::{
+    ChangeKind, MOST_WATCHES, NewWatch, StoredChange, Watch, WatchActivity, WatchAdded, WatchChanged,
+    WatchUpdate, WatchedSearch,
+};
 use crate::modules::query::{Query, SearchType};
-use crate::runs::journal::Idempotency;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
-use crate::runs::watch_start::WatchStart;
-use crate::watches::interval::Interval;
+use crate::store::Store;
 
 /// The reasons why an operation on watches fails.
 #[derive(Debug)]
@@ -89,14 +90,14 @@ pub struct WatchRequest {
 
 /// The watches of all accounts. There is one value for each process.
 pub struct Watches {
-    store: Arc<dyn WatchStore>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     simulated: bool,
 }
 
 impl Watches {
     /// Creates the use cases. `simulated` tells whether this process queries the simulated web.
-    pub fn new(store: Arc<dyn WatchStore>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
         Self { store, clock, simulated }
     }
 

@@ -11,11 +11,11 @@ use super::notice::Notice;
 use super::routes::{Access, Endpoint, ROUTES, Route};
 use super::service::Web;
 use super::visit::{SignedIn, Visit, csrf_of};
-use crate::account::audit::Actor;
 use crate::account::rate_limit::RateLimitError;
 use crate::account::service::Caller;
 use crate::account::sign_in::token::Token;
 use crate::http::{Reply, Request, Response, ResponseContext, Router, Segments, Service};
+use crate::model::audit::Actor;
 
 /// The content security policy of pages. It allows only files of the app, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

@@ -12,8 +12,8 @@ use super::pages::{
 };
 use super::service::Web;
 use super::visit::Visit;
-use crate::account::rate_limit::Policy;
 use crate::http::{self, Reply};
+use crate::model::quota::Policy;
 
 /// The access rule of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use crate::account::sign_in::service::Opened;
 use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
 use crate::http::{LoadReader, Reply, Response};
-use crate::report::account::Archive;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
+use crate::store::Store;
 use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
 
@@ -58,7 +58,7 @@ pub struct Parts {
     /// The webhooks.
     pub webhooks: Arc<Webhooks>,
     /// The stored data of an account, for its export.
-    pub archive: Archive,
+    pub store: Arc<Store>,
     /// The clock that gives the time of day.
     pub clock: Arc<dyn Clock>,
     /// The load of the server.

@@ -8,14 +8,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::WebError;
 use super::frame::{CurrentUser, Frame};
-use crate::account::account::Role;
-use crate::account::audit::Origin;
 use crate::account::service::Caller;
 use crate::account::sign_in::service::SignInClient;
-use crate::account::sign_in::session::Session;
 use crate::account::sign_in::token::Token;
 use crate::base::ids::RequestId;
 use crate::http::{Request, Segments};
+use crate::model::account::Role;
+use crate::model::audit::Origin;
+use crate::model::sign_in::Session;
 
 /// A request with its session and form. It owns its data, because a handler may move it to another thread.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use super::delivery::{Answer, Claimed, MOST_HEAD_BYTES};
 use super::secret::SealingKey;
+use crate::model::webhook::{Answer, Claimed, MOST_HEAD_BYTES};
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, Prober, Request, Response, Trace};
 

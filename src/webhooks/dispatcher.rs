@@ -13,15 +13,15 @@ use log::{error, info, log, warn};
 use parking_lot::{Condvar, Mutex};
 
 use super::attempt::{TIME_LIMIT, attempt};
-use super::delivery::{Claimed, Consequence, Due, KEPT_FOR};
 use super::lanes::{Lanes, MOST};
 use super::secret::SealingKey;
-use super::storage::{DueFilter, WebhookStore};
 use crate::base::count::Counter;
 use crate::base::ids::DeliveryId;
 use crate::base::storage::StorageError;
+use crate::model::webhook::{Claimed, Consequence, Due, DueFilter, KEPT_FOR};
 use crate::modules::probe::Prober;
 use crate::runs::pool::CheckPool;
+use crate::store::Store;
 
 /// The time between two looks for deliveries that are due.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -41,7 +41,7 @@ const _: () = assert!(CLAIM.as_secs() > TIME_LIMIT.as_secs() + RECORD_PATIENCE.a
 /// The parts that the threads use.
 pub struct Parts {
     /// The store.
-    pub store: Arc<dyn WebhookStore>,
+    pub store: Arc<Store>,
     /// The key that decrypts the secrets of webhooks.
     pub key: Arc<SealingKey>,
     /// The prober that sends messages. It must check the address of each request.

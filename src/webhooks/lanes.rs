@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::delivery::Due;
 use crate::base::ids::WebhookId;
+use crate::model::webhook::Due;
 
 /// The most deliveries that an instance sends at once.
 pub(super) const MOST: usize = 256;

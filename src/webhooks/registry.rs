@@ -4,15 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::delivery::Delivery;
-use super::event::{Event, EventType};
 use super::secret::{SealingKey, SigningSecret};
-use super::storage::{Added, WebhookStore};
-use super::webhook::{InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookChange, WebhookUrl};
-use crate::account::audit::Origin;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::event::{Event, EventType};
+use crate::model::webhook::{
+    Delivery, InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookAdded, WebhookChange, WebhookUrl,
+};
+use crate::store::Store;
 
 /// The time for which the earlier secret stays valid after a rotation.
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3600);
@@ -94,7 +95,7 @@ pub fn event_names() -> [&'static str; EventType::ALL.len()] {
 
 /// The webhooks of all accounts. There is one value for each process.
 pub struct Webhooks {
-    store: Arc<dyn WebhookStore>,
+    store: Arc<Store>,
     key: Option<Arc<SealingKey>>,
     clock: Arc<dyn Clock>,
     allows_http: bool,
@@ -104,7 +105,7 @@ impl Webhooks {
     /// Creates the use cases. Without a key, no webhook can be created. `allows_http` allows receivers without TLS,
     /// for labs.
     pub fn new(
-        store: Arc<dyn WebhookStore>,
+        store: Arc<Store>,
         key: Option<Arc<SealingKey>>,
         clock: Arc<dyn Clock>,
         allows_http: bool,
@@ -158,9 +159,9 @@ impl Webhooks {
         let secret = SigningSecret::generate().map_err(WebhookError::Random)?;
         let sealed = key.seal(webhook.id, &secret).map_err(WebhookError::Random)?;
         match self.store.add_webhook(&webhook, &sealed, by)? {
-            Added::Done => Ok((webhook, secret)),
-            Added::TooMany => Err(WebhookError::TooMany),
-            Added::UnknownAccount => Err(WebhookError::UnknownAccount),
+            WebhookAdded::Done => Ok((webhook, secret)),
+            WebhookAdded::TooMany => Err(WebhookError::TooMany),
+            WebhookAdded::UnknownAccount => Err(WebhookError::UnknownAccount),
         }
     }
 

@@ -7,24 +7,14 @@ use ring::hmac;
 
 use crate::base::ids::WebhookId;
 use crate::base::secret::Secret;
+use crate::model::webhook::{NONCE_BYTES, SEALED_BYTES, SECRET_BYTES, SealedSecret};
 
 /// The start of the text of a secret (Standard Webhooks).
 pub const PREFIX: &str = "whsec_";
-/// The size of a signing secret and of the key that encrypts secrets, in bytes.
-const SECRET_BYTES: usize = 32;
-const NONCE_BYTES: usize = 12;
-const TAG_BYTES: usize = 16;
-
-/// The size of an encrypted secret: a nonce, the secret and a tag.
-pub const SEALED_BYTES: usize = NONCE_BYTES + SECRET_BYTES + TAG_BYTES;
 
 /// A secret with which messages are signed. The receiver has it too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningSecret(Secret<[u8; SECRET_BYTES]>);
-
-/// A signing secret as the store keeps it: encrypted for one webhook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SealedSecret(pub [u8; SEALED_BYTES]);
 
 impl SigningSecret {
     /// Generates a secret.

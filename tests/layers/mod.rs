@@ -5,7 +5,6 @@
 
 mod imports;
 mod source;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,35 +12,45 @@ use std::path::{Path, PathBuf};
 use imports::{Crate, imports, module_path};
 
 /// Every layer with the layers that it may import. A folder of `src` that is not listed fails the test.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("base", &[]),
     ("manual", &[]),
     ("modules", &["base"]),
-    ("account", &["base"]),
+    ("model", &["base", "modules"]),
     ("http", &["base"]),
-    ("runs", &["base", "modules", "account"]),
-    ("watches", &["base", "modules", "account", "runs"]),
-    ("webhooks", &["base", "modules", "account", "runs"]),
-    ("store", &["base", "modules", "account", "runs", "watches", "webhooks"]),
-    ("net", &["base", "modules", "account", "runs"]),
-    ("report", &["base", "modules", "account", "runs", "watches", "webhooks"]),
-    ("api", &["base", "manual", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
-    ("web", &["base", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
-    ("admin", &["base", "modules", "account", "runs", "webhooks", "store", "http", "api"]),
+    ("net", &["base", "modules", "model"]),
+    ("store", &["base", "modules", "model"]),
+    ("account", &["base", "model", "store"]),
+    ("runs", &["base", "modules", "model", "store", "account"]),
+    ("watches", &["base", "modules", "model", "store", "account", "runs"]),
+    ("webhooks", &["base", "modules", "model", "store", "runs"]),
+    ("report", &["base", "modules", "model", "store", "account", "runs", "watches", "webhooks"]),
+    (
+        "api",
+        &[
+            "base", "manual", "modules", "model", "store", "account", "runs", "watches", "webhooks", "http",
+            "report",
+        ],
+    ),
+    (
+        "web",
+        &["base", "modules", "model", "store", "account", "runs", "watches", "webhooks", "http", "report"],
+    ),
+    ("admin", &["base", "modules", "model", "store", "account", "runs", "webhooks", "http", "api"]),
     ("config", &["base", "account", "http", "net"]),
-    ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
+    ("sandbox", &["base", "modules", "model", "store", "account", "runs", "http", "net", "api", "web"]),
     (
         "app",
         &[
-            "base", "modules", "account", "http", "runs", "watches", "webhooks", "store", "net", "report",
-            "api", "web", "admin", "config", "sandbox",
+            "base", "modules", "model", "store", "account", "http", "runs", "watches", "webhooks", "net",
+            "report", "api", "web", "admin", "config", "sandbox",
         ],
     ),
     (
         "cli",
         &[
-            "base", "manual", "modules", "account", "http", "runs", "watches", "store", "net", "report",
-            "api", "web", "config", "sandbox", "app",
+            "base", "manual", "modules", "model", "store", "account", "http", "runs", "watches", "net",
+            "report", "api", "web", "config", "sandbox", "app",
         ],
     ),
     // `lib.rs` and the binary are above all layers.

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
-use sightline::account::account::{Account, Role};
-use sightline::account::audit::Origin;
-use sightline::account::credits::{Charge, Cycle};
-use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::base::ids::AccountId;
+use sightline::model::account::{Account, Role};
+use sightline::model::audit::Origin;
+use sightline::model::credits::{Charge, Cycle};
+use sightline::model::run::{RunOptions, Status};
+use sightline::model::start::Idempotency;
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::definition::Via;
@@ -24,10 +25,7 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
 use sightline::runs::health::circuit::Retry;
-use sightline::runs::journal::Idempotency;
 use sightline::runs::live::LiveRun;
-use sightline::runs::run::Status;
-use sightline::runs::run_options::RunOptions;
 use sightline::runs::service::{
     Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
 };
@@ -172,7 +170,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
     std::fs::write(&file, Value::Array(entries).to_string()).unwrap();
     let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
     let store = store::open(&url.parse().unwrap(), store::Role::Server).unwrap();
-    let account = new_account(&*store);
+    let account = new_account(&store);
     let limits = Limits {
         check_timeout: CHECK_TIMEOUT,
         run_timeout: 2 * CHECK_TIMEOUT,
@@ -192,13 +190,13 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
         discovery: false,
         simulated: false,
     };
-    let (journal, prober) = (store.clone(), Arc::clone(stage) as Arc<dyn Prober>);
+    let (shared, prober) = (Arc::clone(&store), Arc::clone(stage) as Arc<dyn Prober>);
     let another = move |browsers| {
         let checker =
             Checker::new(prober.clone(), OperatorKeys::default(), "test", Duration::from_secs(3600));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         Runs::new(
-            journal.clone(),
+            Arc::clone(&shared),
             Arc::clone(&catalog),
             Arc::new(checker),
             browsers,
@@ -211,7 +209,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
     Bench { another: Box::new(another), runs, stage: Arc::clone(stage), account, store, _folder: folder }
 }
 
-fn new_account(ledger: &dyn Ledger) -> AccountId {
+fn new_account(ledger: &Store) -> AccountId {
     let now = SystemClock.now();
     let id = AccountId::new();
     let email = format!("{id}@example.com");

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use sightline::model::diff::{Diff, Difference};
+use sightline::model::entity::merge::SOURCES;
+use sightline::model::run::{ResultRecord, Status};
 use sightline::modules::catalog::Catalog;
 use sightline::modules::query::{Query, SearchType};
-use sightline::runs::diff::difference::{Diff, Difference};
 use sightline::runs::diff::not_comparable::NotComparable;
-use sightline::runs::entity::merge::SOURCES;
 use sightline::runs::record::Findings;
-use sightline::runs::run::{ResultRecord, Status};
 
 use super::diff_world::{Made, World};
 use super::people::Draw;

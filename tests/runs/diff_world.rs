@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use sightline::base::ids::RunId;
+use sightline::model::diff::{Difference, FieldChange};
+use sightline::model::entity::{EntityKey, merge};
+use sightline::model::run::{ModuleReport, ResultRecord, Status};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::reason::Reason;
-use sightline::runs::diff::difference::{Difference, FieldChange};
-use sightline::runs::entity::{EntityKey, merge};
-use sightline::runs::run::{ModuleReport, ResultRecord, Status};
 
 use super::people::Draw;
 

@@ -7,12 +7,12 @@ use super::*;
 use crate::support::awaited;
 
 impl Bench {
-    /// Creates another process with its own journal and configuration.
-    pub(super) fn another_process_on(&self, journal: Arc<dyn Journal>, config: RunsConfig) -> Arc<Runs> {
+    /// Creates another process with its own configuration.
+    pub(super) fn another_process_on(&self, config: RunsConfig) -> Arc<Runs> {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
         Runs::new(
-            journal,
+            Arc::clone(&self.store),
             catalog,
             checker(&self.web),
             Arc::new(NoBrowser),
@@ -100,9 +100,10 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
 fn results_are_shown_after_they_are_stored_and_none_is_lost_during_an_outage() {
     let mut catalog = modules("gate", 20);
     catalog.extend(modules("miss", 5));
-    let (bench, journal) = bench_on_a_switch(&catalog, config());
+    let bench = bench(&catalog, config());
+    let switch = Switch::of(&bench.store);
     let run = bench.start("alice");
-    journal.down.store(true, Ordering::SeqCst);
+    switch.set_down(true);
     assert!(
         matches!(bench.runs.starter.start(bench.order("bob")), Err(StartError::Storage(error)) if error.is_unavailable())
     );
@@ -110,7 +111,7 @@ fn results_are_shown_after_they_are_stored_and_none_is_lost_during_an_outage() {
     eventually("all are asked", || (0..20).all(|number| bench.web.asked(&format!("gate-{number:03}")) == 1));
     assert_eq!(run.summary().total_results, 0, "nobody sees what is not stored");
     assert_eq!(run.summary().status, Status::Running);
-    journal.down.store(false, Ordering::SeqCst);
+    switch.set_down(false);
     let summary = bench.finish(&run);
     assert_eq!((summary.status, summary.total_results), (Status::Completed, 20));
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
@@ -139,11 +140,12 @@ fn an_instance_with_an_expired_lease_continues_its_own_run() {
 #[test]
 fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     let limits = Limits { store_patience: Duration::ZERO, ..config().limits };
-    let (bench, journal) = bench_on_a_switch(&modules("gate", 5), RunsConfig { limits, ..config() });
+    let bench = bench(&modules("gate", 5), RunsConfig { limits, ..config() });
+    let switch = Switch::of(&bench.store);
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
     let run = bench.start_order(order);
-    journal.down.store(true, Ordering::SeqCst);
+    switch.set_down(true);
     bench.web.open_gate();
     let summary = bench.finish(&run);
     assert_eq!(summary.status, Status::Failed);
@@ -152,7 +154,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert!(!run.published.is_stored());
     bench.runs.maintenance.run_due_tasks();
     assert!(bench.runs.reader.live(run.id()).is_some(), "it stays in memory until the store has it");
-    journal.down.store(false, Ordering::SeqCst);
+    switch.set_down(false);
     eventually("the store has its end", || run.published.is_stored());
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
     assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
@@ -190,10 +192,10 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     first.web.open_gate();
 
     // The next process has a list that suppresses the name, and a store in which runs can be taken over but not ended.
-    let journal = Switched::new(Arc::clone(&first.store));
-    journal.refuses_endings.store(true, Ordering::SeqCst);
+    let switch = Switch::of(&first.store);
+    *switch.refused.lock() = Some("finish");
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let second = first.another_process_on(Arc::clone(&journal) as _, RunsConfig { limits, ..config() });
+    let second = first.another_process_on(RunsConfig { limits, ..config() });
     second.selector.suppress(suppressed("alice"));
     // The call returns each time without waiting for the store.
     for tries in 1..=2 {
@@ -204,11 +206,11 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
             }
         });
         eventually("the maintenance thread is done", || maintenance.is_finished());
-        assert_eq!(journal.endings_refused.load(Ordering::SeqCst), tries);
+        assert_eq!(switch.refusals.load(Ordering::SeqCst), tries);
     }
     let stored = || first.store.run(run.id(), first.account).unwrap().unwrap();
     assert_eq!(stored().status, Status::Running);
-    journal.refuses_endings.store(false, Ordering::SeqCst);
+    *switch.refused.lock() = None;
     eventually("it is ended", || {
         second.maintenance.run_due_tasks();
         stored().status == Status::Failed

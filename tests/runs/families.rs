@@ -2,16 +2,14 @@
 
 use jiff::Timestamp;
 use sightline::base::secret::Secret;
+use sightline::model::follow::{Class, FollowOrder, MAX_LOOKUPS};
+use sightline::model::page::ListFilter;
 use sightline::modules::definition::ResultType;
-use sightline::runs::family::member::{FollowOrder, MAX_LOOKUPS};
 use sightline::runs::family::service::{Family, FollowResult};
 use sightline::runs::family::state::FollowState;
 use sightline::runs::follow::Frames as _;
-use sightline::runs::journal::ListFilter;
-use sightline::runs::leads::class::Class;
 use sightline::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use sightline::runs::suppression::{SuppressKey, Suppressed};
-
 use uuid::Uuid;
 
 use super::*;

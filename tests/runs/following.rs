@@ -1,18 +1,19 @@
 //! Readers of a run that another process drives, which is simulated by the test.
 
+use sightline::model::coverage::Coverage;
+use sightline::model::drive::{Batch, Checkpoint};
+use sightline::model::run::{ModuleReport, Progress};
 use sightline::modules::outcome::Outcome;
-use sightline::runs::coverage::Coverage;
 use sightline::runs::follow::Follower;
-use sightline::runs::journal::{Batch, Checkpoint};
-use sightline::runs::run::{ModuleReport, Progress};
 
 use super::*;
 
 const LEASE: Duration = Duration::from_secs(60);
 
 /// Returns a run of two modules that the test drives, with a process that does not drive it.
-fn driven() -> (Bench, Arc<Switched>, RunSummary, InstanceId) {
-    let (bench, journal) = bench_on_a_switch(&modules("gate", 2), config());
+fn driven() -> (Bench, Arc<Switch>, RunSummary, InstanceId) {
+    let bench = bench(&modules("gate", 2), config());
+    let switch = Switch::of(&bench.store);
     let run = bench.start("alice");
     eventually("both are asked", || bench.web.at_gate.load(Ordering::SeqCst) == 2);
     bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
@@ -20,7 +21,7 @@ fn driven() -> (Bench, Arc<Switched>, RunSummary, InstanceId) {
     let me = InstanceId(uuid::Uuid::new_v4());
     let taken = bench.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
     assert_eq!((taken.summary.id, taken.done.len()), (run.id(), 0));
-    (bench, journal, taken.summary, me)
+    (bench, switch, taken.summary, me)
 }
 
 fn hits(modules: &[&str]) -> Checkpoint {
@@ -100,7 +101,7 @@ fn told(follower: &mut Follower) -> Vec<String> {
 
 #[test]
 fn results_of_an_instance_of_an_earlier_version_are_read() {
-    let (bench, _journal, run, me) = driven();
+    let (bench, _, run, me) = driven();
     let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
     assert_eq!(told(&mut follower), Vec::<String>::new());
     // An earlier version does not count its writes.
@@ -118,7 +119,7 @@ fn results_of_an_instance_of_an_earlier_version_are_read() {
 
 #[test]
 fn a_module_that_ends_between_two_reads_is_reported_with_its_results() {
-    let (bench, journal, run, me) = driven();
+    let (bench, switch, run, me) = driven();
     let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
     let add = writer(run.id, me);
     let write = move |store: &Arc<Store>, id: u32, module: &str, ended: &[&str]| {
@@ -127,15 +128,15 @@ fn a_module_that_ends_between_two_reads_is_reported_with_its_results() {
     };
     write(&bench.store, 1, "gate-000", &["gate-000"]);
     let store = Arc::clone(&bench.store);
-    *journal.before_modules.lock() =
-        Some(Box::new(move || write(&store, 2, "gate-001", &["gate-000", "gate-001"])));
+    let next = move || write(&store, 2, "gate-001", &["gate-000", "gate-001"]);
+    *switch.before.lock() = Some(("modules", Box::new(next)));
     assert_eq!(told(&mut follower), ["result 1", "progress gate-000"]);
     assert_eq!(told(&mut follower), ["result 2", "progress gate-001"]);
 }
 
 #[test]
 fn a_replay_comes_step_by_step_and_loses_nothing_that_changes_meanwhile() {
-    let (bench, _journal, run, me) = driven();
+    let (bench, _, run, me) = driven();
     let write = writer(run.id, me);
     write(&bench.store, 1, (1..=100).map(profile).collect(), vec![]);
     bench.store.checkpoint(run.id, me.lease(1), &hits(&["gate-000"]), LEASE).unwrap();
@@ -173,7 +174,7 @@ fn assert_no_gap(names: &[String]) {
 
 #[test]
 fn a_result_that_changes_between_two_steps_of_a_replay_is_not_left_out() {
-    let (bench, _journal, run, me) = driven();
+    let (bench, _, run, me) = driven();
     let write = writer(run.id, me);
     write(&bench.store, 1, (1..=100).map(profile).collect(), vec![]);
     let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
@@ -187,7 +188,7 @@ fn a_result_that_changes_between_two_steps_of_a_replay_is_not_left_out() {
 
 #[test]
 fn a_new_result_that_changes_between_two_reads_is_not_left_out() {
-    let (bench, journal, run, me) = driven();
+    let (bench, switch, run, me) = driven();
     let write = writer(run.id, me);
     let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
     write(&bench.store, 1, vec![profile(1)], vec![]);
@@ -196,9 +197,8 @@ fn a_new_result_that_changes_between_two_reads_is_not_left_out() {
     bench.store.checkpoint(run.id, me.lease(1), &hits(&["gate-000"]), LEASE).unwrap();
     // The write comes after the read of the summary, and before the read of the results.
     let store = Arc::clone(&bench.store);
-    *journal.before_changes.lock() = Some(Box::new(move || {
-        write(&store, 3, vec![], vec![ResultRecord { confidence: 0.95, ..profile(2) }]);
-    }));
+    let next = move || write(&store, 3, vec![], vec![ResultRecord { confidence: 0.95, ..profile(2) }]);
+    *switch.before.lock() = Some(("changes", Box::new(next)));
     assert_eq!(told(&mut follower), ["result 2", "result 3", "progress gate-000"]);
     // The change was read with the result and is not sent again.
     bench.store.finish(run.id, me.lease(1), &hits(&["gate-000", "gate-001"]), &completed()).unwrap();

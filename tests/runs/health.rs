@@ -1,7 +1,7 @@
 //! Health of modules and the value of a search when the network or the time of the process fails.
 
+use sightline::model::run::RunError;
 use sightline::runs::health::verdict::Verdict;
-use sightline::runs::run::RunError;
 
 use super::*;
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sightline::runs::entity::merge::{merge, sources};
+use sightline::model::drive::Batch;
+use sightline::model::entity::merge::{merge, sources};
 use sightline::runs::event::Frame;
 use sightline::runs::follow::Follower;
-use sightline::runs::journal::Batch;
 
 use super::web::listed;
 use super::*;
@@ -125,8 +125,9 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
 #[test]
 fn a_crash_before_a_checkpoint_duplicates_nothing() {
     let catalog = [lists("list", 8, &[]), lists("gatelist", 8, &[])].concat();
-    let (first, journal) = bench_on_a_switch(&catalog, config());
-    journal.forgets.store(true, Ordering::SeqCst);
+    let first = bench(&catalog, config());
+    let switch = Switch::of(&first.store);
+    *switch.refused.lock() = Some("checkpoint");
     let run = first.start("alice");
     eventually("eight are done", || run.summary().progress.modules_completed == 8);
     let before = records(&run);
@@ -261,15 +262,16 @@ fn results_written_before_a_take_over_are_not_missed() {
 #[test]
 fn no_source_is_lost_while_the_store_is_unavailable() {
     let catalog = [lists("list", 3, &[]), lists("gatelist", 12, &[])].concat();
-    let (bench, journal) = bench_on_a_switch(&catalog, config());
+    let bench = bench(&catalog, config());
+    let switch = Switch::of(&bench.store);
     let run = bench.start("alice");
     eventually("three are done", || run.summary().progress.modules_completed == 3);
     let before = records(&run);
-    journal.down.store(true, Ordering::SeqCst);
+    switch.set_down(true);
     bench.web.open_gate();
     eventually("all are asked", || (0..12).all(|at| bench.web.asked(&format!("gatelist-{at:03}")) == 1));
     assert_eq!(records(&run), before, "nobody sees what is not stored");
-    journal.down.store(false, Ordering::SeqCst);
+    switch.set_down(false);
     bench.finish(&run);
     let mut want = named("list", 3);
     for (address, modules) in named("gatelist", 12) {

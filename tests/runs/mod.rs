@@ -2,17 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use sightline::account::account::{Account, Role};
-use sightline::account::audit::Origin;
-use sightline::account::credits::{Charge, Cycle};
-use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::base::ids::{AccountId, RunId};
+use sightline::base::storage::StorageError;
+use sightline::model::account::{Account, Role};
+use sightline::model::audit::Origin;
+use sightline::model::credits::{Charge, Cycle};
+use sightline::model::drive::{Claim, Ending, InstanceId, Write};
+use sightline::model::run::{ResultRecord, RunOptions, RunSummary, Status, TimeBudget};
+use sightline::model::start::{Idempotency, Refused};
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
@@ -23,11 +26,8 @@ use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
 use sightline::runs::follow::Frames as _;
 use sightline::runs::health::circuit::Retry;
-use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Refused, Write};
 use sightline::runs::live::{LiveRun, Next};
 use sightline::runs::proof::{ProofOptions, Stop, prove};
-use sightline::runs::run::{ResultRecord, RunSummary, Status};
-use sightline::runs::run_options::{RunOptions, TimeBudget};
 use sightline::runs::service::{Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
@@ -42,10 +42,8 @@ mod merging;
 mod people;
 mod queue;
 mod stopping;
-mod switch;
 mod web;
 
-use switch::Switched;
 use web::PlayedWeb;
 
 use crate::support::eventually;
@@ -94,14 +92,6 @@ fn config() -> RunsConfig {
 }
 
 fn bench(catalog: &[Value], config: RunsConfig) -> Bench {
-    bench_with(catalog, config, |store| store)
-}
-
-fn bench_with(
-    catalog: &[Value],
-    config: RunsConfig,
-    journal: impl FnOnce(Arc<Store>) -> Arc<dyn Journal>,
-) -> Bench {
     let folder = Folder::new();
     let file = PathBuf::from(folder.path("catalog.json"));
     std::fs::write(&file, Value::Array(catalog.to_vec()).to_string()).unwrap();
@@ -109,19 +99,49 @@ fn bench_with(
     let url = format!("sqlite:{}", folder.path("runs.db")).parse().unwrap();
     let store = store::open(&url, store::Role::Server).unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let account = new_account(&*store);
+    let account = new_account(&store);
     let web = Arc::new(PlayedWeb::default());
     let checker = checker(&web);
-    let runs =
-        Runs::new(journal(Arc::clone(&store)), catalog, checker, Arc::new(NoBrowser), clock, config, hooks());
+    let runs = Runs::new(Arc::clone(&store), catalog, checker, Arc::new(NoBrowser), clock, config, hooks());
     Bench { runs, web, store, account, folder }
 }
 
-/// Returns a bench whose store can be switched off.
-fn bench_on_a_switch(catalog: &[Value], config: RunsConfig) -> (Bench, Arc<Switched>) {
-    let mut switch = None;
-    let bench = bench_with(catalog, config, |store| Arc::clone(switch.insert(Switched::new(store))) as _);
-    (bench, switch.expect("bench_with opens the journal"))
+/// What happens before the operations of a bench's store.
+#[derive(Default)]
+struct Switch {
+    /// Whether all operations fail.
+    is_down: AtomicBool,
+    /// The operation that fails, and the number of times that it has failed.
+    refused: Mutex<Option<&'static str>>,
+    refusals: AtomicUsize,
+    /// What happens once just before an operation.
+    before: Mutex<Option<(&'static str, Event)>>,
+}
+
+type Event = Box<dyn FnOnce() + Send>;
+
+impl Switch {
+    fn of(store: &Store) -> Arc<Self> {
+        let switch = Arc::<Self>::default();
+        let shared = Arc::clone(&switch);
+        store.before_each(move |operation| {
+            let happens = shared.before.lock().take_if(|(awaited, _)| *awaited == operation);
+            if let Some((_, happens)) = happens {
+                happens();
+            }
+            if *shared.refused.lock() == Some(operation) {
+                shared.refusals.fetch_add(1, Ordering::SeqCst);
+            } else if !shared.is_down.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            Err(StorageError::unavailable("switched off"))
+        });
+        switch
+    }
+
+    fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::SeqCst);
+    }
 }
 
 fn checker(web: &Arc<PlayedWeb>) -> Arc<Checker> {
@@ -138,7 +158,7 @@ fn hooks() -> RunHooks {
     RunHooks { charge_of: Box::new(charge), ..RunHooks::default() }
 }
 
-fn new_account(ledger: &dyn Ledger) -> AccountId {
+fn new_account(ledger: &Store) -> AccountId {
     let now = SystemClock.now();
     let account = Account {
         id: AccountId::new(),
@@ -166,8 +186,8 @@ impl Bench {
     fn another(&self, web: &Arc<PlayedWeb>, hooks: RunHooks) -> Arc<Runs> {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-        let journal: Arc<dyn Journal> = self.store.clone();
-        Runs::new(journal, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config(), hooks)
+        let store = Arc::clone(&self.store);
+        Runs::new(store, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config(), hooks)
     }
 
     fn order(&self, query: &str) -> StartRequest {

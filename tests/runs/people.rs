@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::modules::builtin;
 use serde_json::{Map, Value, json};
 use sightline::base::ids::RunId;
+use sightline::model::run::ResultRecord;
 use sightline::modules::catalog::Catalog;
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::people::evidence::Band;
 use sightline::runs::people::people;
 use sightline::runs::people::person::People;
 use sightline::runs::record::Findings;
-use sightline::runs::run::ResultRecord;
+
+use crate::support::modules::builtin;
 
 const SEARCHES: u64 = 400;
 

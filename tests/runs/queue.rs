@@ -40,7 +40,7 @@ impl Bench {
 #[test]
 fn accounts_take_turns() {
     let bench = busy_bench(12);
-    let (second, third) = (new_account(&*bench.store), new_account(&*bench.store));
+    let (second, third) = (new_account(&bench.store), new_account(&bench.store));
     let mut runs: Vec<RunSummary> = (1..=8).map(|module| bench.queue(bench.account, module)).collect();
     runs.extend(
         [(second, 9), (second, 10), (third, 11)].map(|(account, module)| bench.queue(account, module)),
@@ -64,7 +64,7 @@ fn accounts_take_turns() {
 #[test]
 fn an_account_that_comes_back_does_not_overtake_waiting_ones() {
     let bench = busy_bench(8);
-    let other = new_account(&*bench.store);
+    let other = new_account(&bench.store);
     for module in 1..=3 {
         bench.queue(bench.account, module);
     }
@@ -89,7 +89,7 @@ fn a_full_queue_accepts_the_first_run_of_an_account() {
         assert!(matches!(order(bench.account), Ok(StartResult::Queued(_))));
     }
     assert!(matches!(order(bench.account), Err(StartError::Refused(Refused::Overloaded))));
-    let other = new_account(&*bench.store);
+    let other = new_account(&bench.store);
     assert!(matches!(order(other), Ok(StartResult::Queued(_))));
     assert!(matches!(order(other), Err(StartError::Refused(Refused::Overloaded))));
     assert_eq!(bench.store.queue_length(false, None).unwrap().all, 3);
@@ -229,7 +229,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
         if summary.status.is_terminal() {
             break summary;
         }
-        process = first.another_process_on(first.store.clone(), RunsConfig { limits, ..config() });
+        process = first.another_process_on(RunsConfig { limits, ..config() });
         process.maintenance.run_due_tasks();
         if let Some(resumed) = process.reader.live(run.id()) {
             resumed.wait_for_end(Instant::now() + Duration::from_millis(500));

@@ -1,7 +1,6 @@
 //! Stopping runs before their end, and asking again what gave no answer.
 
-use sightline::runs::family::member::FollowOrder;
-use sightline::runs::leads::class::Class;
+use sightline::model::follow::{Class, FollowOrder};
 use sightline::runs::retry::{NoRetry, Retry};
 
 use super::*;

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 use sightline::base::ids::RunId;
+use sightline::model::run::ResultRecord;
 use sightline::modules::definition::ResultType;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::people::people;
 use sightline::runs::record::Findings;
-use sightline::runs::run::ResultRecord;
 use sightline::sandbox::{PeopleKind, SandboxOptions, SeededAccount, SeededPeople, SeededRole};
 
 use super::lab::Lab;

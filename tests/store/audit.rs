@@ -1,9 +1,9 @@
 //! The audit log: what is recorded, what it never holds, and that nothing in it can be changed.
 
-use sightline::account::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
 use sightline::base::ids::{AccountId, KeyId, RequestId};
-use sightline::runs::journal::{NewRun, Refused, Started};
-use sightline::runs::retention::{BatchSize, RemovalResult};
+use sightline::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
+use sightline::model::retention::{BatchSize, RemovalResult};
+use sightline::model::start::{NewRun, Refused, Started};
 
 use super::ledger::new_key;
 use super::{Fixture, added, at, charge, completed, new_account, race, result};

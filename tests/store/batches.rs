@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, BatchId, WebhookId};
+use sightline::model::audit::Origin;
+use sightline::model::batch::{
+    Batch, BatchAdded, BatchSearch, BatchStatus, Counts, NewBatch, RowRefusal, RowState,
+};
+use sightline::model::event::EventType;
+use sightline::model::retention::BatchSize;
+use sightline::model::start::{Idempotency, NewRun, Refused, RowRef, Started};
+use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
-use sightline::runs::batches::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
-use sightline::runs::batches::row::RowRef;
-use sightline::runs::batches::search::BatchSearch;
-use sightline::runs::batches::storage::Added;
-use sightline::runs::journal::{Idempotency, NewRun, Refused, Started};
-use sightline::runs::retention::BatchSize;
-use sightline::webhooks::event::EventType;
-use sightline::webhooks::secret::SealedSecret;
-use sightline::webhooks::webhook::Webhook;
 
 use super::{Fixture, at, charge, completed, failed, new_account, race};
 use crate::store::erasing::erase;
@@ -34,7 +32,7 @@ fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
 impl Fixture {
     fn batch_of(&self, account: AccountId, names: &[&str]) -> BatchId {
         let batch = new_batch(account, names);
-        assert_eq!(self.store.add_batch(&batch, &Origin::CLI).unwrap(), Added::Done);
+        assert_eq!(self.store.add_batch(&batch, &Origin::CLI).unwrap(), BatchAdded::Done);
         batch.id
     }
 
@@ -183,9 +181,9 @@ on_both! {
             NewBatch { idempotency, ..new_batch(f.account.id, &["a"]) }
         };
         let first = with(1, "key");
-        assert_eq!(f.store.add_batch(&first, &Origin::CLI).unwrap(), Added::Done);
-        assert_eq!(f.store.add_batch(&with(1, "key"), &Origin::CLI).unwrap(), Added::Repeated(first.id));
-        assert_eq!(f.store.add_batch(&with(2, "key"), &Origin::CLI).unwrap(), Added::Mismatch);
+        assert_eq!(f.store.add_batch(&first, &Origin::CLI).unwrap(), BatchAdded::Done);
+        assert_eq!(f.store.add_batch(&with(1, "key"), &Origin::CLI).unwrap(), BatchAdded::Repeated(first.id));
+        assert_eq!(f.store.add_batch(&with(2, "key"), &Origin::CLI).unwrap(), BatchAdded::Mismatch);
         assert_eq!(f.store.batches(f.account.id, None, 10).unwrap().len(), 1);
         assert_eq!(f.database.number("SELECT count(*) FROM batch_rows"), 1);
     }
@@ -196,7 +194,7 @@ on_both! {
         assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
         assert_eq!(f.batch(id).counts, Counts { pending: 1, ..Counts::default() });
         f.start_next().unwrap();
-        assert!(erase(&*f.store, f.account.id).is_some());
+        assert!(erase(&f.store, f.account.id).is_some());
         for table in ["batches", "batch_rows", "runs", "accounts"] {
             assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
         }

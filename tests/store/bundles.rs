@@ -1,8 +1,8 @@
 //! Catalogue bundles: the one with the greatest serial is in use, and the ones before it are kept.
 
 use jiff::Timestamp;
-use sightline::account::audit::{AuditFilter, Origin};
-use sightline::runs::bundles::{AddedBundle, KEPT_BUNDLES, StoredBundle};
+use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::bundle::{AddedBundle, KEPT_BUNDLES, StoredBundle};
 
 use super::at;
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sightline::account::account::Account;
-use sightline::account::audit::Origin;
-use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::RunId;
-use sightline::runs::coverage::Coverage;
-use sightline::runs::journal::{Checkpoint, Claim, Ending, NewRun, Refused, Resumable, Started, Write};
-use sightline::runs::run::{Progress, RunSummary, Status};
+use sightline::model::account::Account;
+use sightline::model::audit::Origin;
+use sightline::model::coverage::Coverage;
+use sightline::model::credits::{Charge, Cycle};
+use sightline::model::drive::{Checkpoint, Claim, Ending, Resumable, Write};
+use sightline::model::run::{Progress, RunSummary, Status};
+use sightline::model::start::{NewRun, Refused, Started};
 
 use super::{
     Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, cycle, failed, new_account,
@@ -164,7 +165,7 @@ on_both! {
         f.store.start(&run, &charge(1, Some(1))).unwrap();
         f.finish(&run, &failed());
         let again = f.store.start(&f.new_run(), &charge(1, Some(1))).unwrap();
-        assert_eq!(again, sightline::runs::journal::Started::Created);
+        assert_eq!(again, sightline::model::start::Started::Created);
     }
 
     fn a_run_cannot_end_as_running(f) {

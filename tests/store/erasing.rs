@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sightline::account::account::Account;
-use sightline::account::audit::{AuditFilter, Origin};
-use sightline::account::ledger::{Erased, Erasure};
 use sightline::account::plan::PlanTable;
 use sightline::account::service::Accounts;
 use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
-use sightline::runs::journal::{Batch, Ending, NewRun, Refused, Started, Write};
-use sightline::runs::notification::{Notification, Subscriber};
-use sightline::runs::retention::{BATCH, BatchSize, RemovalResult};
+use sightline::model::account::{Account, Erased, Erasure};
+use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::drive::{Batch, Ending, Notification, Subscriber, Write};
+use sightline::model::retention::{BATCH, BatchSize, RemovalResult};
+use sightline::model::start::{NewRun, Refused, Started};
 use sightline::store::Store;
 
 use super::ledger::new_key;
@@ -53,7 +52,7 @@ impl Fixture {
     }
 
     fn erase(&self) -> Option<Erased> {
-        erase(&*self.store, self.account.id)
+        erase(&self.store, self.account.id)
     }
 
     fn count(&self, table: &str) -> i64 {
@@ -205,7 +204,7 @@ on_both! {
         assert_eq!(another.closed_accounts().unwrap(), [f.account.id]);
         let rest = another.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
         assert_eq!(rest, Some(Erased { keys: 0, runs: 2 }));
-        assert_eq!(erase(&*another, f.account.id), rest);
+        assert_eq!(erase(&another, f.account.id), rest);
         assert_eq!((f.count("runs"), f.count("accounts")), (0, 0));
         assert!(another.closed_accounts().unwrap().is_empty());
         let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
@@ -329,7 +328,7 @@ fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
     assert!(stands_on_disk(&f.database, "a-query-to-forget"));
     // By a command, beside the server that has the file open.
     let command = f.another();
-    assert!(erase(&*command, f.account.id).is_some());
+    assert!(erase(&command, f.account.id).is_some());
     for text in ["a-query-to-forget", "a-result-to-forget", "owner@example.com"] {
         assert!(!stands_on_disk(&f.database, text), "{text}");
     }

@@ -1,12 +1,12 @@
 //! Families of runs.
 
-use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
-use sightline::runs::family::member::{
-    FollowEnd, FollowOrder, LeadCounts, Membership, NewMember, StopReason,
+use sightline::model::audit::Origin;
+use sightline::model::follow::{
+    Class, FollowEnd, FollowOrder, LeadCounts, Membership, NewMember, StopReason,
 };
-use sightline::runs::journal::{ListFilter, NewRun, Refused, Started};
-use sightline::runs::leads::class::Class;
+use sightline::model::page::ListFilter;
+use sightline::model::start::{NewRun, Refused, Started};
 use uuid::Uuid;
 
 use super::*;

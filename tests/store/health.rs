@@ -7,14 +7,12 @@ use jiff::{Timestamp, ToSpan};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
-use sightline::account::audit::{AuditFilter, Origin};
+use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::health::{CircuitRecord, FailedControl, Learnt, Opening, Tallies};
+use sightline::model::latencies::Latencies;
+use sightline::model::tally::Tally;
 use sightline::modules::control_check::{ControlAnswer, Direction};
 use sightline::modules::outcome::Outcome;
-use sightline::runs::health::circuit::{CircuitRecord, Opening};
-use sightline::runs::health::latencies::Latencies;
-use sightline::runs::health::quarantines::FailedControl;
-use sightline::runs::health::tally::Tally;
-use sightline::runs::health::{Learnt, Tallies};
 
 use super::{at, once_connected, race};
 

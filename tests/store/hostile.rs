@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
-use sightline::account::account::Account;
-use sightline::account::audit::Origin;
-use sightline::runs::journal::{Checkpoint, Ending, NewRun, Write};
-use sightline::runs::run::{ModuleReport, ResultRecord, RunError};
+use sightline::model::account::Account;
+use sightline::model::audit::Origin;
+use sightline::model::drive::{Checkpoint, Ending, Write};
+use sightline::model::run::{ModuleReport, ResultRecord, RunError};
+use sightline::model::start::NewRun;
 
 use super::{Fixture, added, charge, checkpoint, failed, new_account, result};
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan as _};
-use sightline::account::account::Account;
-use sightline::account::audit::Origin;
-use sightline::account::key::{ApiKey, KeyRecord};
+use sightline::account::key::ApiKey;
 use sightline::account::service::{Accounts, Caller};
 use sightline::base::clock::ManualClock;
 use sightline::base::ids::{AccountId, KeyId, RunId};
-use sightline::runs::journal::{NewRun, Refused, Started};
+use sightline::model::account::{Account, KeyRecord};
+use sightline::model::audit::Origin;
+use sightline::model::start::{NewRun, Refused, Started};
 
 use super::{Fixture, at, cycle, new_account};
 

@@ -2,16 +2,12 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::json;
-use sightline::base::ids::{AccountId, RunId};
-use sightline::runs::entity::merge::{merge, name_source, sources};
-use sightline::runs::journal::{Batch, Changes, Write};
-use sightline::runs::run::ResultRecord;
-use sightline::store::Role;
+use sightline::base::ids::RunId;
+use sightline::model::drive::{Batch, Changes, Write};
+use sightline::model::entity::merge::{merge, name_source, sources};
+use sightline::model::run::ResultRecord;
 
-use super::upgrading::{id, load};
-use super::{Fixture, added, completed, new_instance, open, result};
-use crate::support::databases::{TestDatabase, empty_databases};
+use super::{Fixture, added, completed, new_instance, result};
 
 /// Returns an email address that was found by that many modules.
 fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
@@ -194,76 +190,5 @@ on_both! {
             prop_assert_eq!(has, f.store.results(run.id, 0, 1000).unwrap());
             Ok(())
         }).unwrap();
-    }
-}
-
-/// Gives runs of a database of version 1 these results.
-fn replace_results(database: &TestDatabase, runs: [RunId; 2], records: &[ResultRecord]) {
-    let is_sqlite = database.name == "sqlite";
-    for run in runs.map(|run| run.0.simple().to_string()) {
-        let run = if is_sqlite { format!("X'{run}'") } else { format!("'{run}'") };
-        let count = records.len();
-        database.execute(&format!(
-            "DELETE FROM results WHERE run = {run}; UPDATE runs SET total_results = {count} WHERE id = {run}"
-        ));
-        for record in records {
-            let key = format!("{:02x}", record.id).repeat(16);
-            let key = if is_sqlite { format!("X'{key}'") } else { format!("'\\x{key}'") };
-            let text = serde_json::to_string(record).unwrap().replace('\'', "''");
-            database.execute(&format!(
-                "INSERT INTO results (run, id, dedup, record) VALUES ({run}, {}, {key}, '{text}')",
-                record.id
-            ));
-        }
-    }
-}
-
-#[test]
-fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
-    for database in empty_databases() {
-        // Version 1 kept the results of two modules apart, and stored no sources.
-        let old = |id: u32, value: &str, module: &str| ResultRecord {
-            result_type: "subdomain".into(),
-            entity_type: "subdomain".into(),
-            source: module.into(),
-            metadata: json!({"first_seen": "2020"}).as_object().unwrap().clone(),
-            ..result(id, value)
-        };
-        let records = [old(1, "a.x.example", "m0"), old(2, "b.x.example", "m0"), old(3, "A.x.example", "m1")];
-        // One runs, the other one has ended.
-        let (account, runs): (AccountId, [RunId; 2]) = (id("0a"), [id("d3"), id("d1")]);
-        load(&database, 1);
-        replace_results(&database, runs, &records);
-
-        let store = open(&database.url, Role::Server).unwrap();
-        let name = database.name;
-        assert_eq!(
-            database.number("SELECT max(version) FROM schema_version"),
-            database.number("SELECT count(*) FROM schema_version")
-        );
-        for run in runs {
-            let summary = store.run(run, account).unwrap().unwrap();
-            assert_eq!((summary.total_results, summary.revision), (3, 0), "{name}");
-            assert_eq!(store.results(run, 0, 10).unwrap(), records, "{name}");
-            let all = Changes { since: None, known: 0, until: 0, after: 0 };
-            assert_eq!(store.changes(run, all, 10).unwrap(), records, "{name}");
-        }
-
-        let (me, run) = (new_instance(), runs[0]);
-        let taken = store.take_over(&super::claim(me, false, 10)).unwrap();
-        assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run], "{name}");
-        // The new version adds a source to an old row, and a row of its own.
-        let mut more = taken[0].results[0].clone();
-        assert!(merge(&mut more, &old(9, "a.x.example", "m2")));
-        let new = old(4, "c.x.example", "m2");
-        let batch = Batch { revision: 1, added: vec![new.clone()], changed: vec![more.clone()] };
-        assert_eq!(store.add_results(run, me.lease(1), &batch).unwrap(), Write::Done);
-        let want = [more, records[1].clone(), records[2].clone(), new];
-        assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
-        assert_eq!(store.run(run, account).unwrap().unwrap().total_results, 4, "{name}");
-        // The changed row is identified by its entity from now on.
-        let again = Batch { revision: 2, added: vec![old(5, "A.X.example.", "m3")], changed: vec![] };
-        assert_eq!(store.add_results(run, me.lease(1), &again).unwrap(), Write::Done);
-        assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
     }
 }

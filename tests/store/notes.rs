@@ -1,11 +1,12 @@
 //! What owners note about their runs and results.
 
-use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
+use sightline::model::audit::Origin;
+use sightline::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
+use sightline::model::page::ListFilter;
+use sightline::model::retention::{BATCH, RemovalResult};
+use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
-use sightline::runs::journal::{ListFilter, NewRun};
-use sightline::runs::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
-use sightline::runs::retention::{BATCH, RemovalResult};
 
 use super::erasing::erase;
 use super::{Fixture, added, at, charge, completed, race, result};
@@ -143,7 +144,7 @@ on_both! {
         assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), RemovalResult::Runs(1));
         assert_eq!(left(), 0, "swept");
         annotated();
-        erase(&*f.store, f.account.id);
+        erase(&f.store, f.account.id);
         assert_eq!(left(), 0, "deleted with its account");
     }
 }

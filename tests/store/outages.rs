@@ -1,6 +1,6 @@
 //! A database that is unavailable for a while.
 
-use sightline::runs::journal::Write;
+use sightline::model::drive::Write;
 use sightline::store::Role;
 
 use super::{Fixture, charge, checkpoint, completed, once_connected, open, race};

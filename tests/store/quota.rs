@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use sightline::account::rate_limit::Policy;
-use sightline::account::rate_limit::quota::{Grant, GrantRequest, GrantResponse, Quota};
 use sightline::base::ids::AccountId;
+use sightline::model::quota::{Grant, GrantRequest, GrantResponse, Policy};
 use sightline::store::Store;
 
 use super::{Fixture, once_connected, race};
@@ -20,7 +19,7 @@ fn ask(account: AccountId, limit: u32) -> GrantRequest {
 }
 
 /// Returns the shared counters of a store.
-fn quota(store: &Arc<Store>) -> Arc<dyn Quota> {
+fn quota(store: &Arc<Store>) -> Arc<Store> {
     Arc::clone(store).quota().unwrap()
 }
 

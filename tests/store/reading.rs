@@ -1,10 +1,12 @@
 //! Reading, listing and deleting runs.
 
-use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
+use sightline::model::audit::Origin;
+use sightline::model::drive::Write;
+use sightline::model::page::ListFilter;
+use sightline::model::run::Status;
+use sightline::model::start::{NewRun, Refused, Started};
 use sightline::modules::query::SearchType;
-use sightline::runs::journal::{ListFilter, NewRun, Refused, Started, Write};
-use sightline::runs::run::Status;
 
 use super::{Fixture, added, at, charge, checkpoint, completed, failed, new_account, result, with_key};
 use crate::support::databases::sqlite;

@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use jiff::{Timestamp, ToSpan as _};
-use sightline::account::account::Role;
-use sightline::account::audit::{AuditFilter, Origin};
-use sightline::account::sign_in::attempts::{Allowance, Attempt, Subject};
-use sightline::account::sign_in::keeping::SetUpLink;
-use sightline::account::sign_in::session::Session;
-use sightline::account::sign_in::token::{Token, TokenHash};
+use sightline::account::sign_in::token::Token;
 use sightline::base::ids::{AccountId, SessionId};
+use sightline::model::account::Role;
+use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::sign_in::{Allowance, Attempt, Session, SetUpLink, Subject, TokenHash};
 
 use super::{Fixture, at, once_connected, race};
 

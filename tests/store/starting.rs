@@ -1,20 +1,18 @@
 //! Starting a run: charge, run and idempotency key are stored together or not at all.
 
-use std::sync::Arc;
-
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use sightline::account::audit::Origin;
-use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
+use sightline::model::audit::Origin;
+use sightline::model::coverage::Coverage;
+use sightline::model::credits::{Charge, Cycle};
+use sightline::model::notes::RunNotes;
+use sightline::model::run::{Progress, RunOptions, RunSummary, Status, TimeBudget};
+use sightline::model::start::{Idempotency, NewRun, Refused, Started};
 use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
-use sightline::runs::coverage::Coverage;
-use sightline::runs::journal::{Idempotency, NewRun, Refused, Started};
-use sightline::runs::notes::annotation::RunNotes;
-use sightline::runs::run::{Progress, RunSummary, Status};
-use sightline::runs::run_options::{RunOptions, TimeBudget};
 
 use super::{at, charge, cycle, new_account, once_connected, race, with_key};
 

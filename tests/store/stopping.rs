@@ -1,8 +1,9 @@
 //! Stopping runs, and the free retry.
 
-use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
-use sightline::runs::journal::{NewRun, Refused, Started, StoppedRun, Write};
+use sightline::model::audit::Origin;
+use sightline::model::drive::{StoppedRun, Write};
+use sightline::model::start::{NewRun, Refused, Started};
 
 use super::{HOLDS, at, charge, checkpoint, completed, race};
 

@@ -1,9 +1,10 @@
 //! Thumbnails of results.
 
-use sightline::account::audit::Origin;
 use sightline::base::ids::RunId;
-use sightline::runs::journal::{NewRun, Write};
-use sightline::runs::retention::{BATCH, RemovalResult};
+use sightline::model::audit::Origin;
+use sightline::model::drive::Write;
+use sightline::model::retention::{BATCH, RemovalResult};
+use sightline::model::start::NewRun;
 
 use super::erasing::erase;
 use super::{Fixture, added, at, completed, result};
@@ -68,7 +69,7 @@ on_both! {
         assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), RemovalResult::Runs(1));
         assert_eq!(f.thumbnails(), 0, "swept");
         kept();
-        erase(&*f.store, f.account.id);
+        erase(&f.store, f.account.id);
         assert_eq!(f.thumbnails(), 0, "deleted with its account");
     }
 }

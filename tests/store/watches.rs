@@ -3,22 +3,19 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sightline::account::audit::Origin;
 use sightline::base::ids::{RunId, WatchId, WebhookId};
+use sightline::model::audit::Origin;
+use sightline::model::event::EventType;
+use sightline::model::retention::{BatchSize, RemovalResult};
+use sightline::model::run::RunOptions;
+use sightline::model::start::{NewRun, Refused, Started, WatchStart};
+use sightline::model::watch::{
+    ChangeKind, Comparison, FoundChange, NewWatch, PauseReason, Watch, WatchAdded, WatchChanged, WatchState,
+    WatchUpdate, WatchedSearch,
+};
+use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
-use sightline::runs::diff::difference::Difference;
-use sightline::runs::journal::{NewRun, Refused, Started};
-use sightline::runs::retention::{BatchSize, RemovalResult};
-use sightline::runs::run_options::RunOptions;
-use sightline::runs::watch_start::WatchStart;
-use sightline::watches::baseline::Baseline;
-use sightline::watches::change::{ChangeKind, FoundChange};
-use sightline::watches::storage::{Comparison, WatchAdded, WatchChanged};
-use sightline::watches::watch::{NewWatch, PauseReason, Watch, WatchState, WatchUpdate, WatchedSearch};
-use sightline::webhooks::event::EventType;
-use sightline::webhooks::secret::SealedSecret;
-use sightline::webhooks::webhook::Webhook;
 
 use super::{Fixture, at, charge, completed, new_account, once_connected, race};
 
@@ -109,16 +106,8 @@ impl Fixture {
 }
 
 fn change(kind: ChangeKind) -> FoundChange {
-    let difference = Difference {
-        result_type: "account".into(),
-        platform: Some("GitHub".into()),
-        value: Some("someone\0".into()),
-        profile_url: None,
-        before_id: None,
-        after_id: Some(1),
-        fields: Vec::new(),
-        undecided: Vec::new(),
-    };
+    let difference =
+        serde_json::json!({"type": "account", "platform": "GitHub", "value": "someone\0", "after_id": 1});
     FoundChange { kind, run_before: RunId::new(), difference }
 }
 
@@ -247,9 +236,9 @@ on_both! {
         let watch = f.added_watch(&f.new_watch());
         let run = f.ended_run_of(&watch);
         let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
-        assert_eq!((ended.run, &ended.baseline), (run.id, &Baseline::default()));
+        assert_eq!((ended.run, &ended.baseline), (run.id, &None));
         let changes = vec![change(ChangeKind::Added), change(ChangeKind::Changed)];
-        let shown = Comparison { changes, baseline: Some(Baseline::default()) };
+        let shown = Comparison { changes, baseline: Some("{}".into()) };
         let another = f.another();
         let closed = race(6, |index| {
             let store = if index % 2 == 0 { &f.store } else { &another };
@@ -304,7 +293,7 @@ on_both! {
         let swept = f.store.sweep(at("2100-01-01T00:00:00Z"), most, at(NOW), &Origin::SYSTEM).unwrap();
         assert_eq!((swept, changes()), (RemovalResult::Runs(1), 0));
         assert!(f.store.run(run.id, f.account.id).unwrap().is_none());
-        assert!(super::erasing::erase(&*f.store, f.account.id).is_some());
+        assert!(super::erasing::erase(&f.store, f.account.id).is_some());
         assert_eq!(f.database.number("SELECT count(*) FROM watches"), 0);
         let added = f.store.add_watch(&f.new_watch(), at(NOW), &Origin::CLI).unwrap();
         assert_eq!(added, WatchAdded::UnknownAccount);

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use sightline::account::audit::Origin;
-use sightline::account::ledger::Erasure;
 use sightline::base::ids::{DeliveryId, WebhookId};
-use sightline::runs::journal::{NewRun, Write};
-use sightline::webhooks::delivery::{Answer, Consequence, Delivery, DeliveryStatus, KEPT_FOR, SLOW};
-use sightline::webhooks::event::{Event, EventType};
-use sightline::webhooks::secret::SealedSecret;
-use sightline::webhooks::storage::{Added, DueFilter};
-use sightline::webhooks::webhook::{DisabledReason, MOST_WEBHOOKS, Webhook, WebhookChange};
+use sightline::model::account::Erasure;
+use sightline::model::audit::Origin;
+use sightline::model::drive::Write;
+use sightline::model::event::{Event, EventType};
+use sightline::model::start::NewRun;
+use sightline::model::webhook::{
+    Answer, Consequence, Delivery, DeliveryStatus, DisabledReason, DueFilter, KEPT_FOR, MOST_WEBHOOKS, SLOW,
+    SealedSecret, Webhook, WebhookAdded, WebhookChange,
+};
 
 use super::{Fixture, HOLDS, at, claim, completed, failed, new_account, new_instance, once_connected, race};
 
@@ -35,7 +36,7 @@ impl Fixture {
     fn added_webhook(&self, events: &[EventType]) -> Webhook {
         let webhook = self.webhook(events);
         let added = self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
-        assert_eq!(added, Added::Done);
+        assert_eq!(added, WebhookAdded::Done);
         webhook
     }
 
@@ -262,8 +263,8 @@ on_both! {
             let webhook = f.webhook(&[EventType::RunFailed]);
             once_connected(|| f.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI))
         });
-        assert_eq!(added.iter().filter(|added| **added == Added::Done).count(), MOST_WEBHOOKS);
-        assert_eq!(added.iter().filter(|added| **added == Added::TooMany).count(), 2);
+        assert_eq!(added.iter().filter(|added| **added == WebhookAdded::Done).count(), MOST_WEBHOOKS);
+        assert_eq!(added.iter().filter(|added| **added == WebhookAdded::TooMany).count(), 2);
         let webhook = f.webhooks().remove(0);
         let id = f.test_delivery(&webhook);
         let other = new_account("other@example.com");
@@ -303,7 +304,7 @@ on_both! {
         assert_eq!(f.webhooks(), []);
         let late = f.webhook(&[EventType::RunCompleted]);
         let added = f.store.add_webhook(&late, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
-        assert_eq!(added, Added::UnknownAccount);
+        assert_eq!(added, WebhookAdded::UnknownAccount);
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::Done);
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::policy::{Policy, RateLimitError, RateLimitState, RateLimits};
+use super::policy::{RateLimitError, RateLimitState, RateLimits};
 use super::shared::Shared;
 use super::window::Windows;
-use crate::account::ledger::Ledger;
 use crate::base::ids::AccountId;
+use crate::model::quota::Policy;
+use crate::store::Store;
 
 /// A limiter that counts requests against the rate limits.
 pub struct RateLimiter {
@@ -22,9 +23,9 @@ enum Counts {
 }
 
 impl RateLimiter {
-    /// Creates a limiter that counts in this process, or in `ledger` if several processes share it.
-    pub fn new(limits: RateLimits, ledger: Arc<dyn Ledger>) -> Self {
-        let counts = match ledger.quota() {
+    /// Creates a limiter that counts in this process, or in `store` if several processes share it.
+    pub fn new(limits: RateLimits, store: Arc<Store>) -> Self {
+        let counts = match store.quota() {
             Some(quota) => Counts::Shared(Shared::new(quota)),
             None => Counts::Own(Windows::default()),
         };

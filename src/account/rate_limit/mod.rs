@@ -13,9 +13,8 @@
 
 mod limiter;
 mod policy;
-pub mod quota;
 mod shared;
 mod window;
 
 pub use limiter::RateLimiter;
-pub use policy::{Policy, RateLimitError, RateLimitState, RateLimits, WINDOW_SECS};
+pub use policy::{RateLimitError, RateLimitState, RateLimits, WINDOW_SECS};

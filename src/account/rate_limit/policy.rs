@@ -1,23 +1,10 @@
 //! Policies, their limits, and the state of an account under them.
 
 use crate::base::storage::StorageError;
-use crate::base::words::words;
+use crate::model::quota::Policy;
 
 /// The window of all limits in seconds.
 pub const WINDOW_SECS: i64 = 60;
-
-words! {
-    /// A kind of requests with its own limit. Its word is in the `RateLimit` headers.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    pub enum Policy {
-        /// Requests to `POST /v1/searches`.
-        Search = "search",
-        /// Requests that start a stream or attach to one.
-        Stream = "stream",
-        /// All other requests that need a key.
-        Read = "read",
-    }
-}
 
 /// The limit of each policy, in requests per minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use log::debug;
 use parking_lot::Mutex;
 
-use super::policy::{Policy, RateLimitError, RateLimitState, RateLimits, WINDOW_SECS};
-use super::quota::{Grant, GrantRequest, GrantResponse, Quota};
+use super::policy::{RateLimitError, RateLimitState, RateLimits, WINDOW_SECS};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
+use crate::model::quota::{Grant, GrantRequest, GrantResponse, Policy};
+use crate::store::Store;
 
 /// The time for which a block may be used. A longer time means fewer round trips; with a shorter time, unused
 /// requests are returned sooner.
@@ -33,7 +34,7 @@ type Key = (AccountId, Policy);
 
 /// The grants of this instance, by account and policy.
 pub(super) struct Shared {
-    quota: Arc<dyn Quota>,
+    quota: Arc<Store>,
     quotas: Mutex<HashMap<Key, Arc<Mutex<LocalQuota>>>>,
 }
 
@@ -110,7 +111,7 @@ impl LocalQuota {
 }
 
 impl Shared {
-    pub(super) fn new(quota: Arc<dyn Quota>) -> Self {
+    pub(super) fn new(quota: Arc<Store>) -> Self {
         Self { quota, quotas: Mutex::default() }
     }
 
@@ -167,7 +168,7 @@ impl Shared {
 
     fn refill(&self, key: Key, local: &mut LocalQuota, limit: u32) -> Result<(), RateLimitError> {
         let asked_at = Instant::now();
-        match ask(&*self.quota, key, local, limit, asked_at) {
+        match ask(&self.quota, key, local, limit, asked_at) {
             Ok(Some(taken)) => {
                 local.put(&taken, limit, asked_at);
                 Ok(())
@@ -187,7 +188,7 @@ impl Shared {
         let Some(mut local) = local.try_lock_for(WAIT) else { return };
         match local.block.as_mut().filter(|block| block.grant == grant && grant.requests > 1) {
             Some(block) => block.left += 1,
-            None => drop(give_back(&*self.quota, key, grant, 1)),
+            None => drop(give_back(&self.quota, key, grant, 1)),
         }
     }
 
@@ -206,7 +207,7 @@ impl Shared {
             let Some(mut local) = local.try_lock() else { continue };
             if local.block.is_some_and(|block| now >= block.spend_until)
                 && let Some((grant, unused)) = local.close(u32::MAX, now)
-                && give_back(&*self.quota, key, grant, unused).is_err()
+                && give_back(&self.quota, key, grant, unused).is_err()
             {
                 // The store does not answer, and the maintenance thread must not wait for it again.
                 break;
@@ -237,7 +238,7 @@ fn counts_for(largest_block: u32) -> Duration {
 /// Queries the store for the next block, after returning the rest of the last one. If the store is unavailable for
 /// that, it is not queried again.
 fn ask(
-    quota: &dyn Quota,
+    quota: &Store,
     key: Key,
     local: &mut LocalQuota,
     limit: u32,
@@ -256,12 +257,7 @@ fn ask(
 
 /// Returns unused requests to the store. If that fails, they count until their time is over, so that the limit is not
 /// exceeded.
-fn give_back(
-    quota: &dyn Quota,
-    (account, policy): Key,
-    grant: Grant,
-    unused: u32,
-) -> Result<(), StorageError> {
+fn give_back(quota: &Store, (account, policy): Key, grant: Grant, unused: u32) -> Result<(), StorageError> {
     quota.give_back(account, policy, grant, unused).inspect_err(|error| {
         debug!("cannot return unused requests to the store: {error}");
     })
@@ -270,91 +266,4 @@ fn give_back(
 /// Creates the error for a missing answer of the store.
 fn no_answer(why: &str) -> RateLimitError {
     RateLimitError::Storage(StorageError::unavailable(format!("cannot check the rate limit: {why}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::thread;
-
-    use parking_lot::Condvar;
-
-    use super::*;
-
-    /// A store that fails every request about limits until the test allows it to answer.
-    #[derive(Default)]
-    struct UnavailableStore {
-        may_answer: Mutex<bool>,
-        told: Condvar,
-        asked: AtomicUsize,
-        given_back: AtomicUsize,
-    }
-
-    impl UnavailableStore {
-        fn fail(&self, count: &AtomicUsize) -> StorageError {
-            count.fetch_add(1, Ordering::SeqCst);
-            let mut may_answer = self.may_answer.lock();
-            while !*may_answer {
-                self.told.wait(&mut may_answer);
-            }
-            StorageError::unavailable("away")
-        }
-
-        fn answer(&self) {
-            *self.may_answer.lock() = true;
-            self.told.notify_all();
-        }
-    }
-
-    impl Quota for UnavailableStore {
-        fn take(&self, _: &GrantRequest) -> Result<Option<GrantResponse>, StorageError> {
-            Err(self.fail(&self.asked))
-        }
-
-        fn give_back(&self, _: AccountId, _: Policy, _: Grant, _: u32) -> Result<(), StorageError> {
-            Err(self.fail(&self.given_back))
-        }
-    }
-
-    fn failed(outcome: &Result<(Grant, RateLimitState), RateLimitError>) -> bool {
-        matches!(outcome, Err(RateLimitError::Storage(error)) if error.is_unavailable())
-    }
-
-    #[test]
-    fn waiting_requests_share_a_failure_of_the_store() {
-        const REQUESTS: usize = 8;
-        let store = Arc::new(UnavailableStore::default());
-        let shared = Shared::new(Arc::clone(&store) as _);
-        let key = (AccountId::new(), Policy::Search);
-        let local = shared.local(key);
-        thread::scope(|scope| {
-            let requests: Vec<_> = (0..REQUESTS).map(|_| scope.spawn(|| shared.spend(key, 30))).collect();
-            // One thread queries the store, and the others have arrived. They hold the quota, and so do the table and
-            // this test.
-            while Arc::strong_count(&local) < REQUESTS + 2 || store.asked.load(Ordering::SeqCst) == 0 {
-                thread::yield_now();
-            }
-            store.answer();
-            for request in requests {
-                assert!(failed(&request.join().unwrap()));
-            }
-        });
-        assert_eq!(store.asked.load(Ordering::SeqCst), 1);
-        // A later request queries the store again.
-        assert!(failed(&shared.spend(key, 30)));
-        assert_eq!(store.asked.load(Ordering::SeqCst), 2);
-    }
-
-    #[test]
-    fn an_unavailable_store_is_asked_once_for_each_request() {
-        let store = Arc::new(UnavailableStore::default());
-        store.answer();
-        let shared = Shared::new(Arc::clone(&store) as _);
-        let key = (AccountId::new(), Policy::Read);
-        let grant = Grant { moment: 1, requests: 4 };
-        shared.local(key).lock().block = Some(Block { grant, left: 2, spend_until: Instant::now() });
-        assert!(failed(&shared.spend(key, 120)));
-        let asked = (store.given_back.load(Ordering::SeqCst), store.asked.load(Ordering::SeqCst));
-        assert_eq!(asked, (1, 0));
-    }
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::policy::{Policy, RateLimitState, RateLimits, WINDOW_SECS};
+use super::policy::{RateLimitState, RateLimits, WINDOW_SECS};
 use crate::base::ids::AccountId;
+use crate::model::quota::Policy;
 
 const WINDOW_MS: i64 = WINDOW_SECS * 1000;
 

@@ -10,13 +10,9 @@
 //! | [`attempts`] | limits on attempts to sign in |
 //! | [`keeping`] | the storage trait of sign-in |
 
-pub mod attempts;
 mod common;
-pub mod keeping;
 pub mod password;
 pub mod service;
-pub mod session;
 pub mod token;
 
-pub use keeping::SignInStore;
 pub use service::{SignInError, SignIns};

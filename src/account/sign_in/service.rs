@@ -8,17 +8,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use log::debug;
 
-use super::attempts::{Allowance, Attempt, BY_EMAIL, BY_NETWORK, BY_PAIR, Subject};
-use super::keeping::{SetUpLink, SignInStore};
 use super::password::{HashingError, Password, PasswordHasher, WeakPassword};
-use super::session::{Session, SessionLimits, USER_AGENT_BYTES};
 use super::token::{Token, random};
-use crate::account::account::{Account, Role};
-use crate::account::audit::{Actor, Origin};
-use crate::account::ledger::Ledger;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, SessionId};
 use crate::base::storage::StorageError;
+use crate::model::account::{Account, Role};
+use crate::model::audit::{Actor, Origin};
+use crate::model::sign_in::{
+    Allowance, Attempt, BY_EMAIL, BY_NETWORK, BY_PAIR, Session, SessionLimits, SetUpLink, Subject,
+    USER_AGENT_BYTES,
+};
+use crate::store::Store;
 
 /// The time for which a set-up link is valid. It is longer than a weekend.
 pub const LINK_LIFETIME: Duration = Duration::from_secs(72 * 60 * 60);
@@ -130,8 +131,7 @@ pub struct Opened {
 
 /// The use cases of sign-in. There is one value for each process, which all layers share.
 pub struct SignIns {
-    store: Arc<dyn SignInStore>,
-    ledger: Arc<dyn Ledger>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     hasher: PasswordHasher,
     limits: SessionLimits,
@@ -143,12 +143,11 @@ impl SignIns {
     /// # Errors
     /// Returns an error if the system provides no random numbers.
     pub fn new(
-        store: Arc<dyn SignInStore>,
-        ledger: Arc<dyn Ledger>,
+        store: Arc<Store>,
         clock: Arc<dyn Clock>,
         limits: SessionLimits,
     ) -> Result<Self, getrandom::Error> {
-        Ok(Self { store, ledger, clock, hasher: PasswordHasher::new()?, limits })
+        Ok(Self { store, clock, hasher: PasswordHasher::new()?, limits })
     }
 
     /// Returns the lifetimes of sessions.
@@ -175,7 +174,7 @@ impl SignIns {
             (Subject::email(&email), BY_EMAIL),
         ];
         self.count(&subjects)?;
-        let account = self.ledger.account_by_email(&email)?.filter(|account| !account.is_being_deleted());
+        let account = self.store.account_by_email(&email)?.filter(|account| !account.is_being_deleted());
         // The store is queried in any case, so that the time does not show whether the account exists.
         let id = account.as_ref().map_or_else(AccountId::new, |account| account.id);
         let hash = self.store.password(id)?;

@@ -1,28 +1,17 @@
 //! Tokens: 256 random bits that a client has, of which the store contains only the SHA-256.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use crate::base::secret::Secret;
+use crate::model::sign_in::TokenHash;
 
 const BYTES: usize = 32;
 
 /// A token in the form that a client has: 43 characters of base64url.
 #[derive(Debug, Clone)]
 pub struct Token(Secret<String>);
-
-/// The SHA-256 of a token. Since a token has 256 random bits, its hash needs neither a salt nor a slow function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TokenHash(pub [u8; 32]);
-
-impl fmt::Debug for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenHash([redacted])")
-    }
-}
 
 impl Token {
     /// Generates a token from the system's random numbers.

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::api::context::Api;
 use crate::api::error::ApiError;
 use crate::base::text::visible;
+use crate::model::coverage::Coverage;
+use crate::model::diff::Diff;
+use crate::model::run::{RunSummary, Status};
 use crate::modules::outcome::Outcome;
 use crate::report::body::RunHead;
-use crate::runs::coverage::Coverage;
-use crate::runs::diff::difference::Diff;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{RunSummary, Status};
 
 /// The most modules without a conclusion that an answer lists.
 const MOST_UNANSWERED: usize = 200;

@@ -7,9 +7,8 @@ use super::message::{INVALID_PARAMS, Params, RpcError, text};
 use crate::api::context::Api;
 use crate::api::error::ApiError;
 use crate::base::ids::{AccountId, RunId};
-use crate::runs::journal::ListFilter;
-use crate::runs::page::Cursor;
-use crate::runs::run::RunSummary;
+use crate::model::page::{Cursor, ListFilter};
+use crate::model::run::RunSummary;
 
 /// What the address of a run begins with.
 const RUNS: &str = "sightline://runs/";

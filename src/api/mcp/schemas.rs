@@ -8,14 +8,14 @@ use utoipa::ToSchema;
 use crate::api::accounts::Credits;
 use crate::api::modules::Module;
 use crate::api::openapi::schemas::{Schemas, named, tidy};
+use crate::model::coverage::Coverage;
+use crate::model::diff::Diff;
+use crate::model::entity::merge::Source;
+use crate::model::run::ResultRecord;
 use crate::modules::query::SearchType;
 use crate::report::body::RunHead;
-use crate::runs::coverage::Coverage;
-use crate::runs::diff::difference::Diff;
-use crate::runs::entity::merge::Source;
 use crate::runs::leads::lead::Lead;
 use crate::runs::people::person::{Person, Unattributed};
-use crate::runs::run::ResultRecord;
 
 const COMPONENTS: &str = "#/components/schemas/";
 

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use super::message::Params;
 use super::schemas::{self, arguments, flag, names, number, search_type, text};
-use crate::runs::family::member::{MAX_DEPTH, MAX_SEARCHES};
-use crate::runs::leads::class::Class;
-use crate::runs::run_options::TimeBudget;
+use crate::model::follow::{Class, MAX_DEPTH, MAX_SEARCHES};
+use crate::model::run::TimeBudget;
 
 /// The bounds and the default of the number of results in an answer.
 pub(super) const RESULTS: (usize, usize, usize) = (1, 200, 50);

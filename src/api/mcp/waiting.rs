@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use crate::api::context::Api;
 use crate::api::error::ApiError;
-use crate::runs::run::{Progress, Status};
+use crate::model::run::{Progress, Status};
 use crate::runs::service::Found;
 
 /// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.

@@ -31,7 +31,6 @@ pub mod headers;
 pub mod parameters;
 pub mod schemas;
 pub mod version_3_2;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use utoipa::openapi::info::{ContactBuilder, InfoBuilder, License};
@@ -50,12 +49,12 @@ use super::access::{Access, Counts};
 use super::error_body::{ErrorBody, Problem};
 use super::failure::Failure;
 use super::routes::{self, ROUTES, Route};
-use crate::account::rate_limit::Policy;
 use crate::api::batch_files::MatrixFormat;
+use crate::model::entity::merge::Source;
+use crate::model::quota::Policy;
 use crate::report::Format;
 use crate::report::batch::BatchFormat;
 use crate::report::graph::GraphFormat;
-use crate::runs::entity::merge::Source;
 use schemas::{Schemas, named, one_line, tidy, tidy_parameter};
 
 /// Names of the two security schemes for keys.

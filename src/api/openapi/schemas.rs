@@ -9,7 +9,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::runs::entity::merge::{MAX_SOURCES, SOURCES};
+use crate::model::entity::merge::{MAX_SOURCES, SOURCES};
 
 /// Schemas with their names.
 pub(in crate::api) type Schemas = Vec<(String, RefOr<Schema>)>;

@@ -6,16 +6,15 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::account::account::Account;
-use crate::account::audit::Origin;
 use crate::account::service::AccountError;
-use crate::app::archive;
 use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::text::plain;
 use crate::cli::database::open_store;
 use crate::cli::exit::Failure;
 use crate::cli::replace::{Replacement, cannot_write};
 use crate::config::StorageConfig;
+use crate::model::account::Account;
+use crate::model::audit::Origin;
 use crate::report::account::{ExportError, write_account};
 use crate::store::Store;
 
@@ -59,8 +58,7 @@ pub(super) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 fn write(store: &Arc<Store>, account: &Account, out: &mut dyn Write) -> Result<(), Failure> {
-    write_account(&archive(store), account, SystemClock.now(), &Origin::CLI, out).map_err(|error| match error
-    {
+    write_account(store, account, SystemClock.now(), &Origin::CLI, out).map_err(|error| match error {
         ExportError::Storage(error) => error.into(),
         ExportError::Io(error) => error.into(),
         ExportError::Json(error) => error.into(),

@@ -2,7 +2,6 @@
 
 mod export;
 mod sign_in;
-
 use std::io::Write;
 use std::sync::Arc;
 
@@ -13,14 +12,14 @@ use super::database::{open_accounts, open_store};
 use super::exit::{Exit, Failure};
 use super::options::ListFormat;
 use super::table::write_table;
-use crate::account::account::Account;
-use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::AccountId;
 use crate::base::text::{plain, write_json};
 use crate::config::{AccountConfig, StorageConfig};
+use crate::model::account::Account;
+use crate::model::audit::Origin;
 use crate::modules::near::nearest;
 
 /// Create, list, export and delete accounts, change plan and role, make set-up links

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use crate::account::account::{Account, Role};
-use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
-use crate::account::sign_in::session::SessionLimits;
 use crate::base::clock::SystemClock;
 use crate::cli::database::open_store;
 use crate::cli::exit::Failure;
 use crate::config::{StorageConfig, base_url_option};
+use crate::model::account::{Account, Role};
+use crate::model::audit::Origin;
+use crate::model::sign_in::SessionLimits;
 use crate::store::Store;
 
 /// The address in set-up links.
@@ -116,6 +116,6 @@ fn accounts(store: &Arc<Store>) -> Accounts {
 /// Opens the sign-ins. A command begins no session, so the lifetimes do not matter.
 fn sign_ins(store: &Arc<Store>) -> Result<SignIns, Failure> {
     let limits = SessionLimits { idle: std::time::Duration::ZERO, longest: std::time::Duration::ZERO };
-    SignIns::new(store.clone(), store.clone(), Arc::new(SystemClock), limits)
+    SignIns::new(Arc::clone(store), Arc::new(SystemClock), limits)
         .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))
 }

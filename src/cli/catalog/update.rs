@@ -6,15 +6,15 @@ use clap::{Args, Command};
 use jiff::Timestamp;
 
 use super::load::faults;
-use crate::account::audit::Origin;
 use crate::app::read_bundle;
 use crate::base::text::plain;
 use crate::cli::database::open_store;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::logging::start_log;
 use crate::config::{BundleConfig, EngineConfig, LogConfig, StorageConfig};
+use crate::model::audit::Origin;
+use crate::model::bundle::{AddedBundle, StoredBundle};
 use crate::modules::catalog::{Bundle, Catalog};
-use crate::runs::bundles::{AddedBundle, StoredBundle};
 
 /// Check a signed bundle of catalogue entries, and let servers use it
 ///

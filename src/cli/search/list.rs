@@ -12,15 +12,14 @@ use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::config::SandboxMode;
+use crate::model::batch::{Batch, BatchRow, BatchSearch, Counts, RowRefusal, RowState};
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::report::batch::{BatchFormat, BatchWriter};
-use crate::runs::batches::batch::{Batch, BatchRow, Counts, RowRefusal, RowState};
-use crate::runs::batches::search::BatchSearch;
 use crate::runs::batches::table;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 /// The most bytes of a list. A thousand queries take fewer.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;

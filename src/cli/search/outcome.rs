@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
+use crate::model::run::{ModuleReport, Progress, Status};
 use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{ModuleReport, Progress, Status};
 
 /// Breaks a search off if writing has failed, and keeps the failure.
 pub(super) fn go_on(shown: Result<(), Failure>, broken: &mut Option<Failure>) -> ControlFlow<()> {

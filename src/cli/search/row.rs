@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::base::text::plain;
+use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::outcome::Outcome;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{ModuleReport, ResultRecord};
 
 /// The metadata of people that rows show.
 const OF_PEOPLE: [&str; 5] = ["display_name", "real_name", "bio", "job_title", "location"];

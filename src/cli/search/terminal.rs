@@ -8,11 +8,11 @@ use terminal_size::{Width, terminal_size_of};
 
 use super::row::{about, is_account, page_of, with_reason, without_hits};
 use crate::base::text::{columns, cut, padded, plain};
+use crate::model::entity::identified::web_address;
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
-use crate::runs::entity::identified::web_address;
 use crate::runs::facts::Facts;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 /// The width of a terminal that does not tell its own, and the least that rows are cut to.
 const USUAL_WIDTH: usize = 80;

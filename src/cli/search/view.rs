@@ -9,12 +9,12 @@ use super::row::{about, page_of, with_reason, without_hits};
 use super::terminal::Terminal;
 use crate::base::text::{line, padded, plain};
 use crate::cli::exit::Failure;
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::probe::ProbeError;
 use crate::report;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 /// Widths of the columns before the value. They are fixed because rows are written before the last result is
 /// known.

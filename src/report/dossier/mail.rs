@@ -6,12 +6,12 @@
 use serde_json::Value;
 
 use super::mail_records::{self as records, Grade, Judgement};
+use crate::model::entity::merge;
+use crate::model::run::ResultRecord;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::entity::merge;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 /// The modules that read each kind of record, for domains and for email addresses.
 const SPF: &[&str] = &["dns_spf", "mail_domain_spf"];
@@ -194,8 +194,8 @@ fn is_from(result: &ResultRecord, modules: &[&str], kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::run::ModuleReport;
     use crate::report::csv::tests::run;
-    use crate::runs::run::ModuleReport;
     use serde_json::json;
 
     /// Returns a run in which modules ended so, each with its result.

@@ -1,8 +1,8 @@
 //! The sections of a dossier: the types of results in each, and the columns of their tables.
 
 use super::table::{Column, Table};
+use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
-use crate::runs::run::ResultRecord;
 
 /// The section with verdicts.
 pub(super) const MAIL: &str = "mail";

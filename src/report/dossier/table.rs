@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::runs::entity::merge;
-use crate::runs::run::ResultRecord;
+use crate::model::entity::merge;
+use crate::model::run::ResultRecord;
 
 /// The most items of a list in a cell.
 const MOST_ITEMS: usize = 12;

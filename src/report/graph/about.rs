@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 use crate::base::clock::to_the_second;
 use crate::base::ids::RunId;
+use crate::model::run::Status;
 use crate::modules::outcome::Outcome;
 use crate::runs::record::RunRecord;
-use crate::runs::run::Status;
 
 /// The texts about a run that stand in its graph: which run it is, and its coverage.
 pub(in crate::report) struct About {

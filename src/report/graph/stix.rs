@@ -22,9 +22,9 @@ use uuid::Uuid;
 
 use super::about::About;
 use crate::base::clock::rfc3339_millis;
+use crate::model::entity::identified::web_address;
 use crate::modules::definition::ResultType;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::entity::identified::web_address;
 use crate::runs::graph::{Edge, Graph, Node};
 
 /// The namespace of the ids of observables (STIX 2.1, section 2.9).

@@ -20,7 +20,6 @@ mod graph;
 mod overview;
 mod results;
 mod timeline;
-
 use std::io;
 
 use askama::Template;
@@ -30,10 +29,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::base::clock::to_the_second;
+use crate::model::run::{RunSummary, Status};
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{RunSummary, Status};
 pub use graph::GraphSvg;
 pub use overview::{Overview, titled};
 pub use results::initial;
@@ -79,8 +78,8 @@ pub fn content_security_policy() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::run::RunError;
     use crate::report::csv::tests::{result, run};
-    use crate::runs::run::RunError;
 
     fn page(run: &RunRecord) -> String {
         super::page(run, &Catalog::from_text("none", "[]").unwrap()).unwrap()

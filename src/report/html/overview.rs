@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use askama::Template;
 
 use super::timeline::{Chart, NAMES, WIDTH};
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::report::dossier::{Section, sections};
@@ -14,7 +15,6 @@ use crate::runs::facts::Facts;
 use crate::runs::people::people;
 use crate::runs::people::person::Person;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 /// The most facts of a kind, and the most characters of each.
 const MOST_FACTS: usize = 8;

@@ -8,12 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::overview::category_of;
+use crate::model::entity::identified::web_address;
+use crate::model::entity::merge::{self, SOURCES};
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
-use crate::runs::entity::identified::web_address;
-use crate::runs::entity::merge::{self, SOURCES};
 use crate::runs::pictures::avatar::AVATAR;
 use crate::runs::record::RunRecord;
-use crate::runs::run::ResultRecord;
 
 /// The metadata member that is the link of the value.
 const PROFILE_URL: &str = "profile_url";

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::search::BatchSearch;
+use crate::model::batch::BatchSearch;
 use crate::modules::query::Query;
 
 /// A search of a batch that is not valid.

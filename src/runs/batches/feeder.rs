@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use log::{debug, info, log};
 
-use super::batch::RowRefusal;
-use super::search::BatchSearch;
-use super::storage::{BatchStore, NextRow};
-use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::batch::{BatchSearch, NextRow, RowRefusal};
+use crate::model::credits::Charge;
+use crate::model::start::Refused;
 use crate::modules::query::Query;
 use crate::runs::dispatcher::Dispatcher;
 use crate::runs::drivers::Slot;
-use crate::runs::journal::Refused;
 use crate::runs::start_request::{StartError, StartRequest};
 use crate::runs::starter::Starter;
+use crate::store::Store;
 
 /// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
 /// for single searches at the hosts that all searches ask.
@@ -28,7 +27,7 @@ const CREDIT_PAUSE: Duration = Duration::from_secs(5);
 pub(in crate::runs) struct Feeder {
     starter: Starter,
     dispatcher: Arc<Dispatcher>,
-    batches: Arc<dyn BatchStore>,
+    batches: Arc<Store>,
     /// The maximum number of runs of batches that this process drives at once.
     most: usize,
 }
@@ -43,7 +42,7 @@ impl Feeder {
     pub(in crate::runs) fn new(
         starter: Starter,
         dispatcher: Arc<Dispatcher>,
-        batches: Arc<dyn BatchStore>,
+        batches: Arc<Store>,
         max_runs: usize,
     ) -> Self {
         Self { starter, dispatcher, batches, most: (max_runs / DRIVER_SHARE).max(1) }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::batch::BatchRow;
 use crate::base::ids::RunId;
+use crate::model::batch::BatchRow;
+use crate::model::run::ModuleReport;
 use crate::modules::outcome::Outcome;
-use crate::runs::run::ModuleReport;
 
 /// The queries of a batch by the platforms that were asked.
 #[derive(Debug, Default)]

@@ -6,22 +6,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`batch`] | a batch, its rows and their states |
-//! | [`row`] | the name of a row |
-//! | [`search`] | the search of a row |
 //! | [`table`] | searches as CSV |
 //! | [`draft`] | a list of searches that is checked before it becomes a batch |
 //! | [`matrix`] | queries by platforms |
-//! | [`storage`] | the storage trait |
 //! | `feeder` | starting the rows whose turn has come |
 //! | [`service`] | the use cases of the owners of batches |
 
-pub mod batch;
 pub mod draft;
 pub(super) mod feeder;
 pub mod matrix;
-pub mod row;
-pub mod search;
 pub mod service;
-pub mod storage;
 pub mod table;

@@ -2,23 +2,22 @@
 
 use std::sync::Arc;
 
-use super::batch::{Batch, BatchRow, NewBatch};
 use super::matrix::Matrix;
-use super::search::BatchSearch;
-use super::storage::{Added, BatchStore};
-use crate::account::audit::Origin;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::storage::StorageError;
-use crate::runs::journal::Idempotency;
+use crate::model::audit::Origin;
+use crate::model::batch::{Batch, BatchAdded, BatchRow, BatchSearch, NewBatch};
+use crate::model::start::Idempotency;
 use crate::runs::service::Runs;
+use crate::store::Store;
 
 /// The maximum number of rows whose reports are read at once.
 const REPORT_ROWS: usize = 50;
 
 /// The batches of all accounts. There is one value for each process.
 pub struct Batches {
-    store: Arc<dyn BatchStore>,
+    store: Arc<Store>,
     runs: Arc<Runs>,
     clock: Arc<dyn Clock>,
     simulated: bool,
@@ -26,7 +25,7 @@ pub struct Batches {
 
 impl Batches {
     /// Creates the use cases. `simulated` tells whether the process searches the simulated web.
-    pub fn new(store: Arc<dyn BatchStore>, runs: Arc<Runs>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
+    pub fn new(store: Arc<Store>, runs: Arc<Runs>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
         Self { store, runs, clock, simulated }
     }
 
@@ -42,19 +41,19 @@ impl Batches {
         rows: Vec<(u32, BatchSearch)>,
         idempotency: Option<Idempotency>,
         by: &Origin,
-    ) -> Result<(BatchId, Added), StorageError> {
+    ) -> Result<(BatchId, BatchAdded), StorageError> {
         let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.simulated);
         let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
         let added = match self.store.add_batch(&batch, by) {
             // The answer to the commit was lost: the batch is looked up by its id.
             Err(error) if error.is_unconfirmed() => match self.store.batch(account, id) {
-                Ok(Some(_)) => Added::Done,
+                Ok(Some(_)) => BatchAdded::Done,
                 Ok(None) | Err(_) => return Err(error),
             },
             added => added?,
         };
         self.runs.maintenance.wake();
-        Ok((if let Added::Repeated(earlier) = added { earlier } else { id }, added))
+        Ok((if let BatchAdded::Repeated(earlier) = added { earlier } else { id }, added))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.

@@ -5,9 +5,8 @@
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::batch::MAX_SEARCHES;
 use super::draft::{Draft, InvalidRow};
-use super::search::BatchSearch;
+use crate::model::batch::{BatchSearch, MAX_SEARCHES};
 use crate::modules::query::{Query, SearchType};
 
 /// What a file of searches must be.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::difference::FieldChange;
-use crate::runs::entity::merge::SOURCES;
+use crate::model::diff::FieldChange;
+use crate::model::entity::merge::SOURCES;
+use crate::model::run::ResultRecord;
 use crate::runs::leads::lead::FOUND_BY;
-use crate::runs::run::ResultRecord;
 
 /// Members that say nothing about the entity: how it was found, and the time that an answer stays in a cache, which
 /// passes from request to request.

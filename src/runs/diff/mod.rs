@@ -11,8 +11,8 @@
 //! | `fields` | the data of a result that differs |
 //!
 //! # Which results are the same
-//! Results are the same if their [`EntityKey`](super::entity::EntityKey)s are equal. Of the rest, accounts and profiles
-//! are the same if they are the same [`Entity`](super::entity::identified::Entity), so that another spelling of a name is
+//! Results are the same if their [`EntityKey`](crate::model::entity::EntityKey)s are equal. Of the rest, accounts and profiles
+//! are the same if they are the same [`Entity`](crate::model::entity::identified::Entity), so that another spelling of a name is
 //! a change of the account. A platform that the catalogue calls by another name in the later run is the same platform.
 //! Ids, times, confidences and the order of results count for nothing.
 //!
@@ -23,19 +23,17 @@
 //!   the same source, and read all of their answers. With other modules, or in another order, a value may be that of
 //!   another module.
 
-pub mod difference;
 mod fields;
 pub mod not_comparable;
 mod side;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
 use super::record::Findings;
-use super::run::ModuleReport;
+use crate::model::diff::{Cause, Diff, DiffCounts, Difference, FieldChange, RunSide, Undecided};
+use crate::model::run::ModuleReport;
 use crate::modules::profile_index::ProfileIndex;
-use difference::{Cause, Diff, DiffCounts, Difference, FieldChange, RunSide, Undecided};
 use not_comparable::NotComparable;
 use side::{Entry, Side};
 

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::difference::{Cause, ComparedRun, RunSide, Undecided};
+use crate::model::diff::{Cause, ComparedRun, RunSide, Undecided};
+use crate::model::entity::identified::Entity;
+use crate::model::entity::merge::{self, MAX_SOURCES};
+use crate::model::entity::{EntityKey, folded, kind};
+use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::rules_version::RulesVersion;
-use crate::runs::entity::identified::Entity;
-use crate::runs::entity::merge::{self, MAX_SOURCES};
-use crate::runs::entity::{EntityKey, folded, kind};
 use crate::runs::leads::lead::FOUND_BY;
 use crate::runs::record::Findings;
-use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 /// A result of a run.
 pub(super) struct Entry {

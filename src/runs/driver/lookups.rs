@@ -60,7 +60,7 @@ pub(super) fn start_children(context: &Arc<RunContext>, run: &LiveRun) {
         return;
     }
     advance(context, run.id(), summary.account, Some(run.id()));
-    match context.journal.children(run.id(), run.id()) {
+    match context.store.children(run.id(), run.id()) {
         Ok(children) => run.following.set_children(children),
         Err(error) => log!(error.log_level(), "run {}: cannot read its children: {error}", run.id()),
     }

@@ -13,18 +13,18 @@ use url::Url;
 
 use super::check_starter::requester;
 use super::message::Message;
+use crate::model::drive::{Batch, Write};
+use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
 use crate::modules::query::Query;
 use crate::runs::adaptive_limit::Feedback;
 use crate::runs::context::RunContext;
 use crate::runs::health::circuits::OnOpenCircuit;
 use crate::runs::host_limiter::{Admission, Permit, Waker};
-use crate::runs::journal::{Batch, Write};
 use crate::runs::live::LiveRun;
 use crate::runs::pace::Pace;
 use crate::runs::pictures::avatar::{AVATAR, Avatar, picture_address};
 use crate::runs::pictures::fetch::fetch;
-use crate::runs::run::ResultRecord;
 use crate::runs::time_limit::TimeLimit;
 
 /// The most pictures of a run.
@@ -186,7 +186,7 @@ impl<'a> PictureFetcher<'a> {
 
 /// Stores a thumbnail, before its result says that there is one. It is not worth a second try.
 fn keep(context: &RunContext, run: &LiveRun, result: u32, thumbnail: &[u8]) -> bool {
-    match context.journal.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
+    match context.store.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
         Ok(Write::Done | Write::Stopped(_)) => true,
         Ok(Write::LeaseLost) => false,
         Err(error) => {

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::model::drive::{Batch, Write};
+use crate::model::run::ModuleReport;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Outcome, Report};
 use crate::modules::reason::Reason;
@@ -13,11 +15,9 @@ use crate::runs::context::RunContext;
 use crate::runs::earlier::EarlierConclusions;
 use crate::runs::ending::Retry;
 use crate::runs::health::HealthUpdates;
-use crate::runs::journal::{Batch, Write};
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, Avatar};
-use crate::runs::run::ModuleReport;
 use crate::runs::unstored_results::UnstoredResults;
 
 /// The findings and ended modules of a run that are not stored yet. Readers see nothing of them before.
@@ -206,7 +206,7 @@ impl<'a> Recorder<'a> {
             }
             let batch = self.found.next_try();
             let added = batch.added.len() as u64;
-            match self.context.journal.add_results(self.run.id(), self.run.lease(), batch) {
+            match self.context.store.add_results(self.run.id(), self.run.lease(), batch) {
                 Ok(Write::Done | Write::Stopped(_)) => {
                     self.retry = Retry::default();
                     self.context.figures.results.add(added);

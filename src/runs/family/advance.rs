@@ -7,19 +7,19 @@ use std::collections::HashSet;
 use log::log;
 use uuid::Uuid;
 
-use super::journal::StoredFamily;
-use super::member::{FollowEnd, FollowOrder, LeadCounts, StopReason};
 use super::plan::next_searches;
 use super::start::Start;
 use super::view::{rules, settle};
-use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::family::StoredFamily;
+use crate::model::follow::{FollowEnd, FollowOrder, LeadCounts, StopReason};
+use crate::model::run::{RunSummary, count};
+use crate::model::start::{Refused, Started};
 use crate::runs::context::RunContext;
-use crate::runs::journal::{Refused, Started};
 use crate::runs::leads::lead::LeadStatus;
 use crate::runs::record::{Findings, RunRecord};
-use crate::runs::run::{RunSummary, count};
 use crate::runs::stored_run::read_run;
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
@@ -39,7 +39,7 @@ fn try_to_advance(
     account: AccountId,
     ending: Option<RunId>,
 ) -> Result<(), StorageError> {
-    let Some(family) = context.journal.family(root, account)? else { return Ok(()) };
+    let Some(family) = context.store.family(root, account)? else { return Ok(()) };
     let Some(first) = family.members.first().filter(|first| first.id == root) else { return Ok(()) };
     let Some(order) = first.follow.clone().filter(|_| family.is_following) else { return Ok(()) };
     let is_ended = |run: &RunSummary| run.status.is_terminal() || Some(run.id) == ending;
@@ -50,13 +50,13 @@ fn try_to_advance(
         return Ok(());
     }
     let ended = family.members.iter().filter(|run| is_ended(run)).cloned();
-    let read = |run| read_run(&*context.journal, run, context.clock.now());
+    let read = |run| read_run(&context.store, run, context.clock.now());
     let members = ended.map(read).collect::<Result<Vec<RunRecord>, _>>()?;
     let stopped = match first.stopped_at {
         Some(_) => Some(StopReason::Stopped),
         None => start_next(context, &family, &members, &order, level)?,
     };
-    let newer = context.journal.family(root, account)?;
+    let newer = context.store.family(root, account)?;
     // Runs that have ended since may name further leads. Maintenance continues with them.
     let was_read = |run: &RunSummary| members.iter().any(|member| member.summary.id == run.id);
     let is_over =
@@ -125,12 +125,12 @@ fn end(
         followed: has(&[LeadStatus::LookedUp, LeadStatus::Followed]),
         not_followed: has(&[LeadStatus::NotFollowed, LeadStatus::Pending]),
     };
-    context.journal.end_following(root.id, &FollowEnd { leads, stopped })
+    context.store.end_following(root.id, &FollowEnd { leads, stopped })
 }
 
 /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
 pub(in crate::runs) fn advance_idle(context: &RunContext) {
-    match context.journal.idle_families(context.simulated) {
+    match context.store.idle_families(context.simulated) {
         Ok(idle) => idle.into_iter().for_each(|(root, account)| advance(context, root, account, None)),
         Err(error) => log!(error.log_level(), "cannot look for families of runs: {error}"),
     }

@@ -4,15 +4,14 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::member::{FollowedLead, Lookup};
 use crate::base::ids::RunId;
+use crate::model::follow::{Class, FollowedLead, Lookup};
+use crate::model::run::RunSummary;
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::event::{self, Frame};
-use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::LeadStatus;
-use crate::runs::run::RunSummary;
 
 /// Data of a `lead` frame: a lead that was looked up or followed. Frames of this kind come before the `done` frame.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,8 +3,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`member`] | how leads are followed, the place of a run, look-ups |
-//! | [`journal`] | the storage trait |
 //! | [`plan`] | which leads are followed next |
 //! | `advance` | starting the runs whose turn has come |
 //! | `start` | starting one run |
@@ -17,8 +15,6 @@
 
 pub(super) mod advance;
 pub mod frames;
-pub mod journal;
-pub mod member;
 pub mod plan;
 pub mod reader;
 pub mod service;

@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::member::{FollowOrder, Lookup, MAX_LOOKUPS, Membership};
 use crate::base::ids::RunId;
+use crate::model::follow::{Class, FollowOrder, Lookup, MAX_LOOKUPS, Membership};
 use crate::modules::catalog::{Catalog, Selection};
 use crate::modules::definition::{Contact, ResultType};
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use crate::runs::leads::leads;
 use crate::runs::record::Findings;

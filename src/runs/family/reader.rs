@@ -8,11 +8,11 @@ use super::frames::child_of;
 use super::state::FollowState;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::run::RunSummary;
 use crate::runs::context::RunContext;
 use crate::runs::event::{self, DoneData, Frame};
 use crate::runs::follow::Frames;
 use crate::runs::live::{Next, Stopped};
-use crate::runs::run::RunSummary;
 
 /// The interval at which the family is read: its runs may be driven by several processes.
 const POLL_EVERY: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ impl FamilyReader {
     fn read(&mut self) -> Result<Option<Vec<Frame>>, StorageError> {
         let (id, account) = (self.first.id, self.first.account);
         let root = self.first.family.map_or(id, |place| place.root);
-        let Some(family) = self.context.journal.family(root, account)? else { return Ok(None) };
+        let Some(family) = self.context.store.family(root, account)? else { return Ok(None) };
         let family = family.from_run(id);
         let Some(first) = family.members.first().filter(|run| run.id == id) else { return Ok(None) };
         self.first = first.clone();

@@ -5,27 +5,25 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::journal::{StoredFamily, with_runs_below};
-use super::member::{FollowOrder, MAX_SEARCHES, Membership};
 use super::plan::{Levels, NextSearch, Verdict, next_searches};
 use super::reader::FamilyReader;
 use super::start::Start;
 use super::tree::FamilyTree;
 use super::view::{rules, settle};
-use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::family::{StoredFamily, with_runs_below};
+use crate::model::follow::{Class, FollowOrder, MAX_SEARCHES, Membership};
+use crate::model::run::{RunOptions, RunSummary, count};
+use crate::model::start::{Refused, Started};
 use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
 use crate::runs::context::RunContext;
-use crate::runs::journal::{Refused, Started};
 use crate::runs::leads::Leads;
-use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
 use crate::runs::record::{Findings, RunRecord};
-use crate::runs::run::{RunSummary, count};
-use crate::runs::run_options::RunOptions;
 use crate::runs::stored_run::read_run;
 
 /// A run with the other runs of its family.
@@ -102,7 +100,7 @@ impl FamilyService {
     pub fn of(&self, record: RunRecord) -> Result<Family, StorageError> {
         let (of, account) = (record.summary.id, record.summary.account);
         let root = record.summary.family.map_or(of, |place| place.root);
-        let stored = self.context.journal.family(root, account)?.unwrap_or_else(|| StoredFamily {
+        let stored = self.context.store.family(root, account)?.unwrap_or_else(|| StoredFamily {
             members: vec![record.summary.clone()],
             followed: Vec::new(),
             lookups: vec![count(record.lookups.len())],
@@ -110,7 +108,7 @@ impl FamilyService {
             end: None,
         });
         let others = stored.members.iter().filter(|run| run.id != of).cloned();
-        let read = |run| read_run(&*self.context.journal, run, record.as_of);
+        let read = |run| read_run(&self.context.store, run, record.as_of);
         let mut members = others.map(read).collect::<Result<Vec<_>, _>>()?;
         let place = stored.members.iter().position(|run| run.id == of).unwrap_or_default();
         members.insert(place.min(members.len()), record);
@@ -140,7 +138,7 @@ impl FamilyService {
     /// Returns an error if the store fails.
     pub fn tree(&self, run: &RunSummary) -> Result<FamilyTree, StorageError> {
         let root = run.family.map_or(run.id, |place| place.root);
-        let family = self.context.journal.family(root, run.account)?;
+        let family = self.context.store.family(root, run.account)?;
         Ok(family.map_or_else(FamilyTree::default, |family| FamilyTree::of(&family, run.id)))
     }
 

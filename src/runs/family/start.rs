@@ -2,16 +2,15 @@
 
 use log::info;
 
-use super::member::NewMember;
 use super::plan::NextSearch;
-use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::follow::NewMember;
+use crate::model::run::{RunOptions, RunSummary};
+use crate::model::start::{NewRun, Started};
 use crate::runs::context::RunContext;
-use crate::runs::journal::{NewRun, Started};
-use crate::runs::run::RunSummary;
-use crate::runs::run_options::RunOptions;
 
 /// A run that a lead is to start.
 pub(super) struct Start<'a> {
@@ -65,7 +64,7 @@ impl Start<'_> {
             purpose: None,
             origin,
         };
-        let started = context.journal.start(&new, charge)?;
+        let started = context.store.start(&new, charge)?;
         if started == Started::Created {
             info!("run {}: started for a lead of run {}", new.id, place.parent);
             context.figures.note_start(new.search_type, charge.credits);

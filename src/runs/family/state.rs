@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::journal::StoredFamily;
-use super::member::{FollowEnd, LeadCounts};
-use crate::runs::run::count;
+use crate::model::family::StoredFamily;
+use crate::model::follow::{FollowEnd, LeadCounts};
+use crate::model::run::count;
 
 /// How far the leads of a search are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]

@@ -1,9 +1,9 @@
 //! [`FamilyTree`]: the runs below a run, as a tree.
 
-use super::journal::StoredFamily;
 use crate::base::ids::RunId;
-use crate::runs::leads::class::Class;
-use crate::runs::run::RunSummary;
+use crate::model::family::StoredFamily;
+use crate::model::follow::Class;
+use crate::model::run::RunSummary;
 
 /// The place of a run in its family, and the runs below it. It is read without results.
 #[derive(Debug, Clone, Default)]

@@ -4,17 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::journal::StoredFamily;
-use super::member::{FollowEnd, FollowOrder, FollowedLead, Lookup, StopReason};
 use super::plan::{Levels, Rules, Verdict, is_asked};
 use crate::base::ids::RunId;
+use crate::model::family::StoredFamily;
+use crate::model::follow::{FollowEnd, FollowOrder, FollowedLead, Lookup, StopReason};
+use crate::model::run::RunSummary;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::SearchType;
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::{Findings, ResultRef, RunRecord};
-use crate::runs::run::RunSummary;
 use crate::runs::suppression::Suppressed;
 
 /// Returns the rules by which a family's leads are followed.

@@ -1,18 +1,17 @@
 //! [`Follower`]: reads a run frame by frame, from memory while this process drives it and otherwise from the store.
 
 mod stored;
-
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::event::{self, Frame, RunData};
-use super::journal::Journal;
 use super::live::{Cursor, LiveRun, Next, Place, Stopped};
 use super::registry::Registry;
 use super::remote_run::RemoteRun;
-use super::run::{RunSummary, Status};
 use super::shared_read::SharedRead;
 use crate::base::storage::StorageError;
+use crate::model::run::{RunSummary, Status};
+use crate::store::Store;
 use stored::{RefreshPolicy, StoredCursor};
 
 /// Frames that are read one after the other, to the `done` frame.
@@ -42,7 +41,7 @@ pub trait Frames: Send {
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
     registry: Arc<Registry>,
-    journal: Arc<dyn Journal>,
+    store: Arc<Store>,
     summary: RunSummary,
     source: Source,
 }
@@ -81,26 +80,21 @@ impl Frames for Follower {
 
 impl Follower {
     /// Creates a follower of a run that is live in this process.
-    pub(super) fn live(
-        registry: Arc<Registry>,
-        journal: Arc<dyn Journal>,
-        run: Arc<LiveRun>,
-        after: u32,
-    ) -> Self {
+    pub(super) fn live(registry: Arc<Registry>, store: Arc<Store>, run: Arc<LiveRun>, after: u32) -> Self {
         let summary = run.summary();
-        Self { registry, journal, summary, source: Source::Live(run, Cursor::after(after)) }
+        Self { registry, store, summary, source: Source::Live(run, Cursor::after(after)) }
     }
 
     /// Creates a follower of a run in the store.
     pub(super) fn stored(
         registry: Arc<Registry>,
-        journal: Arc<dyn Journal>,
+        store: Arc<Store>,
         summary: RunSummary,
         after: u32,
     ) -> Self {
         let place = Place { left_out: after, ..Place::default() };
         let cursor = StoredCursor::at(place, registry.remote.get(summary.id));
-        Self { registry, journal, summary, source: Source::Stored(cursor) }
+        Self { registry, store, summary, source: Source::Stored(cursor) }
     }
 
     fn next_stored(&mut self, until: Instant) -> Result<Next, StorageError> {
@@ -147,7 +141,7 @@ impl Follower {
     }
 
     fn ask(&self) -> Result<Option<RunSummary>, StorageError> {
-        self.journal.run(self.summary.id, self.summary.account)
+        self.store.run(self.summary.id, self.summary.account)
     }
 
     /// Returns the number of the last read.
@@ -167,7 +161,7 @@ impl Follower {
         let Some(read) = read else { return Ok(None) };
         self.summary = read.summary.clone();
         cursor.read = read.number;
-        cursor.read(&*self.journal, &read, refresh).map(Some)
+        cursor.read(&self.store, &read, refresh).map(Some)
     }
 
     /// Reads the results and modules in the store after the cursor. The read is shared with other readers that

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::base::storage::StorageError;
+use crate::model::drive::Changes;
+use crate::model::run::RunSummary;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
 use crate::runs::family::frames::frames;
-use crate::runs::journal::{Changes, Journal};
 use crate::runs::live::Place;
 use crate::runs::remote_run::RemoteRun;
-use crate::runs::run::RunSummary;
 use crate::runs::shared_read::{PAGE, SharedRead};
+use crate::store::Store;
 
 /// The maximum number of results of one step of a replay, which bounds the memory of a reader that reads slowly.
 const REPLAY_PAGE: usize = 32;
@@ -71,27 +72,27 @@ impl StoredCursor {
     /// gets the existing ones first, step by step.
     pub(super) fn read(
         &mut self,
-        journal: &dyn Journal,
+        store: &Store,
         read: &SharedRead,
         refresh: RefreshPolicy,
     ) -> Result<Vec<Frame>, StorageError> {
         let mut next = self.clone();
         if next.place.revision.is_none() {
-            let frames = next.replay(journal, &read.summary)?;
+            let frames = next.replay(store, &read.summary)?;
             if next.is_replaying() {
                 *self = next;
                 return Ok(frames);
             }
-            let rest = next.read(journal, read, refresh)?;
+            let rest = next.read(store, read, refresh)?;
             *self = next;
             return Ok([frames, rest].concat());
         }
-        let Found { mut frames, again } = next.results(journal, read, refresh)?;
-        frames.extend(next.progress(journal, read)?);
+        let Found { mut frames, again } = next.results(store, read, refresh)?;
+        frames.extend(next.progress(store, read)?);
         frames.extend(again);
         if read.summary.status.is_terminal() {
             next.done = true;
-            frames.extend(family(journal, &read.summary)?);
+            frames.extend(family(store, &read.summary)?);
             frames.push(event::done_frame(&DoneData::of(&read.summary)));
         }
         *self = next;
@@ -111,15 +112,15 @@ impl StoredCursor {
     /// because a result that changes with each read would otherwise be sent each time.
     fn results(
         &mut self,
-        journal: &dyn Journal,
+        store: &Store,
         read: &SharedRead,
         refresh: RefreshPolicy,
     ) -> Result<Found, StorageError> {
         let summary = &read.summary;
         if refresh == RefreshPolicy::AtOnce || self.has_progress(summary) || summary.status.is_terminal() {
-            self.all_changes(journal, read)
+            self.all_changes(store, read)
         } else if self.known() < summary.total_results {
-            self.new_results(journal, read)
+            self.new_results(store, read)
         } else {
             Ok(Found::default())
         }
@@ -127,11 +128,11 @@ impl StoredCursor {
 
     /// Returns frames of the next results in their current state and without a gap, even if some have changed since
     /// the replay began. Later changes are sent as changes.
-    fn replay(&mut self, journal: &dyn Journal, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
+    fn replay(&mut self, store: &Store, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
         let until = *self.replay.get_or_insert(summary.revision);
         let known = self.known();
         let changes = Changes { since: Some(NEWEST), known, until: NEWEST, after: known };
-        let page = journal.changes(summary.id, changes, REPLAY_PAGE)?;
+        let page = store.changes(summary.id, changes, REPLAY_PAGE)?;
         let mut frames = Vec::with_capacity(page.len());
         for record in &page {
             let frame = event::result_frame(record);
@@ -156,7 +157,7 @@ impl StoredCursor {
 
     /// Returns frames of the results that were written since the last such read: new ones in their current state,
     /// known ones up to the revision of the summary.
-    fn all_changes(&mut self, journal: &dyn Journal, read: &SharedRead) -> Result<Found, StorageError> {
+    fn all_changes(&mut self, store: &Store, read: &SharedRead) -> Result<Found, StorageError> {
         let summary = &read.summary;
         let known = self.known();
         let (since, until) = (self.place.revision, summary.revision);
@@ -168,7 +169,7 @@ impl StoredCursor {
         let mut changes = Changes { since, known, until, after: self.place.left_out };
         let mut ahead = HashMap::new();
         loop {
-            let page = read.changes(journal, changes)?;
+            let page = read.changes(store, changes)?;
             for record in page.iter() {
                 let frame = event::result_frame(record);
                 if record.id > known {
@@ -191,12 +192,12 @@ impl StoredCursor {
     }
 
     /// Returns frames of new results. Their hashes in `ahead` later show which of them have changed since.
-    fn new_results(&mut self, journal: &dyn Journal, read: &SharedRead) -> Result<Found, StorageError> {
+    fn new_results(&mut self, store: &Store, read: &SharedRead) -> Result<Found, StorageError> {
         let mut frames = Vec::new();
         loop {
             let known = self.known();
             let changes = Changes { since: Some(NEWEST), known, until: NEWEST, after: known };
-            let page = read.changes(journal, changes)?;
+            let page = read.changes(store, changes)?;
             for record in page.iter() {
                 let frame = event::result_frame(record);
                 self.ahead.insert(record.id, hash_of(&frame));
@@ -209,14 +210,14 @@ impl StoredCursor {
         }
     }
 
-    fn progress(&mut self, journal: &dyn Journal, read: &SharedRead) -> Result<Option<Frame>, StorageError> {
+    fn progress(&mut self, store: &Store, read: &SharedRead) -> Result<Option<Frame>, StorageError> {
         let summary = &read.summary;
         if !self.has_progress(summary) {
             return Ok(None);
         }
         // The modules are read after the summary. Those that ended in between come with the next progress, after their
         // results.
-        let reports = read.modules(journal)?;
+        let reports = read.modules(store)?;
         let ended = reports.len().min(summary.progress.modules_completed as usize);
         let reports = &reports[..ended];
         let since = self.place.reports.min(reports.len());
@@ -240,8 +241,8 @@ fn hash_of(frame: &Frame) -> u64 {
 }
 
 /// Returns the frames about the leads of the run that were followed.
-fn family(journal: &dyn Journal, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
+fn family(store: &Store, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
     // Leads of other runs may have been followed by hand.
     let root = summary.family.map_or(summary.id, |place| place.root);
-    Ok(frames(&journal.lookups(summary.id)?, &journal.children(root, summary.id)?))
+    Ok(frames(&store.lookups(summary.id)?, &store.children(root, summary.id)?))
 }

@@ -15,13 +15,16 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::base::ids::RunId;
+use crate::model::health::{CircuitRecord, Opening};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::terms::{Access, Denial};
 
 /// The factor by which a success reduces the weight of earlier rows of failures.
 const KEPT_ROW: f64 = 0.9;
+
 /// The most failures in a row that count.
 const LONGEST_ROW: f64 = 4.0;
+
 /// What an open circuit counts as: the host may conclude some checks, or has been repaired.
 const ROW_OF_OPEN: f64 = 2.0;
 
@@ -79,37 +82,6 @@ impl Cause for Outcome {
     fn denial(&self, times: OpenCircuit) -> Denial {
         Denial::Circuit(*self, times)
     }
-}
-
-/// The state of an open circuit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening<C> {
-    /// The cause of the last failure that counted.
-    pub cause: C,
-    /// The time at which the circuit opened.
-    pub since: Timestamp,
-    /// The wait before the next trial.
-    pub wait: Duration,
-    /// The time from which a trial is allowed.
-    pub next_try: Timestamp,
-}
-
-impl<C> Opening<C> {
-    /// Returns the times of the opening.
-    pub fn times(&self) -> OpenCircuit {
-        OpenCircuit { open_since: self.since, next_try_at: self.next_try }
-    }
-}
-
-/// The last change of a circuit, as processes share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CircuitRecord<C> {
-    /// The host, by the name under which its checks are counted, or the id of the module.
-    pub name: String,
-    /// The time of the observation that changed the circuit. Of two records, the later one is valid.
-    pub changed_at: Timestamp,
-    /// The state if the circuit is open, or `None` if it was closed.
-    pub opening: Option<Opening<C>>,
 }
 
 /// The circuit breaker of one host or one module. The default is closed.

@@ -7,8 +7,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::circuit::{Cause, Circuit, CircuitRecord, Opening, Retry};
+use super::circuit::{Cause, Circuit, Retry};
 use crate::base::clock::Clock;
+use crate::model::health::{CircuitRecord, Opening};
 
 /// The time for which successes and stored closings are kept, so that records of other processes are compared with them.
 const KEEP_CLOSED: Duration = Duration::from_secs(60 * 60);

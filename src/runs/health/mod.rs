@@ -14,13 +14,14 @@
 //! checks (see [`quarantines`]).
 
 pub mod circuit;
-pub mod circuit_table;
-pub mod circuits;
-pub mod latencies;
-pub mod quarantines;
-pub mod tally;
-pub mod verdict;
 
+pub mod circuit_table;
+
+pub mod circuits;
+
+pub mod quarantines;
+
+pub mod verdict;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,31 +30,18 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::base::ids::RunId;
+use crate::model::health::Tallies;
+use crate::model::tally::Tally;
 use crate::modules::control_check::{ControlCheck, ControlVerdict};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::reason::Reason;
 use circuits::{Circuits, LONG};
 use quarantines::Quarantines;
-use tally::Tally;
 use verdict::{ModuleHealth, Quarantine};
 
 /// The expected latency of a module without earlier checks.
 const UNKNOWN: Duration = Duration::from_millis(800);
-
-/// What was learnt from searches, and can be reset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Learnt {
-    /// The open circuits of hosts.
-    Circuits,
-    /// The quarantines of modules.
-    Quarantines,
-    /// The durations of answers from which the deadlines of modules were learnt.
-    Deadlines,
-}
-
-/// Tallies by module id.
-pub type Tallies = Vec<(Arc<str>, Tally)>;
 
 /// The health of all modules, their circuits and those of their hosts. There is one table for each process.
 pub struct HealthTable {

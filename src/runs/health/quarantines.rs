@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use log::{info, warn};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::circuit::{Cause, Circuit, Opening, Retry};
+use super::circuit::{Cause, Circuit, Retry};
 use super::circuit_table::CircuitTable;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::encoding::hex;
 use crate::base::ids::RunId;
+use crate::model::health::{FailedControl, Opening};
 use crate::modules::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
 use crate::modules::module::Module;
 use crate::modules::outcome::OpenCircuit;
@@ -31,46 +31,10 @@ use crate::modules::terms::{Access, Denial, ModuleTrial};
 /// The default wait from the begin of a quarantine to the first trial.
 const FIRST_WAIT: Duration = Duration::from_secs(10 * 60);
 
-/// The control check that put a module in quarantine, as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedControl {
-    /// The direction of the control check.
-    pub direction: Direction,
-    /// The number of control checks in a row that failed.
-    pub failures: u32,
-    /// The answer to the last control check that failed.
-    pub after: ControlAnswer,
-    /// The answer to the last control check that passed before, if this process knows one.
-    pub before: Option<ControlAnswer>,
-    /// The digest of the catalogue entry that failed.
-    pub entry: String,
-}
-
 impl Cause for FailedControl {
     fn denial(&self, times: OpenCircuit) -> Denial {
         Denial::Quarantine(times)
     }
-}
-
-impl FailedControl {
-    /// Returns a text about what changed, such as `a made-up name is a hit: HTTP 200, hit[0]: status 200; before: HTTP
-    /// 404, miss[0]: status 404`.
-    pub fn change(&self) -> String {
-        let what = match self.direction {
-            Direction::MadeUp => "a made-up name is a hit",
-            Direction::Known => "a known account is a miss",
-        };
-        match &self.before {
-            None => format!("{what}: {}", shown(&self.after)),
-            Some(before) => format!("{what}: {}; before: {}", shown(&self.after), shown(before)),
-        }
-    }
-}
-
-fn shown(answer: &ControlAnswer) -> String {
-    let status = answer.http_status.map(|status| format!("HTTP {status}"));
-    let parts: Vec<String> = status.into_iter().chain(answer.matcher.clone()).collect();
-    if parts.is_empty() { "no answer".to_owned() } else { parts.join(", ") }
 }
 
 /// The access of a check to a module.

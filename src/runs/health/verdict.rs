@@ -6,11 +6,10 @@ use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::circuit::Opening;
-use super::latencies::FORGOTTEN_HOURS;
-use super::quarantines::FailedControl;
-use super::tally::Tally;
 use crate::base::clock::millis;
+use crate::model::health::{FailedControl, Opening};
+use crate::model::latencies::FORGOTTEN_HOURS;
+use crate::model::tally::Tally;
 use crate::modules::control_check::ControlAnswer;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 

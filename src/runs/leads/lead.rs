@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::class::Class;
 use crate::base::ids::RunId;
+use crate::model::entity::identified::Entity;
+use crate::model::follow::Class;
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
-use crate::runs::entity::identified::Entity;
 
 /// The member of the metadata of a result that a look-up has found: which lead led to it. Its value is a [`FoundBy`].
 pub const FOUND_BY: &str = "found_by";

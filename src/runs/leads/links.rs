@@ -5,17 +5,17 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::class::Class;
 use super::lead::LeadReason;
 use super::pointer::{Named, Pointer, VALUE, names_itself, pointers};
 use crate::base::ids::RunId;
+use crate::model::entity::identified::{Entity, web_address};
+use crate::model::entity::merge;
+use crate::model::follow::Class;
+use crate::model::run::ResultRecord;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex, is_id};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::shared_hosts::{SharedHost, shared_host};
-use crate::runs::entity::identified::{Entity, web_address};
-use crate::runs::entity::merge;
 use crate::runs::record::Findings;
-use crate::runs::run::ResultRecord;
 
 /// The most links of one run. A run has fewer unless a site shows lists of foreign links.
 const MAX_LINKS: usize = 2_000;

@@ -11,22 +11,20 @@
 //! | `pointer` | the texts in a result that name something else |
 //! | [`links`](mod@links) | what these texts name |
 
-pub mod class;
 pub mod lead;
 pub mod links;
 mod pointer;
 #[cfg(test)]
 mod tests;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;
 
+use crate::model::entity::identified::Entity;
+use crate::model::follow::Class;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::{ProfileIndex, is_id};
-use crate::runs::entity::identified::Entity;
 use crate::runs::record::{Findings, ResultRef};
-use class::Class;
 use lead::{Lead, LeadReason, LeadSource, LeadStatus};
 use links::{Link, links};
 

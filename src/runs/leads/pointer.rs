@@ -17,14 +17,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::class::Class;
 use super::lead::FOUND_BY;
+use crate::model::entity;
+use crate::model::entity::identified::web_address;
+use crate::model::follow::Class;
+use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::entity;
-use crate::runs::entity::identified::web_address;
-use crate::runs::run::ResultRecord;
 
 /// The number of pointers of one result after which no more are read.
 const MAX_POINTERS: usize = 200;

@@ -3,10 +3,10 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::base::ids::RunId;
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::graph::{EdgeClass, Graph};
-use crate::runs::run::ResultRecord;
 
 fn catalog() -> &'static Catalog {
     static CATALOG: std::sync::OnceLock<Catalog> = std::sync::OnceLock::new();

@@ -2,12 +2,12 @@
 
 use parking_lot::Mutex;
 
+use crate::model::follow::{FollowedLead, Lookup};
+use crate::model::run::RunSummary;
 use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
 use crate::runs::event::Frame;
 use crate::runs::family::frames::frames;
-use crate::runs::family::member::{FollowedLead, Lookup};
-use crate::runs::run::RunSummary;
 
 /// The accounts that a run looks up because results name them, and the runs that its leads have started.
 #[derive(Default)]

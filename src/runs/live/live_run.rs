@@ -14,9 +14,9 @@ use super::reading::{self, Next};
 use super::signals::{Signals, Stopped};
 use super::state::{PublishedResult, State};
 use crate::base::ids::RunId;
-use crate::runs::journal::{Checkpoint, Ending, Lease, Resumable};
-use crate::runs::record::{RunRecord, Thumbnails};
-use crate::runs::run::RunSummary;
+use crate::model::drive::{Checkpoint, Ending, Lease, Resumable};
+use crate::model::run::{RunSummary, Thumbnails};
+use crate::runs::record::RunRecord;
 
 /// A run that this process holds in memory.
 pub struct LiveRun {
@@ -102,7 +102,7 @@ impl LiveRun {
         })
     }
 
-    /// Returns the state that the journal stores beside the results.
+    /// Returns the state that the store stores beside the results.
     pub fn checkpoint(&self) -> Checkpoint {
         self.published.read(|state| Checkpoint {
             progress: state.progress(),

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 
 use super::state::{self, PublishedResult, State};
 use super::waiters::Waiters;
-use crate::runs::journal::Batch;
-use crate::runs::run::{ModuleReport, ResultRecord};
+use crate::model::drive::Batch;
+use crate::model::run::{ModuleReport, ResultRecord};
 
 /// The state of a run that readers see. Readers can wait for its changes.
 pub struct PublishedState {

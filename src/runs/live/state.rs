@@ -8,12 +8,12 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use crate::base::ids::RunId;
+use crate::model::coverage::Coverage;
+use crate::model::drive::Ending;
+use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::modules::outcome::Outcome;
-use crate::runs::coverage::Coverage;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
-use crate::runs::journal::Ending;
 use crate::runs::ring::Ring;
-use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 
 /// The number of events that a ring keeps.
 pub const RING_EVENTS: usize = 1024;

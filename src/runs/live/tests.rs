@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::*;
+use crate::model::drive::{Batch, Ending, InstanceId};
+use crate::model::run::{ModuleReport, ResultRecord, Status};
+use crate::model::start::NewRun;
 use crate::modules::outcome::Outcome;
 use crate::runs::event::Frame;
-use crate::runs::journal::{Batch, Ending, InstanceId, NewRun};
-use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 fn run(modules: usize) -> LiveRun {
     let modules = (0..modules).map(|number| format!("m{number}")).collect();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
-use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
 use crate::runs::dispatcher::Dispatcher;
 
 /// A component that changes notes.
@@ -31,7 +31,7 @@ impl Notebook {
         by: &Origin,
     ) -> Result<Option<RunNotes>, StorageError> {
         let context = &self.dispatcher.context;
-        let noted = context.journal.note_run(run, account, update, context.clock.now(), by)?;
+        let noted = context.store.note_run(run, account, update, context.clock.now(), by)?;
         self.dispatcher.registry.note_annotated(run);
         Ok(noted)
     }
@@ -50,7 +50,7 @@ impl Notebook {
         by: &Origin,
     ) -> Result<Option<Annotation>, StorageError> {
         let context = &self.dispatcher.context;
-        let noted = context.journal.annotate(run, result, account, update, context.clock.now(), by)?;
+        let noted = context.store.annotate(run, result, account, update, context.clock.now(), by)?;
         self.dispatcher.registry.note_annotated(run);
         Ok(noted)
     }

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::words::{full_name, sentences};
-use crate::runs::entity::folded;
-use crate::runs::entity::identified::Entity;
+use crate::model::entity::folded;
+use crate::model::entity::identified::Entity;
 use crate::runs::pictures::avatar::{AVATAR_URL, Avatar};
 use crate::runs::pictures::likeness::Likeness;
 use crate::runs::record::ResultRef;

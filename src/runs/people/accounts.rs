@@ -9,16 +9,16 @@ use uuid::Uuid;
 use super::account::{Account, Held, Naming, Sign};
 use crate::base::encoding::hex;
 use crate::base::ids::RunId;
+use crate::model::entity::identified::Entity;
+use crate::model::entity::{EntityKey, folded, merge};
+use crate::model::follow::Class;
+use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
-use crate::runs::entity::identified::Entity;
-use crate::runs::entity::{EntityKey, folded, merge};
-use crate::runs::leads::class::Class;
 use crate::runs::leads::links::{Link, is_found_account, links};
 use crate::runs::pictures::likeness::Likeness;
 use crate::runs::record::{Findings, ResultRef};
-use crate::runs::run::ResultRecord;
 
 /// A link that cannot mean the account: it was last changed before the account was created.
 #[derive(Debug, Clone, Copy)]

@@ -3,9 +3,9 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::base::ids::RunId;
+use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::run::ResultRecord;
 
 mod pictures;
 

@@ -1,6 +1,6 @@
 //! Full names and sentences, as they are compared.
 
-use crate::runs::entity::folded;
+use crate::model::entity::folded;
 
 /// The fewest letters of a full name.
 const MIN_NAME_LETTERS: usize = 6;

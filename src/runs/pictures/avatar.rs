@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::likeness::Likeness;
 use super::picture::Picture;
 use crate::base::encoding::hex;
-use crate::runs::entity::identified::web_address;
+use crate::model::entity::identified::web_address;
 
 /// The metadata member with the address of the picture, which modules extract.
 pub const AVATAR_URL: &str = "avatar_url";

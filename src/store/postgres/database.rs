@@ -14,7 +14,7 @@ use super::target::PostgresTarget;
 use super::{connecting, listener, migrate, tls};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::runs::notification::Subscriber;
+use crate::model::drive::Subscriber;
 use crate::store::backend::{Backend, End, Operation, Tables, Work};
 use crate::store::concurrency::{ConcurrencyLimit, Permit, WaitLimit};
 use crate::store::error::OpenError;
@@ -120,7 +120,7 @@ impl Database {
             return Err(StorageError::contended("another program has locked the accounts or their keys"));
         }
         self.writes.check(|| {
-            let trial = "UPDATE schema_version SET name = name WHERE version = 1";
+            let trial = "UPDATE schema_version SET name = name WHERE version = 23";
             self.session_within(wait)?.execute(trial, &[]).map(|_| ())
         })
     }

@@ -12,7 +12,7 @@ use super::connector::Connector;
 use super::error::{PostgresError, described};
 use super::publisher::{self, CHANNEL};
 use crate::base::storage::StorageError;
-use crate::runs::notification::{Notification, Subscriber};
+use crate::model::drive::{Notification, Subscriber};
 use crate::store::limits::PING_WAIT;
 
 /// The time for which the connection may be silent before the server is checked.

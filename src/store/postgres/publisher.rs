@@ -15,7 +15,7 @@ use super::error::pool_error;
 use super::session::Transaction;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::runs::notification::Notification;
+use crate::model::drive::Notification;
 use crate::store::document::encode;
 use crate::store::value::values;
 

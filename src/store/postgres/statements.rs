@@ -14,7 +14,7 @@ use super::publisher;
 use super::session::{Session, Transaction, refs};
 use crate::base::clock::truncate_to_millis;
 use crate::base::storage::StorageError;
-use crate::runs::notification::Notification;
+use crate::model::drive::Notification;
 use crate::store::backend::Statements;
 use crate::store::value::{Row, Value};
 

@@ -7,19 +7,16 @@ use jiff::Timestamp;
 use super::audit::note;
 use super::credits::USED;
 use super::erasure;
-use crate::account::account::{Account, BEING_DELETED, Role};
-use crate::account::audit::{Action, AuditEvent, Origin};
-use crate::account::credits::Cycle;
-use crate::account::key::{KeyHash, KeyRecord};
-use crate::account::ledger::{Erased, Erasure, Ledger};
-use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
-use crate::runs::notification::Notification;
+use crate::model::account::{Account, BEING_DELETED, Erased, Erasure, KeyHash, KeyRecord, Role};
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::credits::Cycle;
+use crate::model::drive::Notification;
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{encode, plain};
 use crate::store::number::number;
-use crate::store::sql::Sql;
 use crate::store::value::{Row, Value, values};
 
 /// The columns of the table `a` that [`read_account`] reads.
@@ -81,8 +78,9 @@ const TOUCH: &str = concat!(
     " AS seen WHERE api_keys.id = seen.id"
 );
 
-impl Ledger for Sql {
-    fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
+impl Store {
+    /// Adds an account. Returns `false` if one with this email address exists.
+    pub fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
         self.write(Operation::on_accounts("add_account"), |statements| {
             let added = statements.execute(
                 "INSERT INTO accounts (id, email, plan, anchor, created_at, role) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
@@ -104,20 +102,30 @@ impl Ledger for Sql {
         })
     }
 
-    fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError> {
+    /// Returns the account with that id.
+    pub fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError> {
         Ok(self.read_accounts("account", accounts!("WHERE a.id = ?1"), values![id])?.pop())
     }
 
-    fn account_by_email(&self, email: &str) -> Result<Option<Account>, StorageError> {
+    /// Returns the account with that email address, which must be in lower case.
+    pub fn account_by_email(&self, email: &str) -> Result<Option<Account>, StorageError> {
         let sql = accounts!("WHERE a.email = ?1");
         Ok(self.read_accounts("account_by_email", sql, values![plain(email)])?.pop())
     }
 
-    fn accounts(&self) -> Result<Vec<Account>, StorageError> {
+    /// Returns all accounts, the oldest first.
+    pub fn accounts(&self) -> Result<Vec<Account>, StorageError> {
         self.read_accounts("accounts", accounts!("ORDER BY a.created_at, a.id"), values![])
     }
 
-    fn set_plan(&self, id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
+    /// Changes the plan. Returns `false` if the account is unknown or is being deleted.
+    pub fn set_plan(
+        &self,
+        id: AccountId,
+        plan: &str,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
         self.write(Operation::on_accounts("set_plan"), |statements| {
             let known = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
             let found = statements.rows(known, values![id])?;
@@ -138,7 +146,11 @@ impl Ledger for Sql {
         })
     }
 
-    fn close_account(
+    /// Begins the deletion of an account, and returns the amount of data that is deleted with it. From now on nothing
+    /// can be done for the account: its keys are removed, no run is started or taken over, no key is added, and the
+    /// drivers and readers of its runs are notified. For an account that is already being deleted, returns the
+    /// remaining amount. Returns `None` if the account is unknown.
+    pub fn close_account(
         &self,
         id: AccountId,
         at: Timestamp,
@@ -148,7 +160,10 @@ impl Ledger for Sql {
         self.write(operation, |statements| erasure::close(statements, id, at, by))
     }
 
-    fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError> {
+    /// Continues the deletion of a closed account. Removes some of its runs with their results or, after the last of
+    /// them, the account and its email address. One call is short, so that others can write in between. Booked
+    /// charges stay, identified only by the account's id.
+    pub fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError> {
         let operation = Operation::on_runs("erase_closed").in_background().erasing();
         if self.write(operation.light(), |statements| erasure::erase_runs(statements, id))? > 0 {
             return Ok(Erasure::More);
@@ -160,13 +175,15 @@ impl Ledger for Sql {
         Ok(erasure)
     }
 
-    fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
+    /// Returns the accounts whose deletion has begun and not ended.
+    pub fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
         let sql = "SELECT id FROM accounts WHERE plan = ?1 ORDER BY id";
         let operation = Operation::on_accounts("closed_accounts").in_background();
         self.rows(operation, sql, values![BEING_DELETED])?.iter().map(|row| row.get(0)).collect()
     }
 
-    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError> {
+    /// Adds a key. Returns `false` if the account is unknown or is being deleted.
+    pub fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError> {
         self.write(Operation::on_accounts("add_key"), |statements| {
             let added = statements.execute(
                 ADD_KEY,
@@ -190,12 +207,14 @@ impl Ledger for Sql {
         })
     }
 
-    fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
+    /// Returns the key with that hash, revoked or not, and its owner.
+    pub fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
         let rows = self.rows(Operation::on_accounts("key_by_hash"), KEY_AND_OWNER, values![&hash.0])?;
         rows.first().map(|row| Ok((read_key(row)?, read_account(row, KEY_COLUMNS)?))).transpose()
     }
 
-    fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
+    /// Returns all keys of an account, or of every account for `None`, the oldest first.
+    pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
         let operation = Operation::on_accounts("keys");
         let rows = match account {
             Some(account) => self.rows(operation, keys!("WHERE k.account = ?1"), values![account])?,
@@ -204,7 +223,8 @@ impl Ledger for Sql {
         rows.iter().map(read_key).collect()
     }
 
-    fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
+    /// Revokes a key. A key that is already revoked keeps its first date. Returns `false` if the key is unknown.
+    pub fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
         self.write(Operation::on_accounts("revoke_key"), |statements| {
             let known =
                 "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
@@ -219,7 +239,8 @@ impl Ledger for Sql {
         })
     }
 
-    fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError> {
+    /// Records when keys were last used. A recorded time never becomes earlier.
+    pub fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError> {
         if seen.is_empty() {
             return Ok(());
         }
@@ -231,22 +252,26 @@ impl Ledger for Sql {
         })
     }
 
-    fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError> {
+    /// Returns the credits that an account has used in the cycle that starts at `cycle.start`.
+    pub fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError> {
         let rows = self.rows(Operation::on_accounts("credits_used"), USED, values![account, cycle.start])?;
         rows.first().map_or(Ok(0), |row| number(row.get(0)?))
     }
 
-    fn quota(self: Arc<Self>) -> Option<Arc<dyn Quota>> {
+    /// Returns the shared counters of requests, or `None` if the store serves only one process, which counts by
+    /// itself.
+    pub fn quota(self: Arc<Self>) -> Option<Arc<Store>> {
         // An SQLite database has one server, which counts in memory.
         if self.backend.is_shared() { Some(self) } else { None }
     }
 
-    fn ping(&self) -> Result<(), StorageError> {
+    /// Checks that the database answers.
+    pub fn ping(&self) -> Result<(), StorageError> {
         self.measured("ping", || self.backend.ping())
     }
 }
 
-impl Sql {
+impl Store {
     fn read_accounts(
         &self,
         name: &'static str,

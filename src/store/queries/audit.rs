@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::account::audit::{Action, Actor, AuditEvent, AuditFilter, AuditTrail, Entry, Origin};
 use crate::base::ids::{AccountId, KeyId, RequestId};
 use crate::base::storage::StorageError;
+use crate::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
 use crate::store::number::{bigint, limit, number};
 use crate::store::schema::Migration;
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 const INSERT: &str = "INSERT INTO audit (at, actor, actor_id, action, account, object, request, detail) \
@@ -51,12 +51,14 @@ pub(in crate::store) fn note(
     statements.execute(INSERT, values).map(drop)
 }
 
-impl AuditTrail for Sql {
-    fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<(), StorageError> {
+impl Store {
+    /// Records an action that changes nothing in the store.
+    pub fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<(), StorageError> {
         self.write(Operation::on_accounts("note"), |statements| note(statements, event, at, by))
     }
 
-    fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
+    /// Returns at most `limit` entries, the oldest first.
+    pub fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
         self.read(Operation::on_accounts("audit"), |statements| {
             // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.
             let since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH).max(Timestamp::UNIX_EPOCH);
@@ -80,8 +82,8 @@ impl AuditTrail for Sql {
 }
 
 /// Returns the audit event of a migration that was executed.
-pub(in crate::store) fn migrated(version: i64, migration: &Migration) -> AuditEvent {
-    let event = AuditEvent::of_service(Action::Migrated).with("version", version);
+pub(in crate::store) fn migrated(migration: &Migration) -> AuditEvent {
+    let event = AuditEvent::of_service(Action::Migrated).with("version", migration.version);
     AuditEvent { object: Some(migration.name.to_owned()), ..event }
 }
 

@@ -11,19 +11,17 @@ use super::fragments::{encode_ids, ids};
 use super::outbox::report_end_of_batch;
 use super::start::note_request;
 use super::summary::{read_summary, run_columns};
-use crate::account::account::BEING_DELETED;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
-use crate::runs::batches::batch::{Batch, BatchRow, Counts, NewBatch, RowRefusal, RowState};
-use crate::runs::batches::row::RowRef;
-use crate::runs::batches::storage::{Added, BatchStore, NextRow};
-use crate::runs::journal::Started;
-use crate::runs::run::{ModuleReport, RunSummary, Status};
+use crate::model::account::BEING_DELETED;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::batch::{Batch, BatchAdded, BatchRow, Counts, NewBatch, NextRow, RowRefusal, RowState};
+use crate::model::run::{ModuleReport, RunSummary, Status};
+use crate::model::start::{RowRef, Started};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, decode_reports, encode, plain};
 use crate::store::number::{limit, millis, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 const INSERT: &str =
@@ -92,20 +90,24 @@ const END: &str = concat!(
     batch_columns!()
 );
 
-impl BatchStore for Sql {
-    fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<Added, StorageError> {
-        let is_done = |added: &Added| *added == Added::Done;
+impl Store {
+    /// Adds a batch with all its rows, and an audit entry.
+    pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<BatchAdded, StorageError> {
+        let is_done = |added: &BatchAdded| *added == BatchAdded::Done;
         self.write_if(Operation::on_runs("add_batch"), is_done, |statements| add(statements, batch, by))
     }
 
-    fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
+    /// Returns a batch of that account, or `None` if there is none with that id.
+    pub fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
         self.read(Operation::on_runs("batch"), |statements| {
             let rows = statements.rows(BATCH, values![id, account])?;
             Ok(with_counts(statements, &rows)?.pop())
         })
     }
 
-    fn batches(
+    /// Returns at most `limit` batches of an account before a place in the order of `(created_at, id)`, the newest
+    /// first.
+    pub fn batches(
         &self,
         account: AccountId,
         before: Option<(Timestamp, BatchId)>,
@@ -118,11 +120,14 @@ impl BatchStore for Sql {
         })
     }
 
-    fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>, StorageError> {
+    /// Returns at most `limit` rows of a batch with positions above `after`, in order.
+    pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>, StorageError> {
         self.read(Operation::on_runs("batch_rows"), |statements| read_rows(statements, id, after, count))
     }
 
-    fn batch_reports(
+    /// Returns the reports of the modules that have ended, of the runs of the rows with positions above `after`, at most
+    /// `limit` of them.
+    pub fn batch_reports(
         &self,
         id: BatchId,
         after: u32,
@@ -133,7 +138,9 @@ impl BatchStore for Sql {
         rows.iter().map(|row| Ok((row.get(0)?, decode_reports(row.text(1)?)?))).collect()
     }
 
-    fn stop_batch(
+    /// Stops a batch: no further row is started. Adds an audit entry unless it was stopped or had ended before. Returns
+    /// `false` if the account has no such batch.
+    pub fn stop_batch(
         &self,
         account: AccountId,
         id: BatchId,
@@ -151,7 +158,9 @@ impl BatchStore for Sql {
         })
     }
 
-    fn next_row(&self, simulated: bool) -> Result<Option<NextRow>, StorageError> {
+    /// Returns the row that is to be started next on the simulated or the real web. Accounts take turns. Batches that
+    /// wait for credits are left out until their next try.
+    pub fn next_row(&self, simulated: bool) -> Result<Option<NextRow>, StorageError> {
         self.read(Operation::on_runs("next_row").in_background(), |statements| {
             let next = statements.rows(NEXT, values![simulated, BEING_DELETED])?;
             let Some(next) = next.first() else { return Ok(None) };
@@ -163,21 +172,25 @@ impl BatchStore for Sql {
         })
     }
 
-    fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
+    /// Refuses a pending row.
+    pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
         let operation = Operation::on_runs("refuse_row").in_background().light();
         self.write(operation, |statements| {
             statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
         })
     }
 
-    fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<(), StorageError> {
+    /// Records that an account has not enough credits for its batches. They are tried again after that time.
+    pub fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<(), StorageError> {
         let operation = Operation::on_runs("wait_for_credits").in_background().light();
         self.write(operation, |statements| {
             statements.execute(WAIT, values![account, millis(pause)]).map(drop)
         })
     }
 
-    fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>, StorageError> {
+    /// Ends the batches with no row that is pending and no run that is running, and reports each to the webhooks of its
+    /// account, once. Returns them.
+    pub fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>, StorageError> {
         let operation = Operation::on_runs("end_batches").in_background();
         let mut ended = Vec::new();
         for row in self.rows(operation, OVER, values![simulated])? {
@@ -194,17 +207,17 @@ impl BatchStore for Sql {
     }
 }
 
-fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result<Added, StorageError> {
+fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result<BatchAdded, StorageError> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
     if !lock_shared(statements, *account)? {
-        return Ok(Added::UnknownAccount);
+        return Ok(BatchAdded::UnknownAccount);
     }
     if let Some(idempotency) = idempotency {
         // A key stands for one run or for one batch.
         match note_request(statements, *account, RunId(id.0), *created_at, idempotency)? {
             None => {}
-            Some(Started::Repeated(RunId(earlier))) => return Ok(Added::Repeated(BatchId(earlier))),
-            Some(_) => return Ok(Added::Mismatch),
+            Some(Started::Repeated(RunId(earlier))) => return Ok(BatchAdded::Repeated(BatchId(earlier))),
+            Some(_) => return Ok(BatchAdded::Mismatch),
         }
     }
     let name = name.as_deref().map(plain);
@@ -214,7 +227,7 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
     statements.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;
     let event = AuditEvent::of_object(Action::BatchCreated, *account, id).with("searches", rows.len());
     note(statements, &event, *created_at, by)?;
-    Ok(Added::Done)
+    Ok(BatchAdded::Done)
 }
 
 /// Reads rows of [`batch_columns`] with the counts of each batch, in the same order.

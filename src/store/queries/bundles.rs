@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::audit::note;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::storage::StorageError;
-use crate::runs::bundles::{AddedBundle, BundleVersion, Bundles, KEPT_BUNDLES, StoredBundle};
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::bundle::{AddedBundle, BundleVersion, KEPT_BUNDLES, StoredBundle};
+use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::number::{bigint, limit, number};
-use crate::store::sql::Sql;
 use crate::store::value::values;
 
 const IN_USE: &str =
@@ -21,13 +21,21 @@ const FORGET: &str = "DELETE FROM catalog_bundles WHERE serial NOT IN \
 const REMOVE: &str = "DELETE FROM catalog_bundles \
      WHERE serial = (SELECT max(serial) FROM catalog_bundles) RETURNING serial";
 
-impl Bundles for Sql {
-    fn bundle_version(&self) -> Result<Option<BundleVersion>, StorageError> {
+impl Store {
+    /// Returns the version of the bundle in use.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn bundle_version(&self) -> Result<Option<BundleVersion>, StorageError> {
         let rows = self.rows(Operation::on_accounts("bundle_version").in_background(), VERSION, values![])?;
         rows.first().map(|row| Ok((number(row.get(0)?)?, row.get(1)?))).transpose()
     }
 
-    fn bundle(&self) -> Result<Option<StoredBundle>, StorageError> {
+    /// Returns the bundle in use.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn bundle(&self) -> Result<Option<StoredBundle>, StorageError> {
         let rows = self.rows(Operation::on_accounts("bundle").in_background(), IN_USE, values![])?;
         let stored = rows.first().map(|row| {
             Ok(StoredBundle {
@@ -40,7 +48,12 @@ impl Bundles for Sql {
         stored.transpose()
     }
 
-    fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle, StorageError> {
+    /// Stores a bundle unless its serial is at most that of the bundle in use, records it in the audit, and removes all
+    /// but the newest [`KEPT_BUNDLES`].
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle, StorageError> {
         let serial = bigint(bundle.serial)?;
         self.write(Operation::on_accounts("add_bundle"), |statements| {
             if let Some(row) = statements.rows(IN_USE, values![])?.first() {
@@ -64,7 +77,12 @@ impl Bundles for Sql {
         })
     }
 
-    fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>, StorageError> {
+    /// Removes the bundle in use, so that the one before it is in use again, and records it in the audit. Returns the
+    /// serial of the removed bundle, or `None` if there is none.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>, StorageError> {
         self.write(Operation::on_accounts("remove_bundle"), |statements| {
             let rows = statements.rows(REMOVE, values![])?;
             let Some(row) = rows.first() else { return Ok(None) };

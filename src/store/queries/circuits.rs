@@ -5,15 +5,14 @@ use std::time::Duration;
 use jiff::{Timestamp, ToSpan};
 
 use super::audit::note;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::storage::StorageError;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::health::{CircuitRecord, FailedControl, Opening};
 use crate::modules::outcome::Outcome;
-use crate::runs::health::circuit::{CircuitRecord, Opening};
-use crate::runs::health::quarantines::FailedControl;
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
 use crate::store::number::{millis, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 /// The table of the circuits of one kind.
@@ -121,7 +120,7 @@ impl StoredCause for FailedControl {
 
 /// Stores changes unless there are newer ones, and returns all circuits of the kind.
 pub(super) fn share_circuits<C: StoredCause>(
-    store: &Sql,
+    store: &Store,
     simulated: bool,
     changed: &[CircuitRecord<C>],
 ) -> Result<Vec<CircuitRecord<C>>, StorageError> {
@@ -175,7 +174,7 @@ fn read_circuit<C: StoredCause>(row: &Row) -> Result<CircuitRecord<C>, StorageEr
 
 /// Closes the open circuit with this name, or all of the kind, and records it in the audit. Returns the names.
 pub(super) fn reset_circuits<C: StoredCause>(
-    store: &Sql,
+    store: &Store,
     name: Option<&str>,
     at: Timestamp,
     by: &Origin,

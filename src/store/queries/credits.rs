@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::credits::Charge;
 use crate::store::backend::Statements;
 use crate::store::number::{bigint, number};
 use crate::store::value::values;

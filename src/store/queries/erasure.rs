@@ -11,17 +11,16 @@ use uuid::Uuid;
 
 use super::audit::note;
 use super::fragments::{encode_ids, ids};
-use crate::account::account::BEING_DELETED;
-use crate::account::audit::{Action, AuditEvent, Origin};
-use crate::account::ledger::{Erased, Erasure};
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::runs::notification::Notification;
-use crate::runs::retention::{BATCH, BatchSize, RemovalResult, Retention};
+use crate::model::account::{BEING_DELETED, Erased, Erasure};
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::drive::Notification;
+use crate::model::retention::{BATCH, BatchSize, RemovalResult};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::number::{limit, millis, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Value, values};
 
 /// Records that a server runs. A stored moment in the future is from a clock that was set back, and does not count.
@@ -78,7 +77,7 @@ const CHANGES_BATCH: i64 = 1000;
 const SWEEP_CHANGES: &str = "DELETE FROM watch_changes WHERE id IN \
      (SELECT id FROM watch_changes WHERE at < ?1 ORDER BY at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
-/// Closes an account: see [`Ledger::close_account`](crate::account::ledger::Ledger::close_account).
+/// Closes an account: see [`Ledger::close_account`](crate::store::Store::close_account).
 pub(super) fn close(
     statements: &mut dyn Statements,
     id: AccountId,
@@ -158,14 +157,18 @@ fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), S
     ERASE_SIGN_IN.iter().try_for_each(|sql| statements.execute(sql, values![id]).map(drop))
 }
 
-impl Retention for Sql {
-    fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError> {
+impl Store {
+    /// Records that a server runs at that moment. Returns the time since which servers have run without a pause
+    /// longer than `pause`, by their clocks. Returns 1970 if there was no such record.
+    pub fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError> {
         let operation = Operation::on_runs("note_running").in_background().light();
         let rows = self.change(operation, NOTE_RUNNING, values![at, Timestamp::UNIX_EPOCH, millis(pause)])?;
         rows.first().map_or(Ok(at), |row| row.get(0))
     }
 
-    fn sweep(
+    /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Only one instance at a time
+    /// does so. Records the removal in the audit unless there was nothing to remove.
+    pub fn sweep(
         &self,
         ended_before: Timestamp,
         most: BatchSize,
@@ -196,7 +199,10 @@ impl Retention for Sql {
     }
 
     // This is called every second, most of the time with nothing to do, so metrics of it would be useless.
-    fn wipe(&self) -> Result<bool, StorageError> {
+    /// Removes deleted data from other places of the store, such as a log, without blocking others for more than a
+    /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
+    /// its own log.
+    pub fn wipe(&self) -> Result<bool, StorageError> {
         self.backend.wipe()
     }
 }

@@ -5,18 +5,17 @@ use jiff::Timestamp;
 use super::audit::note;
 use super::start::forget_request;
 use super::summary::{RUN_COLUMNS, read_summary, run_columns};
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::runs::family::journal::{Families, StoredFamily};
-use crate::runs::family::member::{FollowEnd, FollowedLead, Lookup};
-use crate::runs::leads::class::Class;
-use crate::runs::notification::Notification;
-use crate::runs::run::RunSummary;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::drive::Notification;
+use crate::model::family::StoredFamily;
+use crate::model::follow::{Class, FollowEnd, FollowedLead, Lookup};
+use crate::model::run::RunSummary;
+use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::document::{decode, encode};
 use crate::store::number::number;
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 /// Selects the runs of a family: its root first, and then the order in which they were started.
@@ -42,8 +41,9 @@ const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' A
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
 const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 RETURNING id";
 
-impl Families for Sql {
-    fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
+impl Store {
+    /// Returns the family of a root. Returns `None` if no run of it exists in this account.
+    pub fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
         self.read(Operation::on_runs("family"), |statements| {
             let rows = statements.rows(MEMBERS, values![root, account])?;
             let Some(first) = rows.first() else { return Ok(None) };
@@ -61,29 +61,41 @@ impl Families for Sql {
         })
     }
 
-    fn lookups(&self, run: RunId) -> Result<Vec<Lookup>, StorageError> {
+    /// Returns the accounts that were looked up in a run, in the order in which they were planned.
+    pub fn lookups(&self, run: RunId) -> Result<Vec<Lookup>, StorageError> {
         let sql = "SELECT lookups FROM runs WHERE id = ?1";
         let rows = self.rows(Operation::on_runs("lookups"), sql, values![run])?;
         rows.first().map_or(Ok(Vec::new()), |row| decode(row.text(0)?))
     }
 
-    fn children(&self, root: RunId, parent: RunId) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
+    /// Returns the leads of a run for which runs were started that still exist, with these runs. Returns none if the
+    /// root was deleted.
+    pub fn children(
+        &self,
+        root: RunId,
+        parent: RunId,
+    ) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
         let rows = self.rows(Operation::on_runs("children"), CHILDREN, values![root, parent])?;
         rows.iter().map(|row| Ok((read_lead(row, RUN_COLUMNS)?, read_summary(row)?))).collect()
     }
 
-    fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<(), StorageError> {
+    /// Records that no further lead of the family is followed. Does nothing if that is recorded.
+    pub fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<(), StorageError> {
         let operation = Operation::on_runs("end_following").in_background().light();
         self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
-    fn idle_families(&self, simulated: bool) -> Result<Vec<(RunId, AccountId)>, StorageError> {
+    /// Returns roots that are to follow leads while no run of their family is running, with their accounts. That is so
+    /// for a moment after each run has ended, and longer if a process ended in that moment.
+    pub fn idle_families(&self, simulated: bool) -> Result<Vec<(RunId, AccountId)>, StorageError> {
         let operation = Operation::on_runs("idle_families").in_background();
         let rows = self.rows(operation, IDLE, values![simulated])?;
         rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
     }
 
-    fn delete_family(
+    /// Deletes a root and all runs of its family, as [`Store::delete`](crate::store::Store::delete) deletes
+    /// one run. Returns the runs; none if the root is unknown, of another account, or already deleted.
+    pub fn delete_family(
         &self,
         root: RunId,
         account: AccountId,

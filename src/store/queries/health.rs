@@ -8,16 +8,16 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::audit::note;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::storage::StorageError;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::health::Tallies;
+use crate::model::latencies::Latencies;
+use crate::model::tally::Tally;
 use crate::modules::outcome::Outcome;
-use crate::runs::health::Tallies;
-use crate::runs::health::latencies::Latencies;
-use crate::runs::health::tally::Tally;
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
 use crate::store::number::number;
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 /// The columns of a row, in the order in which [`read_tally`] reads them.
@@ -67,7 +67,11 @@ const LOCK_DURATIONS: &str = "SELECT module, durations FROM module_health \
 const RESET_DURATIONS: &str = "UPDATE module_health SET durations = '{}' WHERE module = coalesce(?1, module)";
 
 /// Adds tallies to those of all instances, and returns the sums.
-pub(super) fn share_health(store: &Sql, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+pub(super) fn share_health(
+    store: &Store,
+    simulated: bool,
+    learnt: &Tallies,
+) -> Result<Tallies, StorageError> {
     let operation = Operation::on_accounts("share_health").in_background().light();
     if learnt.is_empty() {
         return store.read(operation, |statements| all(statements, simulated));
@@ -90,7 +94,7 @@ pub(super) fn share_health(store: &Sql, simulated: bool, learnt: &Tallies) -> Re
 /// Removes the durations of a module, or of all modules, and records it in the audit. Returns the modules that had
 /// durations. The rows stay: an instance keeps its own totals of a module without a row.
 pub(super) fn reset_deadlines(
-    store: &Sql,
+    store: &Store,
     module: Option<&str>,
     at: Timestamp,
     by: &Origin,

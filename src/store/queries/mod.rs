@@ -1,7 +1,4 @@
 //! The operations of the store, each written once for both databases.
-//!
-//! To add an operation, add a method to its trait (in `account` or `runs`), its implementation to the file in this
-//! folder that implements the trait, and a test to `tests/store`, which runs on both databases.
 
 mod accounts;
 pub(super) mod audit;

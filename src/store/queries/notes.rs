@@ -3,16 +3,15 @@
 use jiff::Timestamp;
 
 use super::audit::note;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::runs::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
-use crate::runs::notes::storage::{NoteStore, StoredNotes};
-use crate::runs::notification::Notification;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::drive::Notification;
+use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate, StoredNotes};
+use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::document::{decode, encode};
 use crate::store::number::number;
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 const OF_RUN: &str = "SELECT tags, note FROM runs WHERE id = ?1";
@@ -31,8 +30,9 @@ const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, not_thi
 const FORGET: &str =
     "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND NOT not_this_person";
 
-impl NoteStore for Sql {
-    fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
+impl Store {
+    /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
+    pub fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
         self.read(Operation::on_runs("notes"), |statements| {
             let of_run = statements.rows(OF_RUN, values![run])?;
             let results = statements.rows(OF_RESULTS, values![run])?;
@@ -44,7 +44,9 @@ impl NoteStore for Sql {
         })
     }
 
-    fn note_run(
+    /// Changes the tags or the note of a run. Returns its notes, or `None` if it is unknown, deleted or of
+    /// another account.
+    pub fn note_run(
         &self,
         run: RunId,
         account: AccountId,
@@ -64,7 +66,9 @@ impl NoteStore for Sql {
         })
     }
 
-    fn annotate(
+    /// Changes the annotation of a stored result. Returns the annotation, or `None` if the result is unknown or the run
+    /// is deleted or of another account.
+    pub fn annotate(
         &self,
         run: RunId,
         result: u32,

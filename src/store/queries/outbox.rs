@@ -2,14 +2,14 @@
 
 use crate::base::ids::{AccountId, DeliveryId, RunId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
-use crate::runs::batches::batch::Batch;
-use crate::runs::run::{RunError, Status};
+use crate::model::batch::Batch;
+use crate::model::event::{Event, EventType, RunEnded, WatchFound};
+use crate::model::run::{RunError, Status};
+use crate::model::watch::{ChangeKind, FoundChange};
 use crate::store::backend::Statements;
 use crate::store::document::decode;
 use crate::store::number::number;
 use crate::store::value::values;
-use crate::watches::change::{ChangeKind, FoundChange};
-use crate::webhooks::event::{Event, EventType, RunEnded, WatchFound};
 
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
 const OF_RUN: &str = "SELECT w.id, w.events FROM webhooks w JOIN runs r ON r.account = w.account \

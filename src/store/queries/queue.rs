@@ -7,7 +7,7 @@
 
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
-use crate::runs::journal::QueueLength;
+use crate::model::start::QueueLength;
 use crate::store::backend::Statements;
 use crate::store::number::number;
 use crate::store::value::values;

@@ -7,13 +7,12 @@
 
 use std::time::Duration;
 
-use crate::account::rate_limit::Policy;
-use crate::account::rate_limit::quota::{Grant, GrantRequest, GrantResponse, Quota};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
+use crate::model::quota::{Grant, GrantRequest, GrantResponse, Policy};
+use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::number::{millis, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 /// The number of low bits of a grant that contain its requests.
@@ -98,8 +97,10 @@ const GIVE_BACK: &str = "UPDATE rate_grants SET grants = grants[:array_position(
      || grants[array_position(grants, ?3::bigint) + 1:] \
      WHERE account = ?1 AND policy = ?2 AND array_position(grants, ?3::bigint) IS NOT NULL";
 
-impl Quota for Sql {
-    fn take(&self, ask: &GrantRequest) -> Result<Option<GrantResponse>, StorageError> {
+impl Store {
+    /// Grants as many of the wanted requests as the limit allows. Returns `None` if the account does not exist any
+    /// more.
+    pub fn take(&self, ask: &GrantRequest) -> Result<Option<GrantResponse>, StorageError> {
         let operation = Operation::on_accounts("take_quota");
         let wanted = i64::from(ask.wanted).min(REQUESTS_MASK);
         for (sql, least) in [(TAKE, i64::from(ask.limit)), (TAKE_FIRST, 1)] {
@@ -115,7 +116,8 @@ impl Quota for Sql {
         Ok(None)
     }
 
-    fn give_back(
+    /// Returns `unused` requests of a grant to the quota.
+    pub fn give_back(
         &self,
         account: AccountId,
         policy: Policy,
@@ -129,7 +131,7 @@ impl Quota for Sql {
     }
 }
 
-impl Sql {
+impl Store {
     /// Returns the time until the oldest grant no longer counts. Requests that have become free meanwhile are granted
     /// to the next caller. Returns `None` if less than `least` counts.
     fn frees_in(

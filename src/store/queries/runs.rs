@@ -15,30 +15,27 @@ use super::outbox::report_end;
 use super::queue::{has_begun, queue_length};
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start::{self, forget_request};
-use super::stopping;
 use super::summary::{read_summary, run_columns};
 use super::take_over::take_over;
-use super::thumbnails;
-use crate::account::audit::{Action, AuditEvent, Origin};
-use crate::account::credits::Charge;
+use super::{stopping, thumbnails};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::credits::Charge;
+use crate::model::drive::{
+    Batch, Changes, Checkpoint, Claim, Ending, InstanceId, Lease, Notification, Resumable, StoppedRun,
+    Subscriber, Write,
+};
+use crate::model::health::{CircuitRecord, FailedControl, Learnt, Tallies};
+use crate::model::page::ListFilter;
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, Thumbnails};
+use crate::model::start::{Idempotency, NewRun, QueueLength, Started};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::runs::health::circuit::CircuitRecord;
-use crate::runs::health::quarantines::FailedControl;
-use crate::runs::health::{Learnt, Tallies};
-use crate::runs::journal::{
-    Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    QueueLength, Resumable, Started, StoppedRun, Write,
-};
-use crate::runs::notification::{Notification, Subscriber};
-use crate::runs::record::Thumbnails;
-use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::document::{decode_reports, encode, encode_reports};
 use crate::store::number::{bigint, limit, millis, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Value, values};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
@@ -104,15 +101,18 @@ const LIST_BY_TAG: &str = list!(
      AND (CAST(?9 AS uuid) IS NULL OR id = ?9 OR root_run = ?9)"
 );
 
-impl Journal for Sql {
-    fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
+impl Store {
+    /// Records the idempotency key, books the charge and creates the run, in one transaction.
+    pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         let is_created = |started: &Started| *started == Started::Created;
         self.write_if(Operation::on_runs("start"), is_created, |statements| {
             start::start(statements, run, charge)
         })
     }
 
-    fn known_request(
+    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body
+    /// differs. Returns `None` if the key is not known.
+    pub fn known_request(
         &self,
         account: AccountId,
         idempotency: &Idempotency,
@@ -121,13 +121,18 @@ impl Journal for Sql {
         self.read(operation, |statements| start::known_request(statements, account, idempotency))
     }
 
-    fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
+    /// Adds new results and replaces changed ones, in one transaction. A result is unique in its run by its
+    /// [`EntityKey`](super::entity::EntityKey). If the entity of a new result is stored under the same id, an earlier
+    /// try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
+    /// result is ignored. A new entity with a used id is an error.
+    pub fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
         let operation = Operation::on_runs("add_results").in_background().light();
         let write = self.write(operation, |statements| results::add(statements, run, lease, batch))?;
         Ok(self.published(run, lease, write))
     }
 
-    fn keep_thumbnail(
+    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
+    pub fn keep_thumbnail(
         &self,
         run: RunId,
         lease: Lease,
@@ -137,15 +142,18 @@ impl Journal for Sql {
         thumbnails::keep(self, run, lease, result, png)
     }
 
-    fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+    /// Returns the thumbnail of a result as a PNG.
+    pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
         thumbnails::one(self, run, result)
     }
 
-    fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
+    /// Returns all thumbnails of a run as PNGs, by the ids of their results.
+    pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
         thumbnails::all(self, run)
     }
 
-    fn checkpoint(
+    /// Replaces the checkpoint and renews the lease.
+    pub fn checkpoint(
         &self,
         run: RunId,
         lease: Lease,
@@ -172,7 +180,9 @@ impl Journal for Sql {
         Ok(self.published(run, lease, write))
     }
 
-    fn finish(
+    /// Stores the last checkpoint, ends the run and releases the lease, in one transaction. A failed run is refunded
+    /// once, to the cycle that paid.
+    pub fn finish(
         &self,
         run: RunId,
         lease: Lease,
@@ -207,7 +217,8 @@ impl Journal for Sql {
         Ok(self.published(run, lease, write))
     }
 
-    fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
+    /// Releases the runs that `owner` drives, so that any instance can take them over at once.
+    pub fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
         self.write(Operation::on_runs("release").in_background(), |statements| {
             if statements.execute(RELEASE, values![owner.0])? > 0 {
                 statements.announce(Notification::Released)?;
@@ -216,7 +227,10 @@ impl Journal for Sql {
         })
     }
 
-    fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
+    /// Takes over running runs without a driver. Interrupted runs come first, each with a lease of the next epoch,
+    /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
+    /// of each account, then the second of each.
+    pub fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
         let operation = Operation::on_runs("take_over").in_background();
         let taken = self.write(operation, |statements| take_over(statements, claim))?;
         // An earlier driver that was only delayed detects that the run is no longer its own.
@@ -224,12 +238,20 @@ impl Journal for Sql {
         Ok(taken)
     }
 
-    fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength, StorageError> {
+    /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
+    /// them.
+    pub fn queue_length(
+        &self,
+        simulated: bool,
+        account: Option<AccountId>,
+    ) -> Result<QueueLength, StorageError> {
         let operation = Operation::on_runs("queue_length");
         self.read(operation, |statements| queue_length(statements, simulated, account))
     }
 
-    fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
+    /// Ends a running run as failed and refunds it, even if another instance drives it, because its caller was told
+    /// that it could not be started. Returns [`Write::LeaseLost`] if the run has ended or was deleted.
+    pub fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
         let error = ending.error.as_ref().map(encode).transpose()?;
         self.write(Operation::on_runs("undo_start").in_background(), |statements| {
             let ended = statements.rows(UNDO_START, values![run, error, ending.completed_at])?;
@@ -242,7 +264,10 @@ impl Journal for Sql {
         })
     }
 
-    fn stop(
+    /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
+    /// not ended, which includes runs that were stopped before. Returns `None` if the run is unknown, deleted or of
+    /// another account. A root that follows leads is stopped even if it has ended itself.
+    pub fn stop(
         &self,
         id: RunId,
         account: AccountId,
@@ -252,30 +277,41 @@ impl Journal for Sql {
         stopping::stop(self, id, account, at, by)
     }
 
-    fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
+    /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
+    pub fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         let rows = self.rows(Operation::on_runs("run"), RUN, values![id, account])?;
         rows.first().map(read_summary).transpose()
     }
 
-    fn results(&self, id: RunId, after: u32, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
+    /// Returns at most `limit` results of a run with ids above `after`, in order.
+    pub fn results(&self, id: RunId, after: u32, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
         let rows = self.rows(Operation::on_runs("results"), RESULTS, values![id, after, limit(count)])?;
         rows.iter().map(read_result).collect()
     }
 
-    fn changes(&self, id: RunId, changes: Changes, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
+    /// Returns at most `limit` results of a run that were added or changed, in their current state and in the order
+    /// of their ids.
+    pub fn changes(
+        &self,
+        id: RunId,
+        changes: Changes,
+        count: usize,
+    ) -> Result<Vec<ResultRecord>, StorageError> {
         let since = changes.since.map_or(Ok(-1), bigint)?;
         let values = values![id, changes.after, since, changes.known, bigint(changes.until)?, limit(count)];
         let rows = self.rows(Operation::on_runs("changes"), CHANGES, values)?;
         rows.iter().map(read_result).collect()
     }
 
-    fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
+    /// Returns the modules of a run that have ended.
+    pub fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
         let sql = "SELECT reports FROM runs WHERE id = ?1";
         let rows = self.rows(Operation::on_runs("modules"), sql, values![id])?;
         rows.first().map_or(Ok(Vec::new()), |row| decode_reports(row.text(0)?))
     }
 
-    fn list(
+    /// Returns at most `limit` runs of an account, the newest first.
+    pub fn list(
         &self,
         account: AccountId,
         filter: &ListFilter,
@@ -318,7 +354,9 @@ impl Journal for Sql {
         rows.iter().map(read_summary).collect()
     }
 
-    fn delete(
+    /// Deletes a run's query, results and modules. Its charge stays booked. Returns `false` if the run is unknown, of
+    /// another account, or already deleted.
+    pub fn delete(
         &self,
         id: RunId,
         account: AccountId,
@@ -338,11 +376,15 @@ impl Journal for Sql {
         })
     }
 
-    fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+    /// Adds the tallies of a process, by module id, to those of all processes in one transaction. Returns the totals
+    /// of the simulated or the real web.
+    pub fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
         share_health(self, simulated, learnt)
     }
 
-    fn share_circuits(
+    /// Stores changes of hosts' circuits unless the store has newer ones, in one transaction. Returns the circuits of
+    /// the simulated or the real web.
+    pub fn share_circuits(
         &self,
         simulated: bool,
         changed: &[CircuitRecord<Outcome>],
@@ -350,7 +392,9 @@ impl Journal for Sql {
         share_circuits(self, simulated, changed)
     }
 
-    fn share_quarantines(
+    /// Stores changes of modules' quarantines unless the store has newer ones, in one transaction. Returns those of the
+    /// simulated or the real web.
+    pub fn share_quarantines(
         &self,
         simulated: bool,
         changed: &[CircuitRecord<FailedControl>],
@@ -358,7 +402,9 @@ impl Journal for Sql {
         share_circuits(self, simulated, changed)
     }
 
-    fn reset(
+    /// Removes what was learnt about a host or a module, or about all, on the real and the simulated web. Running
+    /// processes learn of it within seconds. Returns the hosts or modules about which something was removed, sorted.
+    pub fn reset(
         &self,
         what: Learnt,
         name: Option<&str>,
@@ -372,17 +418,21 @@ impl Journal for Sql {
         }
     }
 
-    fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {
+    /// Removes the idempotency keys that were recorded before `before`.
+    pub fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {
         let operation = Operation::on_runs("forget_idempotency").in_background().light();
         self.change(operation, FORGET_IDEMPOTENCY, values![before]).map(drop)
     }
 
-    fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
+    /// Delivers notifications of this and other processes to `subscriber` as long as it exists. The first one is
+    /// [`Notification::Connected`](super::notification::Notification::Connected), which is sent when the subscription
+    /// is established. Returns `false` if the store serves only one process and sends no notifications.
+    pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
         self.measured("listen", || self.backend.listen(subscriber))
     }
 }
 
-impl Sql {
+impl Store {
     /// Notifies other instances of a driver's write if it was accepted. Returns `write`.
     fn published(&self, run: RunId, lease: Lease, write: Write) -> Write {
         if write != Write::LeaseLost {

@@ -5,19 +5,16 @@ use jiff::Timestamp;
 
 use super::accounts::{account_columns, lock, read_account};
 use super::audit::note;
-use crate::account::account::{Account, BEING_DELETED, Role};
-use crate::account::audit::{Action, AuditEvent, Origin};
-use crate::account::sign_in::attempts::{Allowance, Attempt, Subject};
-use crate::account::sign_in::keeping::{SetUpLink, SignInStore};
-use crate::account::sign_in::session::Session;
-use crate::account::sign_in::token::TokenHash;
 use crate::base::ids::{AccountId, SessionId};
 use crate::base::storage::StorageError;
+use crate::model::account::{Account, BEING_DELETED, Role};
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::sign_in::{Allowance, Attempt, Session, SetUpLink, Subject, TokenHash};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::concurrency::WaitLimit;
 use crate::store::document::plain;
 use crate::store::limits::{SESSIONS_KEPT, TOUCH_WAIT};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 macro_rules! session_columns {
@@ -70,14 +67,17 @@ const EXPIRED: [&str; 2] =
     ["DELETE FROM web_sessions WHERE expires_at <= ?1", "DELETE FROM set_up_links WHERE expires_at <= ?1"];
 const PAST: &str = "DELETE FROM sign_in_attempts WHERE due <= ?1";
 
-impl SignInStore for Sql {
-    fn password(&self, account: AccountId) -> Result<Option<String>, StorageError> {
+impl Store {
+    /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
+    pub fn password(&self, account: AccountId) -> Result<Option<String>, StorageError> {
         let sql = "SELECT hash FROM passwords WHERE account = ?1";
         let rows = self.rows(Operation::on_accounts("password"), sql, values![account])?;
         rows.first().map(|row| row.get(0)).transpose()
     }
 
-    fn set_password(
+    /// Replaces the password with the hash `known`, ends all sessions and voids set-up links. Returns `false` if the
+    /// account is unknown or its password has changed.
+    pub fn set_password(
         &self,
         account: AccountId,
         hash: &str,
@@ -96,7 +96,9 @@ impl SignInStore for Sql {
         })
     }
 
-    fn open_session(
+    /// Creates a session for a user who entered the password with the hash `known`. Returns `false` if the account is
+    /// unknown or its password has changed.
+    pub fn open_session(
         &self,
         session: &Session,
         token: &TokenHash,
@@ -126,23 +128,36 @@ impl SignInStore for Sql {
         })
     }
 
-    fn session(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Session, Account)>, StorageError> {
+    /// Returns the session with that token and its account, if it has not expired.
+    pub fn session(
+        &self,
+        token: &TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<(Session, Account)>, StorageError> {
         let rows = self.rows(Operation::on_accounts("session"), SESSION, values![&token.0, now])?;
         rows.first().map(|row| Ok((read_session(row)?, read_account(row, SESSION_COLUMNS)?))).transpose()
     }
 
-    fn touch_session(&self, id: SessionId, seen: Timestamp, expires: Timestamp) -> Result<(), StorageError> {
+    /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
+    pub fn touch_session(
+        &self,
+        id: SessionId,
+        seen: Timestamp,
+        expires: Timestamp,
+    ) -> Result<(), StorageError> {
         // A page does not wait for a lock. The next page updates the session.
         let operation = Operation::on_accounts("touch_session").light().within(WaitLimit::Within(TOUCH_WAIT));
         self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
     }
 
-    fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError> {
+    /// Returns the sessions of an account that have not expired, the most recently used one first.
+    pub fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError> {
         let rows = self.rows(Operation::on_accounts("sessions"), SESSIONS, values![account, now])?;
         rows.iter().map(read_session).collect()
     }
 
-    fn end_session(
+    /// Ends a session of that account. Returns `false` if the account has no such session.
+    pub fn end_session(
         &self,
         account: AccountId,
         id: SessionId,
@@ -159,7 +174,8 @@ impl SignInStore for Sql {
         })
     }
 
-    fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool, StorageError> {
+    /// Adds a link and voids earlier ones of the account. Returns `false` if the account is unknown.
+    pub fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool, StorageError> {
         self.write(Operation::on_accounts("add_set_up_link"), |statements| {
             if !lock(statements, link.account)? {
                 return Ok(false);
@@ -174,11 +190,14 @@ impl SignInStore for Sql {
         })
     }
 
-    fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError> {
+    /// Returns the account whose password that link sets, if the link is valid.
+    pub fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError> {
         self.read(Operation::on_accounts("set_up_account"), |statements| link_account(statements, token, now))
     }
 
-    fn use_set_up_link(
+    /// Consumes a link: sets the password of its account and ends all sessions. Returns `None` if the link is not
+    /// valid.
+    pub fn use_set_up_link(
         &self,
         token: &TokenHash,
         hash: &str,
@@ -202,7 +221,8 @@ impl SignInStore for Sql {
         })
     }
 
-    fn set_role(
+    /// Changes the role of an account. Returns `false` if the account is unknown.
+    pub fn set_role(
         &self,
         account: AccountId,
         role: Role,
@@ -222,7 +242,8 @@ impl SignInStore for Sql {
         })
     }
 
-    fn attempt(
+    /// Counts an attempt to sign in.
+    pub fn attempt(
         &self,
         subject: &Subject,
         allowance: Allowance,
@@ -239,12 +260,14 @@ impl SignInStore for Sql {
         Ok(Attempt::Refused(allowance.wait(due.min(now.saturating_add(ahead)), now)))
     }
 
-    fn return_attempt(&self, subject: &Subject, allowance: Allowance) -> Result<(), StorageError> {
+    /// Subtracts an attempt that succeeded.
+    pub fn return_attempt(&self, subject: &Subject, allowance: Allowance) -> Result<(), StorageError> {
         let operation = Operation::on_accounts("return_attempt").light();
         self.change(operation, FORGIVE, values![&subject.0, allowance.every_ms()]).map(drop)
     }
 
-    fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
+    /// Removes expired sessions and links, and counts of attempts that have no effect any more.
+    pub fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
         let operation = Operation::on_accounts("remove_expired").in_background().light();
         let millis = now.as_millisecond();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.

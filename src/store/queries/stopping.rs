@@ -4,13 +4,12 @@ use jiff::Timestamp;
 
 use super::audit::note;
 use super::queue::waits;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::runs::journal::StoppedRun;
-use crate::runs::notification::Notification;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::drive::{Notification, StoppedRun};
+use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::sql::Sql;
 use crate::store::value::values;
 
 /// Locks a run. A transaction that starts a run of its family holds this lock, too.
@@ -26,9 +25,9 @@ const STOP: &str = concat!(
     ", status = 'running', stopped_at = ?3"
 );
 
-/// Records that runs are stopped: see [`Journal::stop`](crate::runs::journal::Journal::stop).
+/// Records that runs are stopped: see [`Store::stop`](crate::store::Store::stop).
 pub(super) fn stop(
-    store: &Sql,
+    store: &Store,
     id: RunId,
     account: AccountId,
     at: Timestamp,

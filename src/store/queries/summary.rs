@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::notes::read_notes;
 use crate::base::storage::StorageError;
+use crate::model::follow::Membership;
+use crate::model::run::{RunSummary, Status};
 use crate::modules::query::SearchType;
-use crate::runs::family::member::Membership;
-use crate::runs::run::{RunSummary, Status};
 use crate::store::document::decode;
 use crate::store::number::number;
 use crate::store::value::Row;

@@ -3,11 +3,11 @@
 use super::fragments::driven;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::runs::journal::{Lease, Write};
-use crate::runs::record::Thumbnails;
+use crate::model::drive::{Lease, Write};
+use crate::model::run::Thumbnails;
+use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::number::{bigint, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
 /// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
@@ -20,7 +20,7 @@ const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
 pub(super) fn keep(
-    store: &Sql,
+    store: &Store,
     run: RunId,
     lease: Lease,
     result: u32,
@@ -32,12 +32,12 @@ pub(super) fn keep(
     Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
 }
 
-pub(super) fn one(store: &Sql, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+pub(super) fn one(store: &Store, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
     let rows = store.rows(Operation::on_runs("thumbnail"), ONE, values![run, result])?;
     rows.first().map(|row| row.get(0)).transpose()
 }
 
-pub(super) fn all(store: &Sql, run: RunId) -> Result<Thumbnails, StorageError> {
+pub(super) fn all(store: &Store, run: RunId) -> Result<Thumbnails, StorageError> {
     let rows = store.rows(Operation::on_runs("thumbnails"), ALL, values![run])?;
     let read = |row: &Row| Ok((number(row.get(0)?)?, row.get(1)?));
     rows.iter().map(read).collect()

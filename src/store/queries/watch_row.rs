@@ -1,13 +1,12 @@
 //! Rows of `watches`.
 
 use crate::base::storage::StorageError;
+use crate::model::interval::Interval;
+use crate::model::watch::{ChangeKind, PauseReason, Watch, WatchedSearch};
 use crate::modules::query::SearchType;
 use crate::store::document::decode;
 use crate::store::number::number;
 use crate::store::value::Row;
-use crate::watches::change::ChangeKind;
-use crate::watches::interval::Interval;
-use crate::watches::watch::{PauseReason, Watch, WatchedSearch};
 
 /// The columns that [`read_watch`] reads.
 macro_rules! watch_columns {

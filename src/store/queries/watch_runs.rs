@@ -6,18 +6,16 @@ use uuid::Uuid;
 
 use super::outbox::report_watch;
 use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::base::ids::{AccountId, WatchChangeId, WatchId};
 use crate::base::storage::StorageError;
-use crate::runs::journal::{NewRun, Refused, Started};
-use crate::runs::watch_start::WatchStart;
+use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::model::start::{NewRun, Refused, Started, WatchStart};
+use crate::model::watch::{Comparison, EndedRun, Watch};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{decode, encode};
+use crate::store::document::encode;
 use crate::store::number::limit;
-use crate::store::sql::Sql;
 use crate::store::value::values;
-use crate::watches::storage::{Comparison, EndedRun};
-use crate::watches::watch::Watch;
 
 /// A watch of which a run may be started.
 macro_rules! idle {
@@ -105,7 +103,7 @@ pub(super) fn begin(
 }
 
 pub(super) fn due(
-    sql: &Sql,
+    sql: &Store,
     simulated: bool,
     after: Option<(Timestamp, WatchId)>,
     count: usize,
@@ -116,12 +114,12 @@ pub(super) fn due(
     rows.iter().map(read_watch).collect()
 }
 
-pub(super) fn pause_unpaid(sql: &Sql, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
+pub(super) fn pause_unpaid(sql: &Store, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
     let operation = Operation::on_runs("pause_unpaid").in_background().light();
     Ok(!sql.change(operation, PAUSE, values![id, due_at])?.is_empty())
 }
 
-pub(super) fn skip(sql: &Sql, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
+pub(super) fn skip(sql: &Store, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
     sql.write(Operation::on_runs("skip_run").in_background().light(), |statements| {
         let rows = statements.rows(LOCK_DUE, values![id, due_at])?;
         let Some(row) = rows.first() else { return Ok(()) };
@@ -132,7 +130,7 @@ pub(super) fn skip(sql: &Sql, id: WatchId, due_at: Timestamp) -> Result<(), Stor
 }
 
 pub(super) fn unpaid_accounts(
-    sql: &Sql,
+    sql: &Store,
     after: Option<AccountId>,
     count: usize,
 ) -> Result<Vec<AccountId>, StorageError> {
@@ -143,7 +141,7 @@ pub(super) fn unpaid_accounts(
 }
 
 pub(super) fn resume_paid(
-    sql: &Sql,
+    sql: &Store,
     account: AccountId,
     credits: u64,
     premium: bool,
@@ -153,7 +151,7 @@ pub(super) fn resume_paid(
     sql.change(operation, RESUME, values![account, standard, premium]).map(drop)
 }
 
-pub(super) fn ended(sql: &Sql, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
+pub(super) fn ended(sql: &Store, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
     let operation = Operation::on_runs("ended_runs").in_background();
     let rows = sql.rows(operation, ENDED, values![simulated, limit(count)])?;
     let read = |row| {
@@ -161,19 +159,15 @@ pub(super) fn ended(sql: &Sql, simulated: bool, count: usize) -> Result<Vec<Ende
         let Some(run) = watch.last_run else {
             return Err(StorageError::broken("a watch has an open run without an id"));
         };
-        // A baseline that cannot be read is that of a watch without a run, so that other watches continue.
-        let baseline =
-            row.optional_text(WATCH_COLUMNS)?.and_then(|text| decode(text).ok()).unwrap_or_default();
-        Ok(EndedRun { watch, run, baseline })
+        Ok(EndedRun { watch, run, baseline: row.get(WATCH_COLUMNS)? })
     };
     rows.iter().map(read).collect()
 }
 
-pub(super) fn close(sql: &Sql, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
-    let baseline = shown.baseline.as_ref().map(encode).transpose()?;
+pub(super) fn close(sql: &Store, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
     let watch = ended.watch.id;
     sql.write(Operation::on_runs("close_run").in_background(), |statements| {
-        if statements.execute(CLOSE, values![watch, ended.run, baseline.as_deref()])? == 0 {
+        if statements.execute(CLOSE, values![watch, ended.run, shown.baseline.as_deref()])? == 0 {
             return Ok(false);
         }
         for change in &shown.changes {

@@ -12,20 +12,19 @@ use super::audit::note;
 use super::start::{known_request, note_request};
 use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
 use super::watch_runs;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
-use crate::runs::journal::Started;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::start::Started;
+use crate::model::watch::{
+    ChangeKind, Comparison, EndedRun, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch,
+    WatchActivity, WatchAdded, WatchChanged, WatchState, WatchUpdate, WatchedSearch,
+};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode, plain};
 use crate::store::number::{limit, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
-use crate::watches::change::{ChangeKind, StoredChange};
-use crate::watches::storage::{Comparison, EndedRun, WatchAdded, WatchChanged, WatchStore};
-use crate::watches::watch::{
-    MOST_WATCHES, NewWatch, PauseReason, Watch, WatchActivity, WatchState, WatchUpdate, WatchedSearch,
-};
 
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
@@ -68,8 +67,9 @@ fn answer(known: &Started) -> WatchAdded {
     }
 }
 
-impl WatchStore for Sql {
-    fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
+impl Store {
+    /// Adds a watch and an audit entry.
+    pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
         self.write(Operation::on_accounts("add_watch"), |statements| {
             // So that two are not added at once.
             if !lock(statements, new.account)? {
@@ -119,12 +119,14 @@ impl WatchStore for Sql {
         })
     }
 
-    fn watch(&self, account: AccountId, id: WatchId) -> Result<Option<Watch>, StorageError> {
+    /// Returns a watch of an account.
+    pub fn watch(&self, account: AccountId, id: WatchId) -> Result<Option<Watch>, StorageError> {
         let rows = self.rows(Operation::on_accounts("watch"), WATCH, values![id, account])?;
         rows.first().map(read_watch).transpose()
     }
 
-    fn watches(
+    /// Returns at most `limit` watches of an account with ids below `before`, the newest first.
+    pub fn watches(
         &self,
         account: AccountId,
         before: Option<WatchId>,
@@ -136,7 +138,8 @@ impl WatchStore for Sql {
         rows.iter().map(read_watch).collect()
     }
 
-    fn watch_activity(
+    /// Returns what the watches of an account have done whose ids are in a range, which includes both ends.
+    pub fn watch_activity(
         &self,
         account: AccountId,
         ids: RangeInclusive<WatchId>,
@@ -150,7 +153,9 @@ impl WatchStore for Sql {
         rows.iter().map(read).collect()
     }
 
-    fn change_watch(
+    /// Changes a watch and adds an audit entry. With another interval, the next run is due at the next moment of that
+    /// interval unless it is due already.
+    pub fn change_watch(
         &self,
         account: AccountId,
         id: WatchId,
@@ -188,7 +193,9 @@ impl WatchStore for Sql {
         })
     }
 
-    fn delete_watch(
+    /// Deletes a watch with its changes and adds an audit entry. Its runs stay. Returns `false` if the account has no such
+    /// watch.
+    pub fn delete_watch(
         &self,
         account: AccountId,
         id: WatchId,
@@ -204,7 +211,9 @@ impl WatchStore for Sql {
         })
     }
 
-    fn watch_changes(
+    /// Returns at most `limit` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
+    /// has no such watch.
+    pub fn watch_changes(
         &self,
         account: AccountId,
         id: WatchId,
@@ -221,7 +230,9 @@ impl WatchStore for Sql {
         })
     }
 
-    fn due_watches(
+    /// Returns at most `limit` active watches of the simulated or the real web whose next run is due, after this one in
+    /// the order of `(next_at, id)`. Writes nothing.
+    pub fn due_watches(
         &self,
         simulated: bool,
         after: Option<(Timestamp, WatchId)>,
@@ -230,15 +241,19 @@ impl WatchStore for Sql {
         watch_runs::due(self, simulated, after, count)
     }
 
-    fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
+    /// Pauses an active watch whose account cannot pay for the run that is due at this moment. Returns `false` if that run
+    /// was started or skipped meanwhile.
+    pub fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
         watch_runs::pause_unpaid(self, id, due_at)
     }
 
-    fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
+    /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
+    pub fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
         watch_runs::skip(self, id, due_at)
     }
 
-    fn unpaid_accounts(
+    /// Returns at most `limit` accounts with ids above `after` that have watches which are paused because of credits.
+    pub fn unpaid_accounts(
         &self,
         after: Option<AccountId>,
         count: usize,
@@ -246,15 +261,20 @@ impl WatchStore for Sql {
         watch_runs::unpaid_accounts(self, after, count)
     }
 
-    fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<(), StorageError> {
+    /// Makes the watches of an account active that are paused because of credits, if a run costs at most that many
+    /// credits.
+    pub fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<(), StorageError> {
         watch_runs::resume_paid(self, account, credits, premium)
     }
 
-    fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
+    /// Returns at most `limit` watches whose last run has ended or was deleted, and was not compared.
+    pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
         watch_runs::ended(self, simulated, count)
     }
 
-    fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
+    /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
+    /// Does nothing and returns `false` if the run was compared before.
+    pub fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
         watch_runs::close(self, ended, shown)
     }
 }

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use super::audit::note;
 use super::fragments::{encode_ids, ids};
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::webhook::{
+    Answer, Claimed, Consequence, DISABLED_AFTER, DisabledReason, Due, DueFilter, SEALED_BYTES, SLOW,
+    SealedSecret,
+};
 use crate::store::backend::Statements;
 use crate::store::document::plain;
 use crate::store::number::{bigint, limit, millis, number};
 use crate::store::value::{Row, values};
-use crate::webhooks::delivery::{Answer, Claimed, Consequence, DISABLED_AFTER, Due, SLOW};
-use crate::webhooks::secret::{SEALED_BYTES, SealedSecret};
-use crate::webhooks::storage::DueFilter;
-use crate::webhooks::webhook::DisabledReason;
 
 /// The condition that a delivery is due and that no instance sends it.
 macro_rules! is_due {

@@ -9,19 +9,19 @@ use super::accounts::lock;
 use super::audit::note;
 use super::outbox::{add_delivery, read_events};
 use super::webhook_sending;
-use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
+use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::event::Event;
+use crate::model::webhook::{
+    Answer, Claimed, Consequence, Delivery, DeliveryStatus, DisabledReason, Due, DueFilter, LastAttempt,
+    MOST_WEBHOOKS, SealedSecret, Webhook, WebhookAdded, WebhookChange,
+};
+use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{encode, plain};
 use crate::store::number::{limit, millis, number};
-use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
-use crate::webhooks::delivery::{Answer, Claimed, Consequence, Delivery, DeliveryStatus, Due, LastAttempt};
-use crate::webhooks::event::Event;
-use crate::webhooks::secret::SealedSecret;
-use crate::webhooks::storage::{Added, DueFilter, WebhookStore};
-use crate::webhooks::webhook::{DisabledReason, MOST_WEBHOOKS, Webhook, WebhookChange};
 
 macro_rules! webhook_columns {
     () => {
@@ -72,23 +72,24 @@ const REPLAY: &str = concat!(
     delivery_columns!()
 );
 
-impl WebhookStore for Sql {
-    fn add_webhook(
+impl Store {
+    /// Adds a webhook with its secret, and an audit entry.
+    pub fn add_webhook(
         &self,
         webhook: &Webhook,
         secret: &SealedSecret,
         by: &Origin,
-    ) -> Result<Added, StorageError> {
+    ) -> Result<WebhookAdded, StorageError> {
         let operation = Operation::on_accounts("add_webhook");
         self.write(operation, |statements| {
             // So that two are not added at once.
             if !lock(statements, webhook.account)? {
-                return Ok(Added::UnknownAccount);
+                return Ok(WebhookAdded::UnknownAccount);
             }
             let rows = statements.rows(COUNT, values![webhook.account])?;
             let count: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
             if count >= MOST_WEBHOOKS as u64 {
-                return Ok(Added::TooMany);
+                return Ok(WebhookAdded::TooMany);
             }
             let Webhook { id, account, url, events, created_at, .. } = webhook;
             let events = encode(events)?;
@@ -96,21 +97,25 @@ impl WebhookStore for Sql {
             let event = AuditEvent::of_object(Action::WebhookCreated, *account, id)
                 .with("events", webhook.events.len());
             note(statements, &event, *created_at, by)?;
-            Ok(Added::Done)
+            Ok(WebhookAdded::Done)
         })
     }
 
-    fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
+    /// Returns the webhooks of an account, the oldest first.
+    pub fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
         let rows = self.rows(Operation::on_accounts("webhooks"), LIST, values![account])?;
         rows.iter().map(read_webhook).collect()
     }
 
-    fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError> {
+    /// Returns the secrets of at most `most` webhooks, the newest first.
+    pub fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError> {
         let rows = self.rows(Operation::on_accounts("sealed_secrets"), SECRETS, values![limit(most)])?;
         rows.iter().map(|row| Ok((row.get(0)?, SealedSecret(row.get(1)?)))).collect()
     }
 
-    fn change_webhook(
+    /// Changes a webhook and adds an audit entry. Returns the webhook, or `None` if the account has no such webhook.
+    /// Enabling it also ends its row of failures. Disabling a disabled webhook keeps the reason.
+    pub fn change_webhook(
         &self,
         account: AccountId,
         id: WebhookId,
@@ -127,7 +132,9 @@ impl WebhookStore for Sql {
         })
     }
 
-    fn rotate_secret(
+    /// Replaces the secret of a webhook and adds an audit entry. The earlier secret stays valid for `overlap`. Returns
+    /// the webhook, or `None` if the account has no such webhook.
+    pub fn rotate_secret(
         &self,
         account: AccountId,
         id: WebhookId,
@@ -143,7 +150,9 @@ impl WebhookStore for Sql {
         })
     }
 
-    fn delete_webhook(
+    /// Deletes a webhook with its deliveries and adds an audit entry. Returns `false` if the account has no such
+    /// webhook.
+    pub fn delete_webhook(
         &self,
         account: AccountId,
         id: WebhookId,
@@ -160,7 +169,8 @@ impl WebhookStore for Sql {
         })
     }
 
-    fn add_delivery(
+    /// Adds a delivery of an event that no run has caused. Returns `None` if the account has no such webhook.
+    pub fn add_delivery(
         &self,
         account: AccountId,
         id: WebhookId,
@@ -172,7 +182,9 @@ impl WebhookStore for Sql {
         })
     }
 
-    fn deliveries(
+    /// Returns at most `limit` deliveries of a webhook with ids below `before`, the newest first. Returns `None` if the
+    /// account has no such webhook.
+    pub fn deliveries(
         &self,
         account: AccountId,
         id: WebhookId,
@@ -189,7 +201,8 @@ impl WebhookStore for Sql {
         })
     }
 
-    fn replay(
+    /// Makes a delivery due now, with all attempts of a new one. Returns `None` if the account has no such delivery.
+    pub fn replay(
         &self,
         account: AccountId,
         webhook: WebhookId,
@@ -199,17 +212,25 @@ impl WebhookStore for Sql {
         rows.first().map(read_delivery).transpose()
     }
 
-    fn due_deliveries(&self, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
+    /// Returns deliveries that are due and that no instance sends, the longest due first, and for each webhook only the
+    /// first one. Writes nothing.
+    pub fn due_deliveries(&self, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
         let operation = Operation::on_accounts("due_deliveries").in_background();
         self.read(operation, |statements| webhook_sending::due(statements, filter))
     }
 
-    fn claim_deliveries(&self, ids: &[DeliveryId], holds: Duration) -> Result<Vec<Claimed>, StorageError> {
+    /// Takes those of the deliveries that are still due. Until `holds` is over, no instance takes them again.
+    pub fn claim_deliveries(
+        &self,
+        ids: &[DeliveryId],
+        holds: Duration,
+    ) -> Result<Vec<Claimed>, StorageError> {
         let operation = Operation::on_accounts("claim_deliveries").in_background().light();
         self.write(operation, |statements| webhook_sending::claim(statements, ids, holds))
     }
 
-    fn record_attempt(
+    /// Records an attempt unless the claim was lost. Returns the reason if that has disabled the webhook.
+    pub fn record_attempt(
         &self,
         claimed: &Claimed,
         answer: &Answer,
@@ -219,7 +240,8 @@ impl WebhookStore for Sql {
         self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, consequence))
     }
 
-    fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64, StorageError> {
+    /// Removes at most `limit` deliveries that are older than `age`. Returns their number.
+    pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64, StorageError> {
         let operation = Operation::on_accounts("remove_deliveries").in_background().light();
         self.write(operation, |statements| webhook_sending::remove(statements, age, count))
     }

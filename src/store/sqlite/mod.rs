@@ -17,10 +17,12 @@ mod database;
 mod error;
 mod file;
 mod integrity;
+mod memory;
 mod migrate;
 mod statements;
 mod write_log;
 
 pub(super) use backup::back_up;
 pub(super) use database::Database;
+pub(super) use memory::Memory;
 pub(super) use migrate::{migrate, pending};

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Error, Result as SqlResult, ToSql, params_from_iter};
 use super::error::storage_error;
 use crate::base::encoding::unhex;
 use crate::base::storage::StorageError;
-use crate::runs::notification::Notification;
+use crate::model::drive::Notification;
 use crate::store::backend::Statements;
 use crate::store::value::{Row, Value};
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use askama::Template;
 
 use super::chart::Chart;
-use crate::account::account::Role;
 use crate::account::sign_in::password::LEAST_CHARS;
-use crate::account::sign_in::session::Session;
 use crate::http::{Reply, Response};
+use crate::model::account::Role;
+use crate::model::sign_in::Session;
 use crate::web::error::{WebError, whole_secs};
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
@@ -70,7 +70,7 @@ pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: FormErrors) -> R
     let caller = visit.caller()?;
     let (account, plan) = (&caller.account, &caller.plan);
     let balance = web.parts.accounts.balance(caller)?;
-    let uses = web.parts.archive.records.cycle_uses(account.id)?;
+    let uses = web.parts.store.cycle_uses(account.id)?;
     let this = visit.session()?.id;
     let sessions = web.parts.sign_ins.sessions(account.id)?;
     let page = Page {

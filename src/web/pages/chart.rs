@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::{Timestamp, ToSpan as _};
 
-use crate::account::credits::Cycle;
-use crate::account::records::CycleUse;
+use crate::model::account::CycleUse;
+use crate::model::credits::Cycle;
 use crate::web::show::Moment;
 
 /// The number of cycles in the chart: a year.

@@ -24,7 +24,7 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         .with_header("Content-Disposition", "attachment; filename=\"sightline-account.json\"");
     let (web, now) = (Arc::clone(web), web.parts.clock.now());
     Ok(Reply::file(head, move |out| {
-        let written = write_account(&web.parts.archive, &account, now, &by, out);
+        let written = write_account(&web.parts.store, &account, now, &by, out);
         written.inspect_err(|error| error.log("an account", &visit.request_id)).is_ok()
     }))
 }

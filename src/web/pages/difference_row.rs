@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::base::text::plain;
-use crate::runs::diff::difference::{Difference, RunSide, Undecided};
-use crate::runs::entity::identified::web_address;
+use crate::model::diff::{Difference, RunSide, Undecided};
+use crate::model::entity::identified::web_address;
 
 /// The most members and modules of one result, and the most characters of a value.
 const MOST_DETAILS: usize = 8;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use crate::account::key::{KeyRecord, PREFIX};
+use crate::account::key::PREFIX;
 use crate::account::service::AccountError;
 use crate::base::ids::KeyId;
 use crate::http::{Reply, Response};
+use crate::model::account::KeyRecord;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::account::credits::Charge;
+use crate::model::credits::Charge;
 use crate::modules::catalog::ChoiceError;
 use crate::modules::query::QueryError;
 use crate::web::show::Moment;

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use crate::base::ids::RunId;
 use crate::base::text::plain;
+use crate::model::run::{RunSummary, Status};
 use crate::modules::query::SearchType;
-use crate::runs::run::{RunSummary, Status};
 use crate::web::show::{Moment, ago};
 
 /// The data of a run in a table, and in the header of its own page.

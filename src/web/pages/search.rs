@@ -9,13 +9,15 @@ use super::refusal::Refusal;
 use super::run_row::RunRow;
 use super::search_form::SearchForm;
 use super::site_choice::CategoryGroup;
-use crate::account::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST, cost};
-use crate::account::rate_limit::{Policy, RateLimitError};
+use crate::account::rate_limit::RateLimitError;
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response};
+use crate::model::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST, cost};
+use crate::model::page::ListFilter;
+use crate::model::quota::Policy;
+use crate::model::start::{Idempotency, Refused};
 use crate::modules::query::Query;
-use crate::runs::journal::{Idempotency, ListFilter, Refused};
 use crate::runs::service::{StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
@@ -261,7 +263,7 @@ pub(super) fn started(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::credits::Cycle;
+    use crate::model::credits::Cycle;
 
     #[test]
     fn remaining_credits_are_a_sentence() {

@@ -6,16 +6,15 @@ use askama::Template;
 
 use crate::base::ids::{DeliveryId, WebhookId};
 use crate::http::{Reply, Response};
+use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::show::{Moment, lasted};
 use crate::web::visit::Visit;
-use crate::webhooks::delivery::{Delivery, DeliveryStatus};
 use crate::webhooks::registry::{WebhookError, Webhooks, event_names};
 use crate::webhooks::secret::PREFIX;
-use crate::webhooks::webhook::{DisabledReason, Webhook, WebhookChange};
 
 /// The number of deliveries on one page.
 const PAGE: usize = 50;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::base::clock::ManualClock;
-use crate::runs::health::circuit::CircuitRecord;
+use crate::model::health::CircuitRecord;
 
 const FIRST: Duration = Duration::from_secs(600);
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);

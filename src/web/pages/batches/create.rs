@@ -9,9 +9,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::form::{BatchForm, BatchOrder};
 use super::list;
 use crate::http::{Reply, Response};
+use crate::model::batch::BatchAdded;
+use crate::model::start::Idempotency;
 use crate::runs::batches::draft::{Draft, Duplicate};
-use crate::runs::batches::storage::Added;
-use crate::runs::journal::Idempotency;
 use crate::runs::service::idempotency_valid_since;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
@@ -96,9 +96,9 @@ fn start(
     let (id, added) =
         batches.create(account, order.name.clone(), rows, Some(idempotency), &visit.origin()?)?;
     match added {
-        Added::Done | Added::Repeated(_) => Ok(web.redirect(&format!("/app/batches/{id}"))),
-        Added::Mismatch => show(web, visit, 409, BatchForm { once: new_once()?, ..form }, &order, true),
-        Added::UnknownAccount => Err(WebError::not_signed_in()),
+        BatchAdded::Done | BatchAdded::Repeated(_) => Ok(web.redirect(&format!("/app/batches/{id}"))),
+        BatchAdded::Mismatch => show(web, visit, 409, BatchForm { once: new_once()?, ..form }, &order, true),
+        BatchAdded::UnknownAccount => Err(WebError::not_signed_in()),
     }
 }
 

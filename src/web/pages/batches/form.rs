@@ -1,7 +1,7 @@
 //! The form of a new batch.
 
+use crate::model::batch::batch_name;
 use crate::modules::query::SearchType;
-use crate::runs::batches::batch::batch_name;
 use crate::runs::batches::draft::Draft;
 use crate::runs::batches::table;
 use crate::web::error::WebError;

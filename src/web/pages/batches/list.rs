@@ -9,7 +9,7 @@ use super::live::state_of;
 use crate::base::ids::BatchId;
 use crate::base::text::plain;
 use crate::http::{Reply, Response};
-use crate::runs::batches::batch::Batch;
+use crate::model::batch::Batch;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::plain;
-use crate::runs::batches::batch::{Batch, BatchRow, BatchStatus, RowRefusal, RowState};
-use crate::runs::run::Status;
+use crate::model::batch::{Batch, BatchRow, BatchStatus, RowRefusal, RowState};
+use crate::model::run::Status;
 use crate::web::pages::run_row::kind;
 use crate::web::show::lasted;
 

@@ -1,6 +1,6 @@
 //! Finds the batch of an address.
 
-use crate::runs::batches::batch::Batch;
+use crate::model::batch::Batch;
 use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;

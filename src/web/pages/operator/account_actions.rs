@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::accounts::show;
-use crate::account::account::Account;
 use crate::account::service::AccountError;
 use crate::http::Reply;
+use crate::model::account::Account;
 use crate::web::error::WebError;
 use crate::web::notice::Notice;
 use crate::web::service::Web;

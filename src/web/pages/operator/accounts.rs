@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use askama::Template;
-use url::form_urlencoded;
 
 use super::paging::{pages, shown};
-use crate::account::account::{Account, Role};
 use crate::account::service::{AccountError, Accounts};
 use crate::account::sign_in::token::Token;
 use crate::http::{Reply, Response};
+use crate::model::account::{Account, Role};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::{Form, Visit};
+use url::form_urlencoded;
 
 /// The beginning of a set-up link's token in the cookie.
 pub(super) const LINK: &str = "link-";

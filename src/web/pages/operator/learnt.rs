@@ -7,10 +7,8 @@ use jiff::Timestamp;
 
 use super::paging::shown;
 use crate::http::Reply;
+use crate::model::health::{FailedControl, Learnt, Opening};
 use crate::modules::outcome::Outcome;
-use crate::runs::health::Learnt;
-use crate::runs::health::circuit::Opening;
-use crate::runs::health::quarantines::FailedControl;
 use crate::web::error::WebError;
 use crate::web::notice::Notice;
 use crate::web::service::Web;

@@ -8,12 +8,12 @@ use askama::Template;
 
 use super::learnt::{DownHost, QuarantinedModule, down_hosts, quarantined_modules};
 use super::rows::{ModuleRow, duration};
-use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
 use crate::http::Reply;
+use crate::model::audit::Origin;
+use crate::model::health::Learnt;
 use crate::modules::module::Module;
 use crate::modules::reason::Reason;
-use crate::runs::health::Learnt;
 use crate::runs::module_history::{ModuleHistory, PastFailure};
 use crate::runs::service::Runs;
 use crate::web::error::WebError;

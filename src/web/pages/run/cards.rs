@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::base::text::{plain, visible};
+use crate::model::entity::identified::web_address;
+use crate::model::run::ResultRecord;
 use crate::report::html::{initial, titled};
-use crate::runs::entity::identified::web_address;
 use crate::runs::pictures::avatar::Avatar;
-use crate::runs::run::ResultRecord;
 
 /// The maximum number of cards on a page. Files contain all results.
 const MOST: usize = 40;

@@ -6,8 +6,8 @@ use askama::Template;
 
 use super::lookup::find;
 use crate::http::Reply;
+use crate::model::run::RunSummary;
 use crate::runs::comparable::comparable;
-use crate::runs::run::RunSummary;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::run_row::RunRow;

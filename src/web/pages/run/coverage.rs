@@ -1,9 +1,9 @@
 //! The coverage of a run: the modules by outcome. A module without an answer is not presented as a miss.
 
 use crate::base::text::plain;
+use crate::model::coverage::Coverage;
 use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
-use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
 
 /// The modules with one outcome.

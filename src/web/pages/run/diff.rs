@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::lookup::{find, find_in};
 use crate::http::Reply;
-use crate::runs::diff::difference::{Diff, DiffCounts, Difference};
+use crate::model::diff::{Diff, DiffCounts, Difference};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::difference_row::DifferenceRow;

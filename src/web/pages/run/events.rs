@@ -11,7 +11,7 @@ use crate::account::sign_in::token::Token;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::http::{Reply, Response};
-use crate::runs::run::ModuleReport;
+use crate::model::run::ModuleReport;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
 use crate::web::error::WebError;
 use crate::web::service::Web;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::lookup::find;
-use crate::account::credits::STANDARD_COST;
 use crate::http::Reply;
+use crate::model::credits::STANDARD_COST;
+use crate::model::start::Refused;
 use crate::runs::family::service::FollowResult;
-use crate::runs::journal::Refused;
 use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;

@@ -8,11 +8,11 @@ use askama::Template;
 use super::lookup::find;
 use crate::base::text::{plain, visible};
 use crate::http::Reply;
-use crate::runs::notes::annotation::{
+use crate::model::notes::{
     self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, NoteError, RunNotes, RunNotesUpdate,
     TAG_ALLOWED,
 };
-use crate::runs::run::ResultRecord;
+use crate::model::run::ResultRecord;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::refusal::sentence;
@@ -78,8 +78,8 @@ pub(in crate::web) fn note_run(web: &Arc<Web>, visit: Visit) -> Result<Reply, We
     let words =
         form.get("tags").split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
     let update = RunNotesUpdate {
-        tags: Some(annotation::tags(words).map_err(invalid)?),
-        note: Some(annotation::note(form.get("note"), MAX_RUN_NOTE).map_err(invalid)?),
+        tags: Some(notes::tags(words).map_err(invalid)?),
+        note: Some(notes::note(form.get("note"), MAX_RUN_NOTE).map_err(invalid)?),
     };
     let noted = web.parts.runs.notebook.note_run(id, account, &update, &visit.origin()?)?;
     noted.ok_or_else(WebError::no_such_page)?;
@@ -119,7 +119,7 @@ pub(in crate::web) fn annotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, We
 }
 
 fn update(form: &Form) -> Result<AnnotationUpdate, WebError> {
-    let note = form.is_checked("note").then(|| annotation::note(form.get("note"), MAX_RESULT_NOTE));
+    let note = form.is_checked("note").then(|| notes::note(form.get("note"), MAX_RESULT_NOTE));
     let not_this_person = match form.get("not_this_person") {
         "yes" => Some(true),
         "no" => Some(false),

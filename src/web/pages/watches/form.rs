@@ -4,12 +4,11 @@ use sha2::{Digest, Sha256};
 
 use crate::account::service::Caller;
 use crate::base::ids::WebhookId;
-use crate::runs::journal::Idempotency;
+use crate::model::interval::Interval;
+use crate::model::start::Idempotency;
+use crate::model::watch::{ChangeKind, WatchedSearch};
 use crate::runs::service::{Found, idempotency_valid_since};
-use crate::watches::change::ChangeKind;
-use crate::watches::interval::Interval;
 use crate::watches::registry::{WatchError, WatchRequest, Watches};
-use crate::watches::watch::WatchedSearch;
 use crate::web::error::WebError;
 use crate::web::pages::option::FormOption;
 use crate::web::pages::refusal::Refusal;

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use crate::base::ids::{RunId, WatchId};
 use crate::base::text::plain;
-use crate::watches::interval::Interval;
-use crate::watches::watch::{PauseReason, Watch, WatchActivity};
+use crate::model::interval::Interval;
+use crate::model::watch::{PauseReason, Watch, WatchActivity};
 use crate::web::pages::run_row::kind;
 use crate::web::show::Moment;
 

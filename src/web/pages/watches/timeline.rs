@@ -1,8 +1,8 @@
 //! The changes of a watch by run.
 
 use crate::base::ids::RunId;
-use crate::runs::diff::difference::Difference;
-use crate::watches::change::{ChangeKind, StoredChange};
+use crate::model::diff::Difference;
+use crate::model::watch::{ChangeKind, StoredChange};
 use crate::web::error::WebError;
 use crate::web::pages::difference_row::DifferenceRow;
 use crate::web::show::Moment;

@@ -1,0 +1,149 @@
+//! Accounts and API keys, and what an account has used.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use subtle::ConstantTimeEq;
+
+use crate::base::clock::millis;
+use crate::base::ids::{AccountId, KeyId, RunId};
+use crate::base::words::words;
+
+/// The plan of an account that is being deleted. No plan table can contain it, so a version of the program that does
+/// not know it grants such an account nothing.
+pub const BEING_DELETED: &str = "(being deleted)";
+
+/// The owner of API keys, of runs and of credits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The id of the account, which the API calls `user_id`.
+    pub id: AccountId,
+    /// The email address, which is unique, in lower case and at most 254 bytes long.
+    pub email: String,
+    /// The name of a plan in the plan table, or [`BEING_DELETED`].
+    pub plan: String,
+    /// The start of the first billing cycle, in whole milliseconds.
+    pub anchor: Timestamp,
+    /// The time at which the account was created, in whole milliseconds.
+    pub created_at: Timestamp,
+    /// The permissions of the owner in the web app.
+    pub role: Role,
+}
+
+words! {
+    /// The permissions of an account's owner in the web app.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Role {
+        /// The owner sees only their own runs and keys.
+        #[default]
+        User = "user",
+        /// The owner also sees the state of the service.
+        Operator = "operator",
+    }
+}
+
+impl Account {
+    /// Returns whether the deletion of the account has begun. Such an account is refused everything.
+    pub fn is_being_deleted(&self) -> bool {
+        self.plan == BEING_DELETED
+    }
+}
+
+/// The SHA-256 of a complete key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyHash(pub [u8; 32]);
+
+impl KeyHash {
+    /// Compares two hashes in constant time.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash([redacted])")
+    }
+}
+
+/// The stored facts about a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// The identifier, which is not secret.
+    pub id: KeyId,
+    /// The owner of the key.
+    pub account: AccountId,
+    /// The SHA-256 of the key.
+    pub hash: KeyHash,
+    /// The last four characters.
+    pub last_four: String,
+    /// The owner's label for the key. It has at most 100 characters and may be empty.
+    pub label: String,
+    /// The time at which the key was created.
+    pub created_at: Timestamp,
+    /// The time at which the key was last used, to about a minute.
+    pub last_used_at: Option<Timestamp>,
+    /// The time at which the key was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// The amount of data that is deleted with an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Erased {
+    /// The number of keys.
+    pub keys: u64,
+    /// The number of runs, each with its results.
+    pub runs: u64,
+}
+
+/// The progress of the deletion of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erasure {
+    /// More data must be deleted.
+    More,
+    /// The account has been removed.
+    Done,
+}
+
+/// A line of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Booking {
+    /// The run that was charged or refunded.
+    #[serde(rename = "run_id")]
+    pub run: RunId,
+    /// The kind of the line: `charge` or `refund`.
+    pub kind: String,
+    /// The number of credits.
+    pub credits: u64,
+    /// The start of the billing cycle that was charged.
+    #[serde(with = "millis")]
+    pub cycle_start: Timestamp,
+    /// The time at which it was booked.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+}
+
+/// The credits used in one billing cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CycleUse {
+    /// The start of the cycle.
+    #[serde(with = "millis")]
+    pub cycle_start: Timestamp,
+    /// The number of credits that were used.
+    #[serde(rename = "credits_used")]
+    pub used: u64,
+}
+
+/// An `Idempotency-Key` that has not expired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotedRequest {
+    /// The key as the caller sent it.
+    pub key: String,
+    /// The run that was started with it.
+    #[serde(rename = "run_id")]
+    pub run: RunId,
+    /// The time at which it was recorded.
+    #[serde(with = "millis")]
+    pub at: Timestamp,
+}

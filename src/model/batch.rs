@@ -1,0 +1,327 @@
+//! Batches: many searches in one request.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::ids::{AccountId, BatchId};
+use crate::base::words::words;
+use crate::model::credits::cost;
+use crate::model::follow::FollowOrder;
+use crate::model::run::{RunOptions, RunSummary};
+use crate::model::start::{Idempotency, RowRef};
+use crate::modules::catalog::Choice;
+use crate::modules::query::{Query, SearchType};
+
+/// The maximum number of searches in a batch.
+pub const MAX_SEARCHES: usize = 1000;
+
+/// The maximum number of characters in the name of a batch.
+pub const MAX_NAME: usize = 100;
+
+/// Returns the name that a caller gives a batch, or `None` if it is empty.
+///
+/// # Errors
+/// Returns what is allowed if the name is not.
+pub fn batch_name(text: &str) -> Result<Option<String>, String> {
+    if text.chars().count() > MAX_NAME || text.chars().any(char::is_control) {
+        return Err(format!("a text of at most {MAX_NAME} characters without control characters"));
+    }
+    Ok(Some(text.trim().to_owned()).filter(|name| !name.is_empty()))
+}
+
+/// A batch to be created.
+#[derive(Debug, Clone)]
+pub struct NewBatch {
+    /// The id of the batch.
+    pub id: BatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The name that the caller gave it.
+    pub name: Option<String>,
+    /// Whether its searches query the simulated web.
+    pub simulated: bool,
+    /// The time at which it was accepted.
+    pub created_at: Timestamp,
+    /// The searches with their places in the request, in this order.
+    pub rows: Vec<(u32, BatchSearch)>,
+    /// The caller's `Idempotency-Key`, if there is one.
+    pub idempotency: Option<Idempotency>,
+}
+
+words! {
+    /// The state of a batch: `running`, `waiting_for_credits`, `stopped` or `completed`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BatchStatus {
+        /// Searches are in progress, or wait for their turn.
+        Running = "running",
+        /// The account has not enough credits for the next search. The batch continues as soon as it has.
+        WaitingForCredits = "waiting_for_credits",
+        /// It was stopped. Searches that had begun go on.
+        Stopped = "stopped",
+        /// Every search has ended or was refused.
+        Completed = "completed",
+    }
+}
+
+/// The number of searches of a batch by state. A search whose run was deleted is in none of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = BatchCounts)]
+pub struct Counts {
+    /// Searches that have not begun.
+    #[schema(examples(900))]
+    pub pending: u32,
+    /// Searches that are in progress.
+    #[schema(examples(4))]
+    pub running: u32,
+    /// Searches that are completed.
+    #[schema(examples(94))]
+    pub completed: u32,
+    /// Searches that failed. Their credits were refunded.
+    #[schema(examples(1))]
+    pub failed: u32,
+    /// Searches that were refused when their turn came. They were not charged.
+    #[schema(examples(1))]
+    pub refused: u32,
+    /// Searches that had not begun when the batch was stopped. They were not charged.
+    #[schema(examples(0))]
+    pub skipped: u32,
+}
+
+impl Counts {
+    /// Returns the number of all searches.
+    pub fn total(&self) -> u32 {
+        let Self { pending, running, completed, failed, refused, skipped } = self;
+        pending + running + completed + failed + refused + skipped
+    }
+
+    /// Returns the number of searches that have ended.
+    pub fn ended(&self) -> u32 {
+        self.completed + self.failed
+    }
+}
+
+/// A batch as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The id of the batch.
+    pub id: BatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The name that the caller gave it.
+    pub name: Option<String>,
+    /// Whether its searches query the simulated web.
+    pub simulated: bool,
+    /// The time at which it was accepted.
+    pub created_at: Timestamp,
+    /// The time at which it was stopped.
+    pub stopped_at: Option<Timestamp>,
+    /// The time at which every search had ended.
+    pub ended_at: Option<Timestamp>,
+    /// Whether the account had not enough credits for the next search.
+    pub lacks_credits: bool,
+    /// The number of its searches by state.
+    pub counts: Counts,
+    /// The time at which its first run was started.
+    pub began_at: Option<Timestamp>,
+}
+
+impl Batch {
+    /// Returns the state of the batch.
+    pub fn status(&self) -> BatchStatus {
+        if self.stopped_at.is_some() {
+            BatchStatus::Stopped
+        } else if self.ended_at.is_some() {
+            BatchStatus::Completed
+        } else if self.lacks_credits {
+            BatchStatus::WaitingForCredits
+        } else {
+            BatchStatus::Running
+        }
+    }
+
+    /// Returns the estimated time to the end in seconds, from the time that each ended search has taken on average.
+    /// Returns `None` if no search has ended, if all have, or if the account has not enough credits.
+    pub fn remaining_secs(&self, now: Timestamp) -> Option<u64> {
+        let Counts { pending, running, .. } = self.counts;
+        let (left, ended) = (u64::from(pending + running), u64::from(self.counts.ended()));
+        if left == 0 || ended == 0 || self.lacks_credits {
+            return None;
+        }
+        let elapsed = u64::try_from(now.duration_since(self.began_at?).as_secs()).ok()?;
+        Some((elapsed * left).div_ceil(ended))
+    }
+}
+
+/// The state of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RowState {
+    /// The search has not begun.
+    Pending,
+    /// The search was charged and started. Contains its run.
+    Started(Box<RunSummary>),
+    /// The search had not begun when the batch was stopped.
+    Skipped,
+    /// The search was refused when its turn came.
+    Refused(RowRefusal),
+}
+
+words! {
+    /// The reason why a search of a batch was refused when its turn came: `suppressed`, `invalid_choice`,
+    /// `premium_unavailable` or `unreadable`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RowRefusal {
+        /// The identifier is never searched.
+        Suppressed = "suppressed",
+        /// The choice of modules is not valid with the current catalogue.
+        InvalidChoice = "invalid_choice",
+        /// No browser was available for a premium search.
+        PremiumUnavailable = "premium_unavailable",
+        /// The query is not valid for this version of the program.
+        Unreadable = "unreadable",
+    }
+}
+
+/// A row of a batch as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchRow {
+    /// The place of the search in the request, from 1.
+    pub position: u32,
+    /// What is searched.
+    pub search: BatchSearch,
+    /// Its state.
+    pub state: RowState,
+}
+
+impl BatchRow {
+    /// Returns the name of the state: `pending`, `skipped`, `refused`, or the status of the run.
+    pub fn status(&self) -> &'static str {
+        match &self.state {
+            RowState::Pending => "pending",
+            RowState::Started(run) => run.status.as_str(),
+            RowState::Skipped => "skipped",
+            RowState::Refused(_) => "refused",
+        }
+    }
+
+    /// Returns the run of the search, if it was started.
+    pub fn run(&self) -> Option<&RunSummary> {
+        match &self.state {
+            RowState::Started(run) => Some(run),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(counts: Counts) -> Batch {
+        Batch {
+            id: BatchId::new(),
+            account: AccountId::new(),
+            name: None,
+            simulated: false,
+            created_at: "2026-05-06T07:00:00Z".parse().unwrap(),
+            stopped_at: None,
+            ended_at: None,
+            lacks_credits: false,
+            counts,
+            began_at: Some("2026-05-06T07:00:10Z".parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn the_remaining_time_follows_from_the_searches_that_have_ended() {
+        let now = "2026-05-06T07:01:10Z".parse().unwrap();
+        let counts = Counts { pending: 20, running: 4, completed: 11, failed: 1, ..Counts::default() };
+        assert_eq!(batch(counts).remaining_secs(now), Some(120));
+        assert_eq!(Batch { lacks_credits: true, ..batch(counts) }.remaining_secs(now), None);
+        assert_eq!(batch(Counts { completed: 0, failed: 0, ..counts }).remaining_secs(now), None);
+        assert_eq!(batch(Counts { pending: 0, running: 0, ..counts }).remaining_secs(now), None);
+    }
+
+    #[test]
+    fn a_stopped_batch_stays_stopped() {
+        let at = "2026-05-06T07:02:00Z".parse().unwrap();
+        let open = batch(Counts::default());
+        assert_eq!(open.status(), BatchStatus::Running);
+        let ended = Batch { ended_at: Some(at), ..open };
+        assert_eq!(ended.status(), BatchStatus::Completed);
+        assert_eq!(Batch { stopped_at: Some(at), ..ended }.status(), BatchStatus::Stopped);
+    }
+}
+
+/// A search of a batch. As JSON, it is stored with its row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchSearch {
+    /// The type of the search.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// The query as the caller sent it.
+    pub query: String,
+    /// Whether browser modules are used.
+    #[serde(default)]
+    pub premium: bool,
+    /// How long its checks may take.
+    #[serde(default)]
+    pub options: RunOptions,
+    /// The chosen modules.
+    #[serde(default)]
+    pub choice: Choice,
+    /// How leads are followed, if they are.
+    #[serde(default)]
+    pub follow: Option<Arc<FollowOrder>>,
+    /// Why the caller searches, for the audit.
+    #[serde(default)]
+    pub purpose: Option<String>,
+}
+
+impl BatchSearch {
+    /// Returns a search for that query with no option.
+    pub fn plain(query: &Query) -> Self {
+        Self {
+            search_type: query.search_type(),
+            query: query.raw().to_owned(),
+            premium: false,
+            options: RunOptions::default(),
+            choice: Choice::default(),
+            follow: None,
+            purpose: None,
+        }
+    }
+
+    /// Returns the cost of the search in credits, without the searches that its leads start.
+    pub fn cost(&self) -> u64 {
+        cost(self.premium)
+    }
+}
+
+/// The result of [`BatchStore::add_batch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchAdded {
+    /// The batch was added.
+    Done,
+    /// The idempotency key was used before with the same body. Contains the batch of that request.
+    Repeated(BatchId),
+    /// The idempotency key was used before with another body.
+    Mismatch,
+    /// The account does not exist or is being deleted.
+    UnknownAccount,
+}
+
+/// The row whose turn has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextRow {
+    /// The row.
+    pub row: RowRef,
+    /// The account that is charged.
+    pub account: AccountId,
+    /// What is searched. It is `None` if this version of the program cannot read it.
+    pub search: Option<BatchSearch>,
+}

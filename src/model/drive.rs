@@ -1,0 +1,178 @@
+//! What the driver of a run writes, and its right to write.
+//!
+//! An instance identifies itself by an [`InstanceId`]. The driver of a run holds its [`Lease`], which protects each of its
+//! writes: if the lease was lost, nothing is written and the result is [`Write::LeaseLost`]. Leases are dated only by the
+//! database's clock, because the clocks of two instances may differ.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::base::ids::RunId;
+use crate::model::coverage::Coverage;
+use crate::model::follow::Lookup;
+use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+
+/// The result of a driver's write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// The write was done.
+    Done,
+    /// The write was done, and the owner stopped the run at that time. Only a checkpoint returns it.
+    Stopped(Timestamp),
+    /// Nothing was written. Another instance drives the run, or the run has ended or was deleted.
+    LeaseLost,
+}
+
+/// The results of one write.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// The number of the write, counted from 1 over all drivers of the run. Each try has a new number. A reader
+    /// requests the changes after the last revision that it has seen.
+    pub revision: u64,
+    /// The new results in the order of their ids.
+    pub added: Vec<ResultRecord>,
+    /// The stored results that have more sources now, in the order of their ids.
+    pub changed: Vec<ResultRecord>,
+}
+
+/// A selection of the changes of a run's results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Changes {
+    /// Selects only results that were written after this revision. `None` selects all results.
+    pub since: Option<u64>,
+    /// Selects all results with an id above this one, at any revision, because they are new to the reader. A result
+    /// that changes at the same time must not leave a gap, and instances of an earlier version count no revisions.
+    pub known: u32,
+    /// Of the results that the reader has, selects only those that were last written up to this revision.
+    pub until: u64,
+    /// Selects only ids above this one.
+    pub after: u32,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ending {
+    /// `Completed` or `Failed`.
+    pub status: Status,
+    /// The error of a failed run. A failed run is refunded only once.
+    pub error: Option<RunError>,
+    /// The time at which the run ended.
+    pub completed_at: Timestamp,
+}
+
+/// The state of the modules of a run, as its driver stores it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint {
+    /// The progress of the run.
+    pub progress: Progress,
+    /// The number of modules by outcome.
+    pub coverage: Coverage,
+    /// The reports of the modules that have ended.
+    pub modules: Vec<ModuleReport>,
+    /// The accounts that are or were looked up, in the order in which they were planned.
+    pub lookups: Vec<Lookup>,
+}
+
+/// The identifier of a process. It has a new value at every start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstanceId(pub Uuid);
+
+impl InstanceId {
+    /// Returns the lease of this instance on a run that has been taken over `epoch` times.
+    pub fn lease(self, epoch: u64) -> Lease {
+        Lease { owner: self, epoch }
+    }
+}
+
+/// The right of an instance to drive one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The instance that drives the run.
+    pub owner: InstanceId,
+    /// The number of times that the run was taken over. An instance that loses a run and takes it over again holds
+    /// another lease, so its earlier writes are refused even if they arrive late.
+    pub epoch: u64,
+}
+
+/// A run that was taken over with a new lease. It was waiting or was interrupted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resumable {
+    /// The new lease. Its epoch is 0 if the run was not driven before.
+    pub lease: Lease,
+    /// The time since the run was first driven, by the database's clock. It is zero if the run was not driven before.
+    pub ran_for: Duration,
+    /// The stored summary of the run.
+    pub summary: RunSummary,
+    /// The ids of all modules of the run.
+    pub modules: Vec<String>,
+    /// The reports of the modules that ended before the interruption.
+    pub done: Vec<ModuleReport>,
+    /// The accounts that are or were looked up.
+    pub lookups: Vec<Lookup>,
+    /// The stored results, whose ids do not change.
+    pub results: Vec<ResultRecord>,
+}
+
+/// A selection of runs without a driver that an instance takes over.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// The instance that will drive the runs.
+    pub owner: InstanceId,
+    /// Selects only runs of the web that `owner` queries, simulated or real.
+    pub simulated: bool,
+    /// Excludes these runs, which `owner` drives. Their leases were only renewed too late.
+    pub except: &'a [RunId],
+    /// Whether to include runs with an expired lease besides those without a lease.
+    pub expired: bool,
+    /// Selects only this run.
+    pub only: Option<RunId>,
+    /// The time for which the new leases are valid without a renewal.
+    pub holds: Duration,
+    /// The maximum number of runs to take over.
+    pub limit: usize,
+}
+
+/// A run that its owner has stopped and that has not ended yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoppedRun {
+    /// The run.
+    pub id: RunId,
+    /// The time at which it was first stopped.
+    pub at: Timestamp,
+    /// Whether it waits for its first driver.
+    pub waits: bool,
+}
+
+/// A notification about a change in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notification {
+    /// Data of a run was stored.
+    Changed {
+        /// The run.
+        run: RunId,
+        /// The [epoch](crate::model::drive::Lease::epoch) of the instance that stored it.
+        epoch: u64,
+    },
+    /// A run was stopped by its owner. A checkpoint tells its driver when.
+    Stopped(RunId),
+    /// The owner of a run has changed what is noted about it or its results.
+    Annotated(RunId),
+    /// A run was deleted by its owner, or is being deleted with its account.
+    Deleted(RunId),
+    /// An instance released runs, which can be taken over.
+    Released,
+    /// A key was revoked, or an account's plan was changed, or an account was deleted.
+    Access,
+    /// The subscription is established. All later notifications are delivered; earlier ones may be lost.
+    Connected,
+    /// The subscription is interrupted. No notifications are delivered.
+    Disconnected,
+}
+
+/// A receiver of notifications.
+pub trait Subscriber: Send + Sync {
+    /// Handles a notification. It is called on the only thread that receives notifications, so it must not block.
+    fn notify(&self, notification: Notification);
+}

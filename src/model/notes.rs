@@ -1,0 +1,199 @@
+//! Tags and notes of runs and results: their text is cleaned and limited here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::text::plain;
+
+/// The maximum number of tags of a run.
+pub const MAX_TAGS: usize = 10;
+
+/// The maximum number of characters of a tag.
+pub const MAX_TAG_CHARS: usize = 40;
+
+/// The maximum number of characters of the note on a run.
+pub const MAX_RUN_NOTE: usize = 2000;
+
+/// The maximum number of characters of the note on a result.
+pub const MAX_RESULT_NOTE: usize = 1000;
+
+/// What a tag may be, for messages.
+pub const TAG_ALLOWED: &str = "1 to 40 letters, digits and the signs - _ . : / + # @";
+
+/// What the owner notes about a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunNotes {
+    /// Words to find the run by. They are different from each other and in lower case.
+    pub tags: Vec<String>,
+    /// The note.
+    pub note: Option<String>,
+}
+
+impl RunNotes {
+    /// Returns whether nothing is noted.
+    pub fn is_empty(&self) -> bool {
+        self.tags.is_empty() && self.note.is_none()
+    }
+}
+
+/// A change of the notes of a run. What is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunNotesUpdate {
+    /// The new tags.
+    pub tags: Option<Vec<String>>,
+    /// The new note, or `Some(None)` to remove it.
+    pub note: Option<Option<String>>,
+}
+
+/// What the owner of a run notes about a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Annotation {
+    /// Note of at most 1,000 characters; null if there is none.
+    #[schema(required, max_length = 1000, examples("Same picture as on GitLab"))]
+    pub note: Option<String>,
+    /// Whether the result belongs to another person than the one who is searched.
+    #[schema(examples(true))]
+    pub not_this_person: bool,
+}
+
+impl Annotation {
+    /// Returns whether nothing is noted.
+    pub fn is_empty(&self) -> bool {
+        self.note.is_none() && !self.not_this_person
+    }
+}
+
+/// A change of the annotation of a result. What is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnnotationUpdate {
+    /// The new note, or `Some(None)` to remove it.
+    pub note: Option<Option<String>>,
+    /// The new mark.
+    pub not_this_person: Option<bool>,
+}
+
+/// The error for a note that is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoteError {
+    /// There are more than [`MAX_TAGS`] tags.
+    TooManyTags,
+    /// A tag is empty, too long, or has a character that is not allowed.
+    InvalidTag,
+    /// The note has more characters than this.
+    TooLong(usize),
+    /// The note has a control character other than a line end or a tab.
+    ControlCharacter,
+}
+
+impl fmt::Display for NoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyTags => write!(f, "there are more than {MAX_TAGS} tags"),
+            Self::InvalidTag => f.write_str("a tag is empty, too long or has another sign"),
+            Self::TooLong(most) => write!(f, "the note is longer than {most} characters"),
+            Self::ControlCharacter => f.write_str("the note has a control character"),
+        }
+    }
+}
+
+impl std::error::Error for NoteError {}
+
+/// Returns the tag in its stored form, which is in lower case.
+///
+/// # Errors
+/// Returns [`NoteError::InvalidTag`].
+pub fn tag(text: &str) -> Result<String, NoteError> {
+    let tag = text.to_lowercase();
+    // Scripts need more than letters, such as combining marks.
+    let is_allowed = |c: char| match c.is_ascii() {
+        true => c.is_ascii_alphanumeric() || "-_.:/+#@".contains(c),
+        false => !c.is_whitespace(),
+    };
+    let fits = (1..=MAX_TAG_CHARS).contains(&tag.chars().count()) && plain(&tag) == tag;
+    if fits && tag.chars().all(is_allowed) { Ok(tag) } else { Err(NoteError::InvalidTag) }
+}
+
+/// Returns the tags in their stored form, each once, in the order in which they are given.
+///
+/// # Errors
+/// Returns [`NoteError::InvalidTag`] or [`NoteError::TooManyTags`].
+pub fn tags<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, NoteError> {
+    let mut tags: Vec<String> = Vec::new();
+    for text in texts {
+        let tag = tag(text)?;
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    if tags.len() > MAX_TAGS { Err(NoteError::TooManyTags) } else { Ok(tags) }
+}
+
+/// Returns the note in its stored form: without white space around it, with `\n` as line end. A text without content is
+/// no note.
+///
+/// # Errors
+/// Returns [`NoteError::TooLong`] for more than `most` characters, or [`NoteError::ControlCharacter`].
+pub fn note(text: &str, most: usize) -> Result<Option<String>, NoteError> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(NoteError::ControlCharacter);
+    }
+    if text.chars().count() > most {
+        return Err(NoteError::TooLong(most));
+    }
+    let text = text.trim();
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_short_words_in_lower_case_each_once() {
+        let read = |texts: &[&str]| tags(texts.iter().copied());
+        assert_eq!(
+            read(&["Case-7", "case-7", "Prüfung", "हिन्दी", "a/b#1"]).unwrap(),
+            ["case-7", "prüfung", "हिन्दी", "a/b#1"]
+        );
+        let long = "x".repeat(MAX_TAG_CHARS + 1);
+        for bad in ["", " ", " a", "a\u{a0}b", "a b", "a,b", "a\"b", "a\\b", "a\u{0}b", "a\u{202e}b", &long] {
+            assert_eq!(read(&[bad]), Err(NoteError::InvalidTag), "{bad:?}");
+        }
+        // One sign of these becomes two in lower case.
+        assert_eq!(tag(&"İ".repeat(MAX_TAG_CHARS)), Err(NoteError::InvalidTag));
+        let many: Vec<String> = (0..=MAX_TAGS).map(|at| at.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(read(&many), Err(NoteError::TooManyTags));
+        assert_eq!(read(&many[1..]).unwrap().len(), MAX_TAGS);
+    }
+
+    #[test]
+    fn a_note_is_a_text_with_content() {
+        assert_eq!(note(" a\r\nb\tc \r", 8).unwrap().as_deref(), Some("a\nb\tc"));
+        assert_eq!((note("", 5), note(" \r\n", 5)), (Ok(None), Ok(None)));
+        assert_eq!(note("ääääää", 5), Err(NoteError::TooLong(5)));
+        for bad in ["a\0b", "a\u{1b}b", "a\u{9b}b"] {
+            assert_eq!(note(bad, 5), Err(NoteError::ControlCharacter), "{bad:?}");
+        }
+    }
+}
+
+/// Everything that is noted about a run and its results.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredNotes {
+    /// The tags and the note of the run.
+    pub run: RunNotes,
+    /// The annotations of results, by the ids of the results.
+    pub results: BTreeMap<u32, Annotation>,
+}
+
+impl StoredNotes {
+    /// Returns whether nothing is noted.
+    pub fn is_empty(&self) -> bool {
+        self.run.is_empty() && self.results.is_empty()
+    }
+}

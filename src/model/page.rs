@@ -1,0 +1,104 @@
+//! The filters and pages of lists of runs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::base::ids::{RunId, WatchId};
+use crate::model::run::{RunSummary, Status};
+use crate::modules::query::SearchType;
+
+/// A selection of runs for a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Selects only runs of this type.
+    pub search_type: Option<SearchType>,
+    /// Selects only runs with this status.
+    pub status: Option<Status>,
+    /// Selects only runs whose query contains this text, ignoring case. On SQLite, only the case of ASCII letters is
+    /// ignored.
+    pub text: Option<String>,
+    /// Selects only this run and the runs that its leads and theirs have started.
+    pub root: Option<RunId>,
+    /// Selects only runs that this watch has started. The other filters do not apply.
+    pub watch: Option<WatchId>,
+    /// Selects only runs with this tag.
+    pub tag: Option<String>,
+    /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
+    pub before: Option<(Timestamp, RunId)>,
+}
+
+/// A page of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The runs of the page. Live runs are in their current state.
+    pub runs: Vec<RunSummary>,
+    /// The beginning of the next page, if there is one.
+    pub next: Option<Cursor>,
+}
+
+/// A position in the list, after a run. Its text form consists of letters, digits and a dot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor(Timestamp, RunId);
+
+impl Cursor {
+    /// Returns the position after a run.
+    pub fn after(run: &RunSummary) -> Self {
+        Self(run.created_at, run.id)
+    }
+
+    /// Returns the position in the form of [`ListFilter::before`].
+    pub fn place(self) -> (Timestamp, RunId) {
+        (self.0, self.1)
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}.{}", self.0.as_millisecond(), self.1.0.simple())
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = NotACursor;
+
+    fn from_str(text: &str) -> Result<Self, NotACursor> {
+        let (at, id) = text.split_once('.').ok_or(NotACursor)?;
+        // Eleven digits suffice until the year 2527. `from_str_radix` would also accept a sign.
+        if at.len() > 11 || id.len() != 32 || !at.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(NotACursor);
+        }
+        let at = i64::from_str_radix(at, 16).map_err(|_| NotACursor)?;
+        let at = Timestamp::from_millisecond(at).map_err(|_| NotACursor)?;
+        Ok(Self(at, RunId(Uuid::try_parse(id).map_err(|_| NotACursor)?)))
+    }
+}
+
+/// The error for a text that is not a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotACursor;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_written_cursors_are_parsed() {
+        let cursor = Cursor("2026-05-06T07:08:09.010Z".parse().unwrap(), RunId::new());
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        for bad in [
+            "",
+            ".",
+            "x.y",
+            "-1.00",
+            "-1.00000000000000000000000000000000",
+            "100000000000.00000000000000000000000000000000",
+            "ffffffffffffffff.00000000000000000000000000000000",
+            &cursor.1.to_string(),
+        ] {
+            assert_eq!(bad.parse::<Cursor>(), Err(NotACursor), "{bad}");
+        }
+    }
+}

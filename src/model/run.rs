@@ -1,0 +1,376 @@
+//! A run: its state, results, module reports and options.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::base::clock::millis;
+use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
+use crate::base::words::words;
+use crate::model::coverage::{Coverage, Cut};
+use crate::model::follow::{FollowOrder, Membership};
+use crate::model::notes::{Annotation, RunNotes, StoredNotes};
+use crate::modules::catalog::Choice;
+use crate::modules::outcome::{OpenCircuit, Outcome};
+use crate::modules::query::SearchType;
+use crate::modules::reason::Reason;
+use crate::modules::rules_version::RulesVersion;
+
+words! {
+    /// The status of a run: `running` (in progress, or waiting for its turn), `completed` (all modules have ended) or
+    /// `failed` (it could not continue). The last two are terminal.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = RunStatus)]
+    pub enum Status {
+        /// In progress, or waiting for its turn.
+        Running = "running",
+        /// All modules have ended. Terminal.
+        Completed = "completed",
+        /// The run could not continue. Terminal.
+        Failed = "failed",
+    }
+}
+
+impl Status {
+    /// Returns whether the status is final.
+    pub fn is_terminal(self) -> bool {
+        self != Self::Running
+    }
+}
+
+/// The error of a failed run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunError {
+    /// `no_conclusion` (no module came to a conclusion, for example without a network), `stopped` (the search was
+    /// stopped before one did), `store_failed` (the results could not be stored) or `internal_error`. Others may be
+    /// added.
+    #[schema(pattern = "^[a-z_]+$", examples("no_conclusion"))]
+    pub code: String,
+    /// A message for people.
+    #[schema(examples("no module came to a conclusion"))]
+    pub message: String,
+}
+
+// The form is that of the API (`src/manual/api.md`). The name `sources` is `entity::merge::SOURCES`.
+/// One entity that was found. Its id never changes after it was shown; the result may be shown again with more sources
+/// and a higher confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Result)]
+pub struct ResultRecord {
+    /// The number of the result in its run: from 1, without gaps.
+    #[schema(minimum = 1, examples(1))]
+    pub id: u32,
+    /// Kind of entity, such as `account`, `profile`, `email` or `dns_record`.
+    #[serde(rename = "type")]
+    #[schema(pattern = "^[a-z_]+$", examples("account"))]
+    pub result_type: String,
+    /// The same value as `type`.
+    #[schema(pattern = "^[a-z_]+$", examples("account"))]
+    pub entity_type: String,
+    /// Name of the platform or service; null where there is none.
+    #[schema(required, examples("GitHub"))]
+    pub platform: Option<String>,
+    /// Primary value, such as a username or an address; null where there is none.
+    #[schema(required, examples("octocat"))]
+    pub value: Option<String>,
+    /// The confidence from 0.0 to 1.0, computed from the evidence.
+    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    pub confidence: f64,
+    /// The id of the module that found it first: see `GET /v1/modules`.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
+    pub source: String,
+    /// Further values that the module extracted; names and values differ between modules. `sources` lists every module
+    /// that found the result.
+    #[schema(value_type = std::collections::HashMap<String, Value>,
+        examples(json!({"display_name": "The Octocat", "sources": [{"module": "github", "platform": "GitHub", "confidence": 0.95}]})))]
+    pub metadata: Map<String, Value>,
+    /// Time at which the result was recorded: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub created_at: Timestamp,
+    /// Present only if the owner of the search has noted something about the result. Streams leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub annotation: Option<Annotation>,
+}
+
+impl ResultRecord {
+    /// Returns whether the owner of the run has marked the result as that of another person.
+    pub fn is_of_another_person(&self) -> bool {
+        self.annotation.as_ref().is_some_and(|annotation| annotation.not_this_person)
+    }
+}
+
+// The form is that of the API, and of the store.
+/// The outcome of one module of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ModuleReport {
+    /// Module id: see `GET /v1/modules`.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
+    pub module: String,
+    /// Name of the platform.
+    #[schema(examples("GitHub"))]
+    pub platform: String,
+    /// The outcome of the module.
+    pub status: Outcome,
+    /// A machine-readable word, such as `captcha`, `dns` or `timeout_connect`; null where the outcome needs none. With
+    /// `skipped` and `local_resources`, `no_network` or `no_resolver`, the machine of the service could not send the
+    /// check. Others may be added.
+    #[schema(value_type = Option<String>, required, examples("captcha"))]
+    pub reason: Option<Reason>,
+    /// The last HTTP status that the site sent; null where it sent none.
+    #[schema(required, minimum = 100, maximum = 999, examples(200))]
+    pub http_status: Option<u16>,
+    /// Milliseconds from the start of the check to its end, without the time in the queue.
+    #[schema(examples(412))]
+    pub elapsed_ms: u64,
+    /// Present only with the reasons `circuit_open` (the site was not asked, because it gave no answer to the last
+    /// checks) and `quarantined` (the module was not asked, because it failed its last control checks).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub circuit: Option<OpenCircuit>,
+    /// Present if the module came to a conclusion: the version of its rules and the source that answered. Results of two
+    /// runs can be compared if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, nullable = false, pattern = "^[0-9a-f]{8}(\\.[0-9]+)?$", examples("3f9a1c07"))]
+    pub rules: Option<RulesVersion>,
+    /// Present only if true: the site may have more about the query than was read, since a request failed, or a body or a
+    /// list was cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
+    pub partial: bool,
+}
+
+impl ModuleReport {
+    /// Returns the report of a module that is not asked.
+    pub fn skipped(module: &str, platform: &str, reason: Reason) -> Self {
+        Self {
+            module: module.to_owned(),
+            platform: platform.to_owned(),
+            status: Outcome::Skipped,
+            reason: Some(reason),
+            http_status: None,
+            elapsed_ms: 0,
+            circuit: None,
+            rules: None,
+            partial: false,
+        }
+    }
+
+    /// Returns why the module was not asked, or not given the configured time, if that was so.
+    pub fn cut(&self) -> Option<Cut> {
+        let is_asked = self.http_status.is_some();
+        match self.reason? {
+            Reason::CircuitOpen => self.circuit.map(|_| Cut::Down),
+            Reason::Quarantined => self.circuit.map(|_| Cut::Quarantine),
+            Reason::RetryAfter => (!is_asked).then_some(Cut::Limits),
+            Reason::DailyLimit => Some(Cut::Limits),
+            Reason::LearntDeadline => Some(Cut::LearntDeadline),
+            Reason::TimeBudget => Some(Cut::TimeBudget),
+            // A check that was given up took some time.
+            Reason::Stopped => Some(if self.elapsed_ms == 0 { Cut::Stopped } else { Cut::GivenUp }),
+            _ => None,
+        }
+    }
+
+    /// Returns the coverage of the modules that have ended.
+    pub fn coverage_of(reports: &[Self]) -> Coverage {
+        let mut coverage = Coverage::default();
+        reports.iter().for_each(|report| coverage.add(report.status, report.cut(), report.circuit));
+        coverage
+    }
+}
+
+// The form is that of the API (`src/manual/api.md`).
+/// The progress of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Progress {
+    /// Modules of the run.
+    #[schema(examples(500))]
+    pub modules_total: u32,
+    /// Modules that ended, with any outcome.
+    #[schema(examples(231))]
+    pub modules_completed: u32,
+    /// Modules that ended as a hit.
+    #[schema(examples(17))]
+    pub modules_with_hits: u32,
+}
+
+/// The state of a run, without its results and module outcomes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// The id of the run, which the API calls `run_id`.
+    pub id: RunId,
+    /// The account that owns the run.
+    pub account: AccountId,
+    /// The status.
+    pub status: Status,
+    /// The type of the search.
+    pub search_type: SearchType,
+    /// The query as the caller sent it.
+    pub query: String,
+    /// Whether the search is a premium search.
+    pub premium: bool,
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// The choice of its modules, if the caller has made one. It is not known for a run of an earlier version.
+    pub choice: Option<Arc<Choice>>,
+    /// How leads are followed, if they are.
+    pub follow: Option<Arc<FollowOrder>>,
+    /// The place of the run in a family, if a lead has started it.
+    pub family: Option<Membership>,
+    /// The watch that has started the run, if one has. It may have been deleted since.
+    pub watch: Option<WatchId>,
+    /// The batch of the run, if it is of one.
+    pub batch: Option<BatchId>,
+    /// The run whose modules without a conclusion this one asks again. It may have been deleted since.
+    pub retry_of: Option<RunId>,
+    /// Whether checks query the simulated web, whose results are not real.
+    pub simulated: bool,
+    /// The number of results so far.
+    pub total_results: u32,
+    /// The revision of the last write of results; 0 if there was none, or one by an earlier version.
+    pub revision: u64,
+    /// The progress of the run.
+    pub progress: Progress,
+    /// The number of modules by outcome.
+    pub coverage: Coverage,
+    /// The cost in credits; 0 after a refund.
+    pub credits_charged: u64,
+    /// The time at which the search was accepted.
+    pub created_at: Timestamp,
+    /// The time at which the run ended.
+    pub completed_at: Option<Timestamp>,
+    /// The time at which the owner stopped the run, or the following of its leads.
+    pub stopped_at: Option<Timestamp>,
+    /// The error of a failed run.
+    pub error: Option<RunError>,
+    /// The position in the queue when the run was read, from 1, if it waits for its first driver.
+    pub queue_position: Option<u32>,
+    /// What the owner notes about the run.
+    pub notes: RunNotes,
+}
+
+/// Converts a length to the type of the API. A run has far fewer results and modules than that type can count.
+pub fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Outcomes by module id, for progress frames.
+pub type ModuleStatus = BTreeMap<String, Outcome>;
+
+/// The thumbnails of a run as PNGs, by the ids of their results.
+pub type Thumbnails = BTreeMap<u32, Vec<u8>>;
+
+/// The options of a search besides its query and its modules. As JSON, it is stored with the run, and an option
+/// with its default value has no member.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunOptions {
+    /// Whether each check has the configured deadline, even if a shorter one was learnt for its module.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub patient: bool,
+    /// The time after which the run ends with the answers that it has. Without it, only the configured deadline of
+    /// runs applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_budget: Option<TimeBudget>,
+    /// Whether the caller has named the modules. Such a search also asks hosts whose circuit is open.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+    /// Whether adult sites are asked, too: by this run, and by runs that its leads start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nsfw: bool,
+    /// Whether only third parties are asked: by this run, and by runs that its leads start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub passive: bool,
+    /// Whether the profile pictures of accounts are fetched. It has no effect on a passive search.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub avatars: bool,
+}
+
+impl RunOptions {
+    /// Returns the options as they are part of the fingerprint of a request: as a JSON object, or as an empty string if
+    /// all have their default value. The choice of modules is another part of the fingerprint.
+    pub fn fingerprint(&self) -> String {
+        let own = Self { named: false, nsfw: false, passive: false, ..*self };
+        if own == Self::default() {
+            return String::new();
+        }
+        serde_json::to_string(&own).unwrap_or_default()
+    }
+}
+
+/// The time that a run may take from the moment when it is first driven, without its time in the queue. As JSON, it is
+/// the number of seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TimeBudget(u8);
+
+impl TimeBudget {
+    /// The longest time budget in seconds.
+    pub const MAX_SECS: u8 = 120;
+
+    /// Returns a time budget of 1 to 120 seconds. Returns `None` for any other number.
+    pub fn from_secs(secs: u64) -> Option<Self> {
+        u8::try_from(secs).ok().filter(|secs| (1..=Self::MAX_SECS).contains(secs)).map(Self)
+    }
+
+    /// Returns the number of seconds.
+    pub fn secs(self) -> u8 {
+        self.0
+    }
+}
+
+impl From<TimeBudget> for Duration {
+    fn from(budget: TimeBudget) -> Self {
+        Self::from_secs(budget.0.into())
+    }
+}
+
+impl StoredNotes {
+    /// Adds the annotations to their results.
+    pub fn annotate(&self, results: &mut [ResultRecord]) {
+        if self.results.is_empty() {
+            return;
+        }
+        for result in results {
+            result.annotation = self.results.get(&result.id).cloned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_budget_is_1_to_120_seconds() {
+        let secs =
+            [0, 1, 120, 121, 257, u64::MAX].map(|secs| TimeBudget::from_secs(secs).map(TimeBudget::secs));
+        assert_eq!(secs, [None, Some(1), Some(120), None, None, None]);
+    }
+
+    #[test]
+    fn options_with_their_default_values_are_not_stored() {
+        for (options, json) in [
+            (RunOptions::default(), "{}"),
+            (RunOptions { patient: true, ..RunOptions::default() }, r#"{"patient":true}"#),
+            (RunOptions { avatars: true, ..RunOptions::default() }, r#"{"avatars":true}"#),
+            (
+                RunOptions { time_budget: TimeBudget::from_secs(6), ..RunOptions::default() },
+                r#"{"time_budget":6}"#,
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&options).unwrap(), json);
+            assert_eq!(serde_json::from_str::<RunOptions>(json).unwrap(), options);
+        }
+        let of_tomorrow = r#"{"patient":true,"of_tomorrow":[1]}"#;
+        assert!(serde_json::from_str::<RunOptions>(of_tomorrow).unwrap().patient);
+    }
+}

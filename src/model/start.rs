@@ -1,0 +1,218 @@
+//! What is stored when a run starts, and why a start is refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
+use crate::model::audit::Origin;
+use crate::model::coverage::Coverage;
+use crate::model::drive::InstanceId;
+use crate::model::follow::{FollowOrder, NewMember};
+use crate::model::notes::RunNotes;
+use crate::model::run::{Progress, RunOptions, RunSummary, Status, count};
+use crate::modules::catalog::Choice;
+use crate::modules::query::SearchType;
+
+/// A run to be created.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// The id of the run, which the API calls `run_id`.
+    pub id: RunId,
+    /// The account that owns the run.
+    pub account: AccountId,
+    /// The type of the search.
+    pub search_type: SearchType,
+    /// The query as the caller sent it.
+    pub query: String,
+    /// Whether the search is a premium search.
+    pub premium: bool,
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// The choice of its modules, if the caller has made one.
+    pub choice: Option<Arc<Choice>>,
+    /// How leads are followed, if they are.
+    pub follow: Option<Arc<FollowOrder>>,
+    /// The place of the run in a family, if a lead starts it.
+    pub family: Option<NewMember>,
+    /// The watch that starts the run, if one does.
+    pub watch: Option<WatchStart>,
+    /// The row of a batch, if a batch starts it.
+    pub batch: Option<RowRef>,
+    /// The run whose modules without a conclusion are asked again, if that is what the run is for. With a charge of no
+    /// credits it takes the free retry of that run.
+    pub retry_of: Option<RunId>,
+    /// Whether checks query the simulated web.
+    pub simulated: bool,
+    /// The ids of the run's modules, in the order of the catalogue.
+    pub modules: Vec<String>,
+    /// The time at which the search was accepted.
+    pub created_at: Timestamp,
+    /// The instance that drives the run from the start. If it is `None`, the run waits until an instance takes it
+    /// over.
+    pub owner: Option<InstanceId>,
+    /// The time for which the owner's lease is valid without a renewal.
+    pub holds: Duration,
+    /// The maximum number of waiting runs of all accounts. It does not apply to an account without a waiting run.
+    pub max_waiting: usize,
+    /// The caller's `Idempotency-Key`, if there is one.
+    pub idempotency: Option<Idempotency>,
+    /// Why the caller searches, for the audit.
+    pub purpose: Option<String>,
+    /// The origin of the request, for the audit.
+    pub origin: Origin,
+}
+
+impl NewRun {
+    /// Returns whether a repetition of the request gets the same run, so that it is not undone if its commit was not
+    /// confirmed. A lead of a family is searched once.
+    pub fn is_repeatable(&self) -> bool {
+        self.idempotency.is_some() || self.watch.is_some() || self.batch.is_some() || self.family.is_some()
+    }
+
+    /// Returns the run in its initial state, with the given cost.
+    pub fn opening(&self, credits: u64) -> RunSummary {
+        RunSummary {
+            id: self.id,
+            account: self.account,
+            status: Status::Running,
+            search_type: self.search_type,
+            query: self.query.clone(),
+            premium: self.premium,
+            options: self.options,
+            choice: self.choice.clone(),
+            follow: self.follow.clone(),
+            family: self.family.map(|member| member.place),
+            watch: self.watch.map(|start| start.watch),
+            batch: self.batch.map(|row| row.batch),
+            retry_of: self.retry_of,
+            simulated: self.simulated,
+            total_results: 0,
+            revision: 0,
+            progress: Progress { modules_total: count(self.modules.len()), ..Progress::default() },
+            coverage: Coverage::default(),
+            credits_charged: credits,
+            created_at: self.created_at,
+            completed_at: None,
+            stopped_at: None,
+            error: None,
+            queue_position: None,
+            notes: RunNotes::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl NewRun {
+    /// Returns a search for a username.
+    pub(crate) fn example() -> Self {
+        Self {
+            id: RunId::new(),
+            account: AccountId::new(),
+            search_type: SearchType::Username,
+            query: "alice".into(),
+            premium: false,
+            options: RunOptions::default(),
+            choice: None,
+            follow: None,
+            family: None,
+            watch: None,
+            batch: None,
+            retry_of: None,
+            simulated: false,
+            modules: Vec::new(),
+            created_at: Timestamp::UNIX_EPOCH,
+            owner: Some(InstanceId(uuid::Uuid::new_v4())),
+            holds: Duration::ZERO,
+            max_waiting: 0,
+            idempotency: None,
+            purpose: None,
+            origin: Origin::SYSTEM,
+        }
+    }
+}
+
+/// An `Idempotency-Key` and the request for which it was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idempotency {
+    /// The key. It has up to 255 printable ASCII characters.
+    pub key: String,
+    /// The SHA-256 of the canonical body of the request.
+    pub body_hash: [u8; 32],
+    /// The time, 24 hours ago, before which recorded keys are expired.
+    pub valid_since: Timestamp,
+}
+
+/// The result of [`Store::start`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Started {
+    /// The run was charged and created.
+    Created,
+    /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
+    Repeated(RunId),
+    /// Nothing was charged or created.
+    Refused(Refused),
+}
+
+/// Why a run is not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The idempotency key was used before with another body, or for a run that was deleted since.
+    Mismatch,
+    /// The account was deleted just before.
+    UnknownAccount,
+    /// The run would have to wait, and the queue is full.
+    Overloaded,
+    /// The root of the family was deleted.
+    FamilyGone,
+    /// Leads have started as many runs of the family as allowed.
+    FamilyFull,
+    /// The watch was deleted, or its run is not the one that is due.
+    WatchNotDue,
+    /// The row of the batch is not pending any more, or the batch was stopped.
+    RowGone,
+    /// The run has no free retry any more.
+    NoFreeRetry,
+    /// The account does not have enough credits.
+    InsufficientCredits {
+        /// The credits that were used in the current cycle.
+        used: u64,
+    },
+}
+
+/// The number of runs that wait for their first driver.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueLength {
+    /// Those of all accounts.
+    pub all: usize,
+    /// Those of the account for which they were counted, or 0.
+    pub of_account: usize,
+}
+
+impl QueueLength {
+    /// Returns whether one more run of the account may wait if at most `max` may. An account without a waiting run is
+    /// never refused because of the runs of others.
+    pub fn allows_another(self, max: usize) -> bool {
+        self.of_account == 0 || self.all < max
+    }
+}
+
+/// The watch that starts a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WatchStart {
+    /// The watch.
+    pub watch: WatchId,
+    /// The moment at which the run is due. The run is started only if that is still the next one and has passed by the
+    /// database's clock. `None` starts a run on request of the owner, and leaves the next moment as it is.
+    pub due_at: Option<Timestamp>,
+}
+
+/// Names a row of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowRef {
+    /// The batch.
+    pub batch: BatchId,
+    /// The place of the search in the request, from 1.
+    pub position: u32,
+}

@@ -1,0 +1,259 @@
+//! Watches: searches that are repeated, and the changes that they find.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::base::clock::millis;
+use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
+use crate::base::words::words;
+use crate::model::credits::cost;
+use crate::model::diff::Difference;
+use crate::model::interval::Interval;
+use crate::model::run::RunOptions;
+use crate::model::start::Idempotency;
+use crate::modules::catalog::Choice;
+use crate::modules::query::SearchType;
+
+/// The most watches of an account.
+pub const MOST_WATCHES: usize = 1000;
+
+/// The search that a watch repeats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedSearch {
+    /// The type of the search.
+    pub search_type: SearchType,
+    /// The query as the caller sent it.
+    pub query: String,
+    /// Whether browser modules are used.
+    pub premium: bool,
+    /// The chosen modules.
+    pub choice: Choice,
+    /// How long its checks may take.
+    pub options: RunOptions,
+}
+
+impl WatchedSearch {
+    /// Returns the cost of a run in credits.
+    pub fn cost(&self) -> u64 {
+        cost(self.premium)
+    }
+}
+
+/// A watch to be created. The store dates it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWatch {
+    /// The id of the watch.
+    pub id: WatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The search that is repeated.
+    pub search: WatchedSearch,
+    /// Whether its runs query the simulated web.
+    pub simulated: bool,
+    /// The time between two runs.
+    pub every: Interval,
+    /// The kinds of changes that are reported to webhooks, sorted, each once. There is at least one.
+    pub notify_on: Vec<ChangeKind>,
+    /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
+    pub webhook: Option<WebhookId>,
+    /// The key of the request, so that a repeated one gets the same watch.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// A watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    /// The id of the watch.
+    pub id: WatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The search that is repeated.
+    pub search: WatchedSearch,
+    /// The time between two runs.
+    pub every: Interval,
+    /// The kinds of changes that are reported to webhooks, sorted, each once. There is at least one.
+    pub notify_on: Vec<ChangeKind>,
+    /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
+    pub webhook: Option<WebhookId>,
+    /// The reason why no runs are started, or `None` if the watch is active.
+    pub paused: Option<PauseReason>,
+    /// The moment at which the next run is due, or was.
+    pub next_at: Timestamp,
+    /// The last run that was started. It may have been deleted since.
+    pub last_run: Option<RunId>,
+    /// Whether the last run has not ended, or has not been compared.
+    pub is_open: bool,
+    /// The time at which the watch was created.
+    pub created_at: Timestamp,
+}
+
+/// What a watch has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WatchActivity {
+    /// The number of changes that it has found and that are still stored.
+    pub changes: u64,
+    /// The time at which its last run was started, unless there was none or it was deleted.
+    pub last_run_at: Option<Timestamp>,
+}
+
+words! {
+    /// The state of a watch.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WatchState)]
+    pub enum WatchState {
+        /// Runs are started.
+        Active = "active",
+        /// No runs are started.
+        Paused = "paused",
+    }
+}
+
+words! {
+    /// The reason why a watch is paused.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WatchPauseReason)]
+    pub enum PauseReason {
+        /// The owner has paused it.
+        User = "user",
+        /// The account had too few credits, or a plan without premium searches. The watch becomes active again when the
+        /// account can pay for a run.
+        Credits = "credits",
+    }
+}
+
+/// The changes of a watch by its owner. `None` leaves a part as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WatchUpdate {
+    /// The new time between two runs.
+    pub every: Option<Interval>,
+    /// The new kinds of changes that are reported.
+    pub notify_on: Option<Vec<ChangeKind>>,
+    /// The new webhook, or `Some(None)` for all webhooks that have subscribed.
+    pub webhook: Option<Option<WebhookId>>,
+    /// The new state. Making a watch active that is paused because of credits tries to start a run if one is due.
+    pub state: Option<WatchState>,
+    /// Whether the next run is due now.
+    pub is_due: bool,
+}
+
+impl WatchUpdate {
+    /// Returns the names of the parts that change, separated by commas.
+    pub fn parts(&self) -> String {
+        let parts = [
+            ("every", self.every.is_some()),
+            ("notify_on", self.notify_on.is_some()),
+            ("webhook_id", self.webhook.is_some()),
+            ("state", self.state.is_some()),
+            ("next_run_at", self.is_due),
+        ];
+        let names: Vec<&str> = parts.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+        names.join(",")
+    }
+}
+
+words! {
+    /// The kind of a change.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WatchChangeKind)]
+    pub enum ChangeKind {
+        /// A result that was not there before.
+        Added = "added",
+        /// A result that is no longer there.
+        Removed = "removed",
+        /// A result whose data differs.
+        Changed = "changed",
+    }
+}
+
+/// A change that a watch has found.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = WatchChange)]
+pub struct StoredChange {
+    /// Identifies the change.
+    // The ids are in the order of the changes.
+    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
+    pub id: WatchChangeId,
+    /// Kind of the change.
+    pub kind: ChangeKind,
+    /// Run with which the result was compared: the last one in which its module came to a conclusion. It may have been
+    /// deleted since.
+    #[serde(rename = "run_before_id")]
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_before: RunId,
+    /// Run in which the change was found. It may have been deleted since.
+    #[serde(rename = "run_after_id")]
+    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1b"))]
+    pub run_after: RunId,
+    /// Time at which the change was found: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-07T07:32:21.500Z"))]
+    pub at: Timestamp,
+    /// The result, with the data that differs.
+    #[serde(rename = "result")]
+    #[schema(value_type = Difference)]
+    pub difference: Value,
+}
+
+/// The result of `Store::add_watch`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WatchAdded {
+    /// The watch was added. Its first run is due at once.
+    Done(Box<Watch>),
+    /// The idempotency key was used before with the same body. Contains the watch of that request.
+    Repeated(WatchId),
+    /// The idempotency key was used before with another body.
+    Mismatch,
+    /// The account has the most watches that are allowed.
+    TooMany,
+    /// The account has no such webhook.
+    UnknownWebhook,
+    /// The account does not exist or is being deleted.
+    UnknownAccount,
+}
+
+/// The result of `Store::change_watch`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WatchChanged {
+    /// The watch was changed.
+    Done(Box<Watch>),
+    /// The account has no such watch.
+    UnknownWatch,
+    /// The account has no such webhook.
+    UnknownWebhook,
+}
+
+/// A watch whose last run has ended, or was deleted, and was not compared yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndedRun {
+    /// The watch.
+    pub watch: Watch,
+    /// The run.
+    pub run: RunId,
+    /// The last conclusions before the run, as JSON. `None` if it is the watch's first run.
+    pub baseline: Option<String>,
+}
+
+/// A change that a comparison has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundChange {
+    /// The kind.
+    pub kind: ChangeKind,
+    /// The run with which the result was compared. It may have been deleted since.
+    pub run_before: RunId,
+    /// The result, with the fields that differ.
+    pub difference: Value,
+}
+
+/// What the comparison of a run has shown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comparison {
+    /// The changes.
+    pub changes: Vec<FoundChange>,
+    /// The baseline of the next run as JSON, or `None` if it stays as it is.
+    pub baseline: Option<String>,
+}

@@ -1,0 +1,376 @@
+//! Webhooks, and the deliveries to them.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use url::Url;
+use utoipa::ToSchema;
+
+use crate::base::ids::{AccountId, DeliveryId, WebhookId};
+use crate::base::words::words;
+use crate::model::event::EventType;
+
+/// The most webhooks of an account.
+pub const MOST_WEBHOOKS: usize = 10;
+
+/// The longest address of a receiver, in bytes.
+pub const MOST_URL_BYTES: usize = 2048;
+
+/// A webhook, without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// The id of the webhook.
+    pub id: WebhookId,
+    /// The account whose events are sent.
+    pub account: AccountId,
+    /// The address of the receiver.
+    pub url: String,
+    /// The events that are sent, sorted, each once. There is at least one.
+    pub events: Vec<EventType>,
+    /// The reason why nothing is sent, or `None` if the webhook is enabled.
+    pub disabled: Option<DisabledReason>,
+    /// The time of the first of the attempts that have failed since the last success, or `None` after a success.
+    pub failing_since: Option<Timestamp>,
+    /// The time until which messages have the signature of the earlier secret, too.
+    pub earlier_secret_until: Option<Timestamp>,
+    /// The time at which the webhook was created.
+    pub created_at: Timestamp,
+}
+
+words! {
+    /// The reason why a webhook is disabled.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = WebhookDisabledReason)]
+    pub enum DisabledReason {
+        /// The owner has disabled it.
+        Owner = "owner",
+        /// The receiver has answered with the status 410.
+        Gone = "gone",
+        /// Every attempt of five days has failed.
+        Failing = "failing",
+    }
+}
+
+/// The changes of a webhook by its owner. `None` leaves a part as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WebhookChange {
+    /// The new address.
+    pub url: Option<WebhookUrl>,
+    /// The new events, sorted, each once.
+    pub events: Option<Vec<EventType>>,
+    /// Whether the webhook is enabled from now on.
+    pub enabled: Option<bool>,
+}
+
+impl WebhookChange {
+    /// Returns the names of the parts that change, separated by commas.
+    pub fn parts(&self) -> String {
+        let parts = [
+            ("url", self.url.is_some()),
+            ("events", self.events.is_some()),
+            ("enabled", self.enabled.is_some()),
+        ];
+        let names: Vec<&str> = parts.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+        names.join(",")
+    }
+}
+
+/// The address of a receiver: absolute, without a user name, a password or a fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookUrl(String);
+
+/// An address that is not allowed. Its text says what is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidUrl {
+    allows_http: bool,
+}
+
+impl WebhookUrl {
+    /// Parses an address. `allows_http` also allows addresses without TLS, for labs. Whether the host is one that
+    /// requests may reach is decided at each attempt, because a name can lead to another address later.
+    ///
+    /// # Errors
+    /// Fails if the address is not allowed.
+    pub fn parse(text: &str, allows_http: bool) -> Result<Self, InvalidUrl> {
+        let url = Url::parse(text.trim()).ok().filter(|url| {
+            (url.scheme() == "https" || (allows_http && url.scheme() == "http"))
+                && url.has_host()
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.fragment().is_none()
+                && url.as_str().len() <= MOST_URL_BYTES
+        });
+        url.map(|url| Self(url.into())).ok_or(InvalidUrl { allows_http })
+    }
+
+    /// Returns the text of the address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InvalidUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schemes = if self.allows_http { "an https:// or http:// address" } else { "an https:// address" };
+        write!(
+            f,
+            "{schemes} of at most {MOST_URL_BYTES} bytes is allowed, without a user name, a password and a fragment"
+        )
+    }
+}
+
+impl std::error::Error for InvalidUrl {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_must_be_encrypted_and_without_credentials() {
+        for (text, is_allowed, in_a_lab) in [
+            ("https://hooks.example.com/in?x=1", true, true),
+            (" https://[2606:4700::1]:8443/ ", true, true),
+            ("http://hooks.example.com/", false, true),
+            ("https://user@hooks.example.com/", false, false),
+            ("https://:pass@hooks.example.com/", false, false),
+            ("https://hooks.example.com/#part", false, false),
+            ("ftp://hooks.example.com/", false, false),
+            ("file:///etc/passwd", false, false),
+            ("hooks.example.com", false, false),
+            ("https://", false, false),
+            ("", false, false),
+            (&format!("https://hooks.example.com/{}", "x".repeat(MOST_URL_BYTES)), false, false),
+        ] {
+            assert_eq!(WebhookUrl::parse(text, false).is_ok(), is_allowed, "{text}");
+            assert_eq!(WebhookUrl::parse(text, true).is_ok(), in_a_lab, "{text}");
+        }
+    }
+}
+
+/// The pauses after failed attempts. After the attempt that follows the last pause, the delivery has failed.
+const PAUSES: [Duration; 9] = [
+    Duration::from_secs(5),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(30 * 60),
+    Duration::from_secs(2 * 3600),
+    Duration::from_secs(5 * 3600),
+    Duration::from_secs(10 * 3600),
+    Duration::from_secs(14 * 3600),
+    Duration::from_secs(20 * 3600),
+    Duration::from_secs(24 * 3600),
+];
+
+/// The largest share of a pause by which it is longer, so that deliveries that failed together are not repeated
+/// together.
+const JITTER: f64 = 0.2;
+
+/// The time after which a webhook whose attempts have all failed is disabled.
+pub const DISABLED_AFTER: Duration = Duration::from_secs(5 * 24 * 3600);
+
+/// The duration of an attempt from which the receiver is slow. Slow receivers share a part of the workers, so that they
+/// delay no others.
+pub const SLOW: Duration = Duration::from_secs(1);
+
+/// The time for which deliveries are kept.
+pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The most bytes of the head of an answer that are kept.
+pub const MOST_HEAD_BYTES: usize = 2048;
+
+words! {
+    /// The state of a delivery.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = DeliveryStatus)]
+    pub enum DeliveryStatus {
+        /// It is being sent, or waits for its next attempt.
+        Pending = "pending",
+        /// The receiver has answered with a status from 200 to 299.
+        Delivered = "delivered",
+        /// All attempts have failed. It can be replayed.
+        Failed = "failed",
+    }
+}
+
+/// A delivery as its owner sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// The id of the delivery, which is also the `webhook-id` of its message.
+    pub id: DeliveryId,
+    /// The name of the event's type, such as `run.completed`.
+    pub event: String,
+    /// The state.
+    pub status: DeliveryStatus,
+    /// The time of the event's report.
+    pub created_at: Timestamp,
+    /// The number of attempts so far, counted anew after a replay.
+    pub attempts: u32,
+    /// The time of the next attempt, if there will be one.
+    pub next_attempt_at: Option<Timestamp>,
+    /// The last attempt, if there was one.
+    pub last: Option<LastAttempt>,
+}
+
+/// The last attempt of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastAttempt {
+    /// The time at which it ended.
+    pub at: Timestamp,
+    /// The answer, or why there was none.
+    pub answer: Answer,
+}
+
+/// The answer of a receiver, or the reason why there was none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status, if the receiver has answered.
+    pub http_status: Option<u16>,
+    /// A machine-readable word for the reason why there was no answer.
+    pub error: Option<String>,
+    /// The time from the begin of the attempt to its end.
+    pub latency: Duration,
+    /// The beginning of the answer's head: a header in each line. At most [`MOST_HEAD_BYTES`] bytes.
+    pub head: Option<String>,
+}
+
+/// A delivery that an instance may send now, and nobody else.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// The id of the delivery.
+    pub id: DeliveryId,
+    /// The number of the claim. A record of the attempt is refused if the delivery was claimed again.
+    pub epoch: u64,
+    /// The webhook.
+    pub webhook: WebhookId,
+    /// The address of the receiver.
+    pub url: String,
+    /// The body of the message.
+    pub body: String,
+    /// The number of earlier attempts.
+    pub attempts: u32,
+    /// The secrets with which the message is signed: the current one, then the earlier one if it is still valid.
+    pub secrets: Vec<SealedSecret>,
+    /// The time of the claim by the database's clock.
+    pub now: Timestamp,
+}
+
+/// A delivery that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// The id of the delivery.
+    pub id: DeliveryId,
+    /// The webhook.
+    pub webhook: WebhookId,
+    /// Whether the last attempt of the webhook has failed or took longer than [`SLOW`].
+    pub is_slow: bool,
+}
+
+/// The consequence of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consequence {
+    /// The message was delivered.
+    Delivered,
+    /// The attempt failed. The next one is made after this pause.
+    Retry(Duration),
+    /// The attempt failed, and it was the last one.
+    Failed,
+    /// The receiver wants no more messages (410). The webhook is disabled.
+    Gone,
+}
+
+impl Consequence {
+    /// Returns the consequence of an answer to the attempt after `attempts` earlier ones. `random` is a number from 0
+    /// to 1.
+    pub fn of(answer: &Answer, attempts: u32, random: f64) -> Self {
+        match answer.http_status {
+            Some(200..=299) => Self::Delivered,
+            Some(410) => Self::Gone,
+            _ => match PAUSES.get(attempts as usize) {
+                Some(pause) => Self::Retry(pause.mul_f64(1.0 + JITTER * random.clamp(0.0, 1.0))),
+                None => Self::Failed,
+            },
+        }
+    }
+
+    /// Returns the state of the delivery after the attempt.
+    pub fn status(self) -> DeliveryStatus {
+        match self {
+            Self::Delivered => DeliveryStatus::Delivered,
+            Self::Retry(_) => DeliveryStatus::Pending,
+            Self::Failed | Self::Gone => DeliveryStatus::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests2 {
+    use super::*;
+
+    fn answer(http_status: Option<u16>) -> Answer {
+        Answer { http_status, error: None, latency: Duration::ZERO, head: None }
+    }
+
+    #[test]
+    fn only_2xx_is_a_delivery_and_410_ends_all() {
+        for (status, want) in
+            [(200, Consequence::Delivered), (299, Consequence::Delivered), (410, Consequence::Gone)]
+        {
+            assert_eq!(Consequence::of(&answer(Some(status)), 0, 0.0), want);
+        }
+        for status in [None, Some(199), Some(301), Some(400), Some(404), Some(500)] {
+            assert_eq!(Consequence::of(&answer(status), 0, 0.0), Consequence::Retry(PAUSES[0]), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn ten_attempts_are_made_over_three_days() {
+        let pause = |attempts, random| match Consequence::of(&answer(Some(500)), attempts, random) {
+            Consequence::Retry(pause) => Some(pause.as_secs()),
+            _ => None,
+        };
+        let pauses: Vec<u64> = (0..).map_while(|attempts| pause(attempts, 0.0)).collect();
+        assert_eq!(pauses, [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
+        assert_eq!(pause(1, 1.0), Some(360));
+        assert_eq!(Consequence::of(&answer(None), 9, 0.0), Consequence::Failed);
+    }
+}
+
+/// The result of [`WebhookStore::add_webhook`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookAdded {
+    /// The webhook was added.
+    Done,
+    /// The account has the most webhooks that are allowed.
+    TooMany,
+    /// The account does not exist or is being deleted.
+    UnknownAccount,
+}
+
+/// A selection of deliveries that are due.
+#[derive(Debug, Clone, Copy)]
+pub struct DueFilter<'a> {
+    /// Excludes these webhooks.
+    pub except_webhooks: &'a [WebhookId],
+    /// Whether to include webhooks whose last attempt has failed or took long.
+    pub slow: bool,
+    /// The maximum number of deliveries.
+    pub limit: usize,
+}
+
+/// The size of a signing secret and of the key that encrypts secrets, in bytes.
+pub const SECRET_BYTES: usize = 32;
+
+/// The size of the nonce that an encrypted secret begins with, in bytes.
+pub const NONCE_BYTES: usize = 12;
+
+const TAG_BYTES: usize = 16;
+
+/// The size of an encrypted secret: a nonce, the secret and a tag.
+pub const SEALED_BYTES: usize = NONCE_BYTES + SECRET_BYTES + TAG_BYTES;
+
+/// A signing secret as the store keeps it: encrypted for one webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSecret(pub [u8; SEALED_BYTES]);
