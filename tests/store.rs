@@ -111,7 +111,8 @@ impl Fixture {
             owner: Some(self.me),
             // The lease expires at once: its driver may continue until another instance takes the run.
             holds: Duration::ZERO,
-            max_waiting: 1000,
+            max_waiting: Some(1000),
+            is_unconfirmed: false,
             idempotency: None,
             purpose: None,
             origin: Origin::CLI,

@@ -40,7 +40,8 @@ pub struct Answer<'a> {
     pub run_id: RunId,
     /// State of the run: `running`, unless a wait saw its end or an `Idempotency-Key` was repeated.
     pub status: Status,
-    /// Present only while the search waits for its turn: its position among all that wait, from 1.
+    /// Present only in the answer to a wait, while the search waits for its turn: its position among all that wait,
+    /// from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, examples(3))]
     pub queue_position: Option<u32>,

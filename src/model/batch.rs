@@ -217,46 +217,6 @@ impl BatchRow {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn batch(counts: Counts) -> Batch {
-        Batch {
-            id: BatchId::new(),
-            account: AccountId::new(),
-            name: None,
-            simulated: false,
-            created_at: "2026-05-06T07:00:00Z".parse().unwrap(),
-            stopped_at: None,
-            ended_at: None,
-            lacks_credits: false,
-            counts,
-            began_at: Some("2026-05-06T07:00:10Z".parse().unwrap()),
-        }
-    }
-
-    #[test]
-    fn the_remaining_time_follows_from_the_searches_that_have_ended() {
-        let now = "2026-05-06T07:01:10Z".parse().unwrap();
-        let counts = Counts { pending: 20, running: 4, completed: 11, failed: 1, ..Counts::default() };
-        assert_eq!(batch(counts).remaining_secs(now), Some(120));
-        assert_eq!(Batch { lacks_credits: true, ..batch(counts) }.remaining_secs(now), None);
-        assert_eq!(batch(Counts { completed: 0, failed: 0, ..counts }).remaining_secs(now), None);
-        assert_eq!(batch(Counts { pending: 0, running: 0, ..counts }).remaining_secs(now), None);
-    }
-
-    #[test]
-    fn a_stopped_batch_stays_stopped() {
-        let at = "2026-05-06T07:02:00Z".parse().unwrap();
-        let open = batch(Counts::default());
-        assert_eq!(open.status(), BatchStatus::Running);
-        let ended = Batch { ended_at: Some(at), ..open };
-        assert_eq!(ended.status(), BatchStatus::Completed);
-        assert_eq!(Batch { stopped_at: Some(at), ..ended }.status(), BatchStatus::Stopped);
-    }
-}
-
 /// A search of a batch. As JSON, it is stored with its row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchSearch {
@@ -324,4 +284,44 @@ pub struct NextRow {
     pub account: AccountId,
     /// What is searched. It is `None` if this version of the program cannot read it.
     pub search: Option<BatchSearch>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(counts: Counts) -> Batch {
+        Batch {
+            id: BatchId::new(),
+            account: AccountId::new(),
+            name: None,
+            simulated: false,
+            created_at: "2026-05-06T07:00:00Z".parse().unwrap(),
+            stopped_at: None,
+            ended_at: None,
+            lacks_credits: false,
+            counts,
+            began_at: Some("2026-05-06T07:00:10Z".parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn the_remaining_time_follows_from_the_searches_that_have_ended() {
+        let now = "2026-05-06T07:01:10Z".parse().unwrap();
+        let counts = Counts { pending: 20, running: 4, completed: 11, failed: 1, ..Counts::default() };
+        assert_eq!(batch(counts).remaining_secs(now), Some(120));
+        assert_eq!(Batch { lacks_credits: true, ..batch(counts) }.remaining_secs(now), None);
+        assert_eq!(batch(Counts { completed: 0, failed: 0, ..counts }).remaining_secs(now), None);
+        assert_eq!(batch(Counts { pending: 0, running: 0, ..counts }).remaining_secs(now), None);
+    }
+
+    #[test]
+    fn a_stopped_batch_stays_stopped() {
+        let at = "2026-05-06T07:02:00Z".parse().unwrap();
+        let open = batch(Counts::default());
+        assert_eq!(open.status(), BatchStatus::Running);
+        let ended = Batch { ended_at: Some(at), ..open };
+        assert_eq!(ended.status(), BatchStatus::Completed);
+        assert_eq!(Batch { stopped_at: Some(at), ..ended }.status(), BatchStatus::Stopped);
+    }
 }

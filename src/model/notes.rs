@@ -148,6 +148,22 @@ pub fn note(text: &str, most: usize) -> Result<Option<String>, NoteError> {
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
+/// Everything that is noted about a run and its results.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredNotes {
+    /// The tags and the note of the run.
+    pub run: RunNotes,
+    /// The annotations of results, by the ids of the results.
+    pub results: BTreeMap<u32, Annotation>,
+}
+
+impl StoredNotes {
+    /// Returns whether nothing is noted.
+    pub fn is_empty(&self) -> bool {
+        self.run.is_empty() && self.results.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,21 +195,5 @@ mod tests {
         for bad in ["a\0b", "a\u{1b}b", "a\u{9b}b"] {
             assert_eq!(note(bad, 5), Err(NoteError::ControlCharacter), "{bad:?}");
         }
-    }
-}
-
-/// Everything that is noted about a run and its results.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StoredNotes {
-    /// The tags and the note of the run.
-    pub run: RunNotes,
-    /// The annotations of results, by the ids of the results.
-    pub results: BTreeMap<u32, Annotation>,
-}
-
-impl StoredNotes {
-    /// Returns whether nothing is noted.
-    pub fn is_empty(&self) -> bool {
-        self.run.is_empty() && self.results.is_empty()
     }
 }

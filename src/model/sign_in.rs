@@ -66,41 +66,6 @@ fn later(at: Timestamp, by: Duration) -> Timestamp {
     at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(text: &str) -> Timestamp {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn a_session_expires_when_it_is_idle_or_old() {
-        let day = Duration::from_secs(86_400);
-        let limits = SessionLimits { idle: 14 * day, longest: 90 * day };
-        let mut session = Session {
-            id: SessionId::new(),
-            account: AccountId::new(),
-            csrf: [0; 32],
-            created_at: at("2026-01-01T00:00:00Z"),
-            last_seen_at: at("2026-01-01T00:00:00Z"),
-            expires_at: at("2026-01-15T00:00:00Z"),
-            user_agent: String::new(),
-            address: String::new(),
-        };
-        assert!(!limits.has_ended(&session, at("2026-01-14T23:59:59Z")));
-        assert!(limits.has_ended(&session, at("2026-01-15T00:00:00Z")));
-        assert!(!limits.is_worth_noting(&session, at("2026-01-01T00:00:59Z")));
-        assert!(limits.is_worth_noting(&session, at("2026-01-01T00:01:00Z")));
-        session.last_seen_at = at("2026-03-31T00:00:00Z");
-        session.expires_at = limits.end_of(session.created_at, session.last_seen_at);
-        assert_eq!(session.expires_at, at("2026-04-01T00:00:00Z"));
-        // Shorter limits also apply to sessions that were stored before.
-        let narrower = SessionLimits { idle: day, longest: day };
-        assert!(narrower.has_ended(&session, at("2026-03-31T00:00:01Z")));
-    }
-}
-
 /// The SHA-256 of a token. Since a token has 256 random bits, its hash needs neither a salt nor a slow function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash(pub [u8; 32]);
@@ -201,9 +166,52 @@ impl Allowance {
     }
 }
 
+/// A link with which a password is set once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetUpLink {
+    /// The hash of the link's token.
+    pub token: TokenHash,
+    /// The account whose password it sets.
+    pub account: AccountId,
+    /// The time at which it was created.
+    pub created_at: Timestamp,
+    /// The time at which it expires.
+    pub expires_at: Timestamp,
+}
+
 #[cfg(test)]
-mod tests2 {
+mod tests {
     use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_session_expires_when_it_is_idle_or_old() {
+        let day = Duration::from_secs(86_400);
+        let limits = SessionLimits { idle: 14 * day, longest: 90 * day };
+        let mut session = Session {
+            id: SessionId::new(),
+            account: AccountId::new(),
+            csrf: [0; 32],
+            created_at: at("2026-01-01T00:00:00Z"),
+            last_seen_at: at("2026-01-01T00:00:00Z"),
+            expires_at: at("2026-01-15T00:00:00Z"),
+            user_agent: String::new(),
+            address: String::new(),
+        };
+        assert!(!limits.has_ended(&session, at("2026-01-14T23:59:59Z")));
+        assert!(limits.has_ended(&session, at("2026-01-15T00:00:00Z")));
+        assert!(!limits.is_worth_noting(&session, at("2026-01-01T00:00:59Z")));
+        assert!(limits.is_worth_noting(&session, at("2026-01-01T00:01:00Z")));
+        session.last_seen_at = at("2026-03-31T00:00:00Z");
+        session.expires_at = limits.end_of(session.created_at, session.last_seen_at);
+        assert_eq!(session.expires_at, at("2026-04-01T00:00:00Z"));
+        // Shorter limits also apply to sessions that were stored before.
+        let narrower = SessionLimits { idle: day, longest: day };
+        assert!(narrower.has_ended(&session, at("2026-03-31T00:00:01Z")));
+    }
 
     #[test]
     fn a_subject_is_an_email_address_or_a_network() {
@@ -226,17 +234,4 @@ mod tests2 {
         assert_eq!(allowance.wait(20_000, 9_000), Duration::from_secs(1));
         assert_eq!(allowance.wait(20_000, 60_000), Duration::from_millis(1));
     }
-}
-
-/// A link with which a password is set once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SetUpLink {
-    /// The hash of the link's token.
-    pub token: TokenHash,
-    /// The account whose password it sets.
-    pub account: AccountId,
-    /// The time at which it was created.
-    pub created_at: Timestamp,
-    /// The time at which it expires.
-    pub expires_at: Timestamp,
 }

@@ -54,8 +54,11 @@ pub struct NewRun {
     pub owner: Option<InstanceId>,
     /// The time for which the owner's lease is valid without a renewal.
     pub holds: Duration,
-    /// The maximum number of waiting runs of all accounts. It does not apply to an account without a waiting run.
-    pub max_waiting: usize,
+    /// The maximum number of waiting runs of all accounts, if the queue may be full. It does not apply to an account
+    /// without a waiting run.
+    pub max_waiting: Option<usize>,
+    /// Whether the run is undone unless it is confirmed, because a repetition of the request would start another one.
+    pub is_unconfirmed: bool,
     /// The caller's `Idempotency-Key`, if there is one.
     pub idempotency: Option<Idempotency>,
     /// Why the caller searches, for the audit.
@@ -65,12 +68,6 @@ pub struct NewRun {
 }
 
 impl NewRun {
-    /// Returns whether a repetition of the request gets the same run, so that it is not undone if its commit was not
-    /// confirmed. A lead of a family is searched once.
-    pub fn is_repeatable(&self) -> bool {
-        self.idempotency.is_some() || self.watch.is_some() || self.batch.is_some() || self.family.is_some()
-    }
-
     /// Returns the run in its initial state, with the given cost.
     pub fn opening(&self, credits: u64) -> RunSummary {
         RunSummary {
@@ -125,7 +122,8 @@ impl NewRun {
             created_at: Timestamp::UNIX_EPOCH,
             owner: Some(InstanceId(uuid::Uuid::new_v4())),
             holds: Duration::ZERO,
-            max_waiting: 0,
+            max_waiting: None,
+            is_unconfirmed: false,
             idempotency: None,
             purpose: None,
             origin: Origin::SYSTEM,

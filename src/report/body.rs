@@ -67,8 +67,8 @@ pub struct RunHead<'a> {
     /// Cause of the failure; null if the search did not fail.
     #[schema(required)]
     pub error: Option<&'a RunError>,
-    /// Present only while the search waits for its turn: its position among all that wait, from 1. Accounts
-    /// take turns.
+    /// Present only while the search waits for its turn, and not in lists: its position among all that wait, from 1.
+    /// Accounts take turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, examples(3))]
     pub queue_position: Option<u32>,

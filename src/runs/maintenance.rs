@@ -12,7 +12,6 @@ use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::family::advance::advance_idle;
 use super::lifecycle::Lifecycle;
-use super::unconfirmed::UnconfirmedCommits;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::health::Learnt;
@@ -22,6 +21,9 @@ use crate::model::health::Learnt;
 const DISPATCH_EVERY: Duration = Duration::from_secs(5);
 /// The interval at which old idempotency keys are removed.
 const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
+/// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
+/// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
 /// The interval at which the health of modules and all circuits are written, and those of other processes are read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 /// The times at which the tasks are due.
@@ -50,7 +52,6 @@ fn is_due(moment: &mut Instant, every: Duration) -> bool {
 /// The periodic tasks of the runs, and their shutdown.
 pub struct Maintenance {
     dispatcher: Arc<Dispatcher>,
-    unconfirmed: Arc<UnconfirmedCommits>,
     lifecycle: Arc<Lifecycle>,
     feeder: Option<Feeder>,
     schedule: Mutex<Schedule>,
@@ -60,12 +61,11 @@ impl Maintenance {
     /// Reads the health of modules from the store.
     pub(super) fn new(
         dispatcher: Arc<Dispatcher>,
-        unconfirmed: Arc<UnconfirmedCommits>,
         lifecycle: Arc<Lifecycle>,
         feeder: Option<Feeder>,
     ) -> Self {
         let schedule = Mutex::new(Schedule::new());
-        let maintenance = Self { dispatcher, unconfirmed, lifecycle, feeder, schedule };
+        let maintenance = Self { dispatcher, lifecycle, feeder, schedule };
         maintenance.share_health();
         maintenance
     }
@@ -101,7 +101,6 @@ impl Maintenance {
         if self.lifecycle.is_shutting_down() {
             return;
         }
-        self.unconfirmed.settle_all();
         if self.lifecycle.take_wake_up() {
             schedule.dispatch = Instant::now();
         }
@@ -114,6 +113,7 @@ impl Maintenance {
         }
         if is_due(&mut schedule.share_health, SHARE_HEALTH_EVERY) {
             self.share_health();
+            self.undo_unconfirmed();
         }
         if is_due(&mut schedule.expire_keys, EXPIRE_KEYS_EVERY) {
             self.expire_idempotency_keys();
@@ -164,6 +164,12 @@ impl Maintenance {
         }
     }
 
+    fn undo_unconfirmed(&self) {
+        if let Err(error) = self.context().store.undo_unconfirmed(CONFIRMED_WITHIN) {
+            log!(error.log_level(), "cannot undo what was not confirmed: {error}");
+        }
+    }
+
     /// Stops all runs at a checkpoint and releases them, so that this or another instance can resume them at once.
     /// Writes the health of modules, and wakes readers and waiting threads. Waits until the given moment at most.
     pub fn shut_down(&self, until: Instant) {
@@ -173,7 +179,6 @@ impl Maintenance {
             warn!("some runs did not stop in time");
         }
         let _agenda = self.schedule.lock();
-        self.unconfirmed.settle_all();
         self.dispatcher.release_leases();
         self.share_health();
     }

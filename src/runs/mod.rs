@@ -37,7 +37,6 @@
 //! | [`driver`] | the thread that takes a run from start to end |
 //! | [`earlier`] | the conclusions of a run before it was interrupted |
 //! | `ending` | storing the end of a run |
-//! | `unconfirmed` | orders whose commit was not confirmed |
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
 //! | [`retention`] | removal of old runs |
 //! | [`suppression`] | identifiers that are never searched |
@@ -112,5 +111,4 @@ pub mod stored_run;
 pub mod stream;
 pub mod suppression;
 mod time_limit;
-mod unconfirmed;
 mod unstored_results;

@@ -33,7 +33,6 @@ pub use super::start_request::{StartError, StartRequest, StartResult};
 pub use super::starter::Starter;
 pub use super::stopper::Stopper;
 use super::suppression::Suppressed;
-use super::unconfirmed::UnconfirmedCommits;
 use crate::base::clock::Clock;
 use crate::base::current::Current;
 use crate::base::ids::{AccountId, RunId};
@@ -163,11 +162,10 @@ impl Runs {
             drivers: Drivers::new(Arc::clone(&lifecycle), config.max_runs),
             queue: Queue::default(),
         });
-        let unconfirmed = Arc::new(UnconfirmedCommits::new(Arc::clone(&dispatcher)));
         let selector = Arc::new(Selector::new(Arc::clone(&context)));
         let starter = || {
             let (dispatcher, selector) = (Arc::clone(&dispatcher), Arc::clone(&selector));
-            Starter::new(dispatcher, selector, Arc::clone(&unconfirmed), config.max_waiting)
+            Starter::new(dispatcher, selector, config.max_waiting)
         };
         let feeder =
             batches.map(|batches| Feeder::new(starter(), Arc::clone(&dispatcher), batches, config.max_runs));
@@ -178,7 +176,7 @@ impl Runs {
             notebook: Notebook::new(Arc::clone(&dispatcher)),
             reader: Reader::new(Arc::clone(&context), Arc::clone(&dispatcher.registry)),
             families: FamilyService::new(context),
-            maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),
+            maintenance: Maintenance::new(Arc::clone(&dispatcher), lifecycle, feeder),
             dispatcher,
         })
     }

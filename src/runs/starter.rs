@@ -12,31 +12,29 @@ use super::job::Job;
 use super::live::LiveRun;
 use super::selector::Selector;
 use super::start_request::{StartError, StartRequest, StartResult};
-use super::unconfirmed::{UnconfirmedCommit, UnconfirmedCommits};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::model::credits::Charge;
 use crate::model::drive::InstanceId;
-use crate::model::run::{RunOptions, RunSummary};
+use crate::model::run::RunOptions;
 use crate::model::start::{NewRun, Refused, Started};
 use crate::modules::module::Module;
+
+/// The number of starts that others may have queued since the length of the queue was last read. If the queue is not
+/// fuller than that, it is not counted.
+const UNSEEN_STARTS: usize = 100;
 
 /// A component that starts searches.
 pub struct Starter {
     dispatcher: Arc<Dispatcher>,
     selector: Arc<Selector>,
-    unconfirmed: Arc<UnconfirmedCommits>,
     max_waiting: usize,
 }
 
 impl Starter {
     /// Creates a starter. `max_waiting` is the maximum number of waiting runs.
-    pub(super) fn new(
-        dispatcher: Arc<Dispatcher>,
-        selector: Arc<Selector>,
-        unconfirmed: Arc<UnconfirmedCommits>,
-        max_waiting: usize,
-    ) -> Self {
-        Self { dispatcher, selector, unconfirmed, max_waiting }
+    pub(super) fn new(dispatcher: Arc<Dispatcher>, selector: Arc<Selector>, max_waiting: usize) -> Self {
+        Self { dispatcher, selector, max_waiting }
     }
 
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
@@ -105,8 +103,7 @@ impl Starter {
         self.dispatcher.registry.insert(&run);
         let (gone, earlier) = (Vec::new(), EarlierConclusions::default());
         let job = Job { run: Arc::clone(&run), query: request.query, modules, gone, earlier };
-        let started =
-            self.unconfirmed.confirm(&run.summary(), self.context().store.start(&new, &request.charge));
+        let started = self.store(&new, &request.charge);
         if self.dispatcher.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // The commit may have been completed after all leases were released.
             self.dispatcher.release_leases();
@@ -114,11 +111,7 @@ impl Starter {
         if !matches!(started, Ok(Started::Created)) {
             self.dispatcher.registry.remove(new.id);
         }
-        if let Err(error) = &started
-            && error.is_unconfirmed()
-        {
-            self.unconfirmed.keep(UnconfirmedCommit::new(run.summary(), Some(job), new.is_repeatable()));
-        } else if let Ok(Started::Created) = &started {
+        if let Ok(Started::Created) = &started {
             self.context().figures.note_start(new.search_type, request.charge.credits);
             self.context().figures.queue_durations.note(Duration::ZERO);
             self.dispatcher.start_driver(slot, job);
@@ -136,18 +129,14 @@ impl Starter {
         }
         let new = self.new_run(request, modules, None);
         let opening = new.opening(request.charge.credits);
-        let started = self.unconfirmed.confirm(&opening, self.context().store.start(&new, &request.charge));
-        if let Err(error) = &started
-            && error.is_unconfirmed()
-        {
-            self.unconfirmed.keep(UnconfirmedCommit::new(opening.clone(), None, new.is_repeatable()));
-        } else if let Ok(Started::Created) = &started {
+        let started = self.store(&new, &request.charge);
+        if let Ok(Started::Created) = &started {
             self.context().figures.note_start(new.search_type, request.charge.credits);
             self.dispatcher.queue.note_queued();
             // A driver may have become free meanwhile.
             self.dispatcher.registry.lifecycle.wake_maintenance();
         }
-        result(started, || StartResult::Queued(Box::new(self.with_position(opening))))
+        result(started, || StartResult::Queued(Box::new(opening)))
     }
 
     /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
@@ -161,13 +150,28 @@ impl Starter {
         Ok(!length.allows_another(self.max_waiting))
     }
 
-    /// Adds the position in the queue, unless the run has been taken over or the store does not answer.
-    fn with_position(&self, opening: RunSummary) -> RunSummary {
-        let stored = self.context().store.run(opening.id, opening.account).ok().flatten();
-        RunSummary { queue_position: stored.and_then(|run| run.queue_position), ..opening }
+    /// Stores the start. If the answer to its commit was lost, the run is looked up by its id: the caller is told that it
+    /// was started if it was. If it cannot be looked up, the caller is refused, and what was stored is undone later.
+    fn store(&self, new: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
+        let store = &self.context().store;
+        let started = match store.start(new, charge) {
+            Err(error) if error.is_unconfirmed() => match store.run(new.id, new.account) {
+                Ok(Some(_)) => Started::Created,
+                Ok(None) | Err(_) => return Err(error),
+            },
+            started => started?,
+        };
+        if started == Started::Created && new.is_unconfirmed {
+            store.confirm_run(new.id);
+        }
+        Ok(started)
     }
 
     fn new_run(&self, request: &StartRequest, modules: &[Arc<Module>], owner: Option<InstanceId>) -> NewRun {
+        // The number of runs that leads start has a limit of its own.
+        let may_be_full = owner.is_none()
+            && request.family.is_none()
+            && self.dispatcher.queue.waiting() + UNSEEN_STARTS >= self.max_waiting;
         NewRun {
             id: RunId::new(),
             account: request.account,
@@ -193,7 +197,11 @@ impl Starter {
             created_at: self.context().clock.now(),
             owner,
             holds: self.context().limits.lease,
-            max_waiting: self.max_waiting,
+            max_waiting: may_be_full.then_some(self.max_waiting),
+            is_unconfirmed: request.idempotency.is_none()
+                && request.watch.is_none()
+                && request.batch.is_none()
+                && request.family.is_none(),
             idempotency: request.idempotency.clone(),
             purpose: request.purpose.clone(),
             origin: request.origin.clone(),

@@ -77,6 +77,14 @@ pub(super) fn unreadable() -> RunError {
     }
 }
 
+/// Returns the error of a run whose caller was refused.
+pub(super) fn not_confirmed() -> RunError {
+    RunError {
+        code: "store_failed".into(),
+        message: "the start of the search was not confirmed in time".into(),
+    }
+}
+
 /// A module report as an array, which is shorter than an object: 500 of them are rewritten about once a second while a
 /// run is live.
 type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64);

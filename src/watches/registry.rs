@@ -131,13 +131,16 @@ impl Watches {
         let added = match self.store.add_watch(&new, self.clock.now(), by) {
             // The answer to the commit was lost: the watch is looked up by its id.
             Err(error) if error.is_unconfirmed() => match self.store.watch(account, id) {
-                Ok(Some(watch)) => return Ok(watch),
+                Ok(Some(watch)) => WatchAdded::Done(Box::new(watch)),
                 Ok(None) | Err(_) => return Err(error.into()),
             },
             added => added?,
         };
         match added {
-            WatchAdded::Done(watch) => Ok(*watch),
+            WatchAdded::Done(watch) => {
+                self.store.confirm_watch(watch.id);
+                Ok(*watch)
+            }
             WatchAdded::Repeated(id) => self.store.watch(account, id)?.ok_or(WatchError::UnknownWatch),
             WatchAdded::Mismatch => Err(WatchError::Mismatch),
             WatchAdded::TooMany => Err(WatchError::TooMany),

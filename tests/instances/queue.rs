@@ -27,12 +27,12 @@ fn accounts_take_turns_over_all_instances() {
         queued.push(start(server, &keys[account], &format!("m{}", number + 2)));
     }
     let last = start(two, &keys[4], "m22");
-    assert_eq!(last["queue_position"], 5, "behind one search of each other account");
     let path = format!("/v1/searches/{}", last["run_id"].as_str().unwrap());
     let run = one.request("GET", &path).key(&keys[4]).send().json();
-    assert_eq!((&run["status"], &run["queue_position"]), (&json!("running"), &json!(5)));
+    let waits = (&json!("running"), &json!(5));
+    assert_eq!((&run["status"], &run["queue_position"]), waits, "behind one search of each other account");
     let list = two.request("GET", "/v1/searches").key(&keys[4]).send().json();
-    assert_eq!(list["searches"][0]["queue_position"], 5);
+    assert_eq!(list["searches"][0]["queue_position"], Value::Null, "a list counts nothing");
 
     // One driver after the other becomes free and starts the next run, so that the order does not depend on their
     // speed.
@@ -76,8 +76,7 @@ fn the_searches_of_a_crashed_busy_instance_are_driven_by_the_other() {
         start(&cluster.servers[server], &cluster.servers[server].key, module);
         cluster.site.wait_for(agent, module);
     }
-    let queued = start(&cluster.servers[0], &cluster.servers[0].key, "m2");
-    assert_eq!(queued["queue_position"], 1);
+    start(&cluster.servers[0], &cluster.servers[0].key, "m2");
     cluster.servers[0].kill();
     cluster.site.open_all();
     eventually("all have ended", || {

@@ -105,7 +105,6 @@ fn an_unconfirmed_start_with_a_key_continues() {
         }
         answer.status == 200
     });
-    // At once, not only when its lease has expired.
     let run = ended(&scene.server, &scene.key, &run);
     assert_eq!(
         (&run["status"], &run["total_results"]),
@@ -114,6 +113,25 @@ fn an_unconfirmed_start_with_a_key_continues() {
     );
     assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)));
     assert_eq!(scene.site.asked_again(NAME), [] as [String; 0]);
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// Nobody is left who knows that the caller was refused: the row itself has to tell.
+#[test]
+fn an_unconfirmed_start_is_undone_after_a_kill() {
+    let (database, relay, mut scene) = set_up();
+    relay.cut(NAME, Cut::ThenSilence);
+    is_refused(&order(&scene, None));
+    assert_eq!(runs_of(&database), 1, "it was committed");
+    scene.server.kill();
+    let flags = scene.site.flags(BEFORE, DURING);
+    let other = Setup::real().database(&database.url).flags(&flags).flag("--lease=5s").start();
+    let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
+    eventually("it is undone", || database.number(&undone) == 1);
+    let given_back = "SELECT coalesce(sum(CASE kind WHEN 'charge' THEN credits ELSE -credits END), 0)::bigint FROM charges c \
+         JOIN runs r ON r.id = c.run WHERE r.query = 'somebody.unlucky'";
+    assert_eq!(database.number(given_back), 0);
+    drop(other);
     has_no_faults(|sql| database.number(sql));
 }
 
@@ -135,9 +153,9 @@ fn a_batch_and_a_watch_whose_answer_was_lost_are_made_once() {
     }
 }
 
-/// Another instance may take the run over, and end it, while this one cannot reach the store.
+/// Another instance may take the run over while this one cannot reach the store.
 #[test]
-fn an_unconfirmed_start_that_another_instance_has_ended_is_refunded() {
+fn an_unconfirmed_start_is_undone_by_another_instance() {
     let (database, relay, url) = behind_a_relay();
     let scene = Scene::with(|setup| setup.database(&url).flag("--lease=5s"));
     scene.site.open();
@@ -146,14 +164,13 @@ fn an_unconfirmed_start_that_another_instance_has_ended_is_refunded() {
     is_refused(&order(&scene, None));
     let flags = scene.site.flags(BEFORE, DURING);
     let other = Setup::real().database(&database.url).flags(&flags).flag("--lease=5s").start();
-    let ended = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'completed'");
-    eventually("the other instance ends it", || database.number(&ended) == 1);
+    let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
+    eventually("the other instance undoes it", || database.number(&undone) == 1);
     relay.freeze(false);
     eventually("its credit is given back", || {
         let answer = scene.get("/v1/credits");
         answer.status == 200 && answer.json()["credits_used"] == 2
     });
-    assert_eq!((database.number(&ended), runs_of(&database)), (0, 1));
     drop(other);
     has_no_faults(|sql| database.number(sql));
 }

@@ -20,7 +20,8 @@ fn an_account_with_500_queued_searches_delays_another_one_by_one_search() {
         ordered(&server, &server.key, &body(&format!("user{number}")));
     }
     let single = ordered(&server, &other, &body("single"));
-    assert_eq!(single["queue_position"], 2);
+    let path = format!("/v1/searches/{}", single["run_id"].as_str().unwrap());
+    assert_eq!(server.request("GET", &path).key(&other).send().json()["queue_position"], 2);
     for _ in 0..3 {
         site.answer_one(200);
     }

@@ -13,6 +13,8 @@ use sightline::model::start::{Idempotency, NewRun, Refused, RowRef, Started};
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
 
+use sightline::model::watch::WatchAdded;
+
 use super::{Fixture, at, charge, completed, failed, new_account, race};
 use crate::store::erasing::erase;
 
@@ -33,6 +35,7 @@ impl Fixture {
     fn batch_of(&self, account: AccountId, names: &[&str]) -> BatchId {
         let batch = new_batch(account, names);
         assert_eq!(self.store.add_batch(&batch, &Origin::CLI).unwrap(), BatchAdded::Done);
+        self.store.confirm_batch(batch.id);
         batch.id
     }
 
@@ -70,6 +73,18 @@ impl Fixture {
 }
 
 on_both! {
+    fn an_unconfirmed_batch_starts_nothing_and_is_deleted(f) {
+        let batch = new_batch(f.account.id, &["anna"]);
+        assert_eq!(f.store.add_batch(&batch, &Origin::CLI).unwrap(), BatchAdded::Done);
+        let watch = f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI).unwrap();
+        assert!(matches!(watch, WatchAdded::Done(_)));
+        assert!(f.store.next_row(false).unwrap().is_none());
+        assert!(f.store.due_watches(false, None, 10).unwrap().is_empty());
+        f.store.undo_unconfirmed(std::time::Duration::ZERO).unwrap();
+        assert!(f.store.batch(f.account.id, batch.id).unwrap().is_none());
+        assert!(f.store.watches(f.account.id, None, 10).unwrap().is_empty());
+    }
+
     fn a_thousand_rows_are_stored_and_read_in_pages(f) {
         let names: Vec<String> = (0..1000).map(|number| format!("name{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

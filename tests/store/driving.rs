@@ -366,7 +366,7 @@ on_both! {
 
     fn as_many_runs_wait_as_may_and_the_next_costs_nothing(f) {
         let queued = |account: &Account| {
-            let run = NewRun { account: account.id, owner: None, max_waiting: 2, ..f.new_run() };
+            let run = NewRun { account: account.id, owner: None, max_waiting: Some(2), ..f.new_run() };
             f.store.start(&run, &charge(1, None)).unwrap()
         };
         assert_eq!([queued(&f.account), queued(&f.account)], [Started::Created, Started::Created]);
@@ -396,20 +396,33 @@ on_both! {
         assert_eq!((late, positions), (Some(2), others));
     }
 
-    fn a_start_is_undone_whoever_drives_the_run(f) {
-        let (driven, waiting) = (f.started(), NewRun { owner: None, ..f.new_run() });
-        f.store.start(&waiting, &charge(1, Some(100))).unwrap();
-        assert_eq!(f.used(), 2);
-        for run in [&driven, &waiting] {
-            assert_eq!(f.store.undo_start(run.id, &failed()).unwrap(), Write::Done);
-            let summary = f.summary(run);
-            assert_eq!((summary.status, summary.credits_charged), (Status::Failed, 0));
-            assert_eq!((summary.error, summary.completed_at), (failed().error, Some(failed().completed_at)));
-            assert_eq!(f.store.undo_start(run.id, &failed()).unwrap(), Write::LeaseLost);
+    fn what_is_not_confirmed_is_ended_and_refunded(f) {
+        let driven = NewRun { is_unconfirmed: true, ..f.new_run() };
+        let waiting = NewRun { owner: None, ..NewRun { id: RunId::new(), ..driven.clone() } };
+        let confirmed = NewRun { id: RunId::new(), ..waiting.clone() };
+        for run in [&driven, &waiting, &confirmed] {
+            assert_eq!(f.store.start(run, &charge(1, Some(100))).unwrap(), Started::Created);
         }
-        assert_eq!((f.used(), f.store.queue_length(false, None).unwrap().all), (0, 0));
+        f.store.confirm_run(confirmed.id);
+        let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
+        assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [confirmed.id]);
+        assert_eq!((f.summary(&driven).status, f.used()), (Status::Failed, 2));
+        // It may be confirmed yet, and is not taken before.
+        f.store.undo_unconfirmed(Duration::from_secs(1_000_000_000)).unwrap();
+        assert_eq!(f.summary(&waiting).status, Status::Running);
+        f.store.undo_unconfirmed(Duration::ZERO).unwrap();
+        assert_eq!((f.summary(&waiting).status, f.used()), (Status::Failed, 1));
+        for run in [&driven, &waiting] {
+            assert_eq!(f.summary(run).error.unwrap().code, "store_failed");
+        }
         assert_eq!(f.store.checkpoint(driven.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
-        assert_eq!(f.store.undo_start(RunId::new(), &failed()).unwrap(), Write::LeaseLost);
+    }
+
+    fn a_driver_confirms_its_run(f) {
+        let run = NewRun { is_unconfirmed: true, ..f.new_run() };
+        assert_eq!(f.store.start(&run, &charge(1, Some(100))).unwrap(), Started::Created);
+        assert_eq!(f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), Duration::ZERO).unwrap(), Write::Done);
+        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 1);
     }
 
     fn instances_that_race_take_each_run_over_once(f) {

@@ -35,7 +35,7 @@ impl Fixture {
         let place = Membership { root: root.id, parent: root.id, depth: 1 };
         let lead = Uuid::from_u128(lead);
         let family = NewMember { place, lead, class: Class::Stated, max_searches: 3, is_on_request: false };
-        NewRun { family: Some(family), owner: None, max_waiting: 0, ..root.clone() }
+        NewRun { family: Some(family), owner: None, max_waiting: None, ..root.clone() }
     }
 }
 

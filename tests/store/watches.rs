@@ -22,7 +22,7 @@ use super::{Fixture, at, charge, completed, new_account, once_connected, race};
 const NOW: &str = "2026-03-01T12:00:00Z";
 
 impl Fixture {
-    fn new_watch(&self) -> NewWatch {
+    pub(super) fn new_watch(&self) -> NewWatch {
         NewWatch {
             id: WatchId::new(),
             account: self.account.id,
@@ -43,7 +43,10 @@ impl Fixture {
 
     fn added_watch(&self, new: &NewWatch) -> Watch {
         match self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap() {
-            WatchAdded::Done(watch) => *watch,
+            WatchAdded::Done(watch) => {
+                self.store.confirm_watch(watch.id);
+                *watch
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -9,13 +9,15 @@ use sightline::model::account::Erasure;
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
 use sightline::model::event::{Event, EventType};
-use sightline::model::start::NewRun;
+use sightline::model::start::{NewRun, Started};
 use sightline::model::webhook::{
     Answer, Consequence, Delivery, DeliveryStatus, DisabledReason, DueFilter, KEPT_FOR, MOST_WEBHOOKS, SLOW,
     SealedSecret, Webhook, WebhookAdded, WebhookChange,
 };
 
-use super::{Fixture, HOLDS, at, claim, completed, failed, new_account, new_instance, once_connected, race};
+use super::{
+    Fixture, HOLDS, at, charge, claim, completed, failed, new_account, new_instance, once_connected, race,
+};
 
 const ALL: DueFilter<'_> = DueFilter { except_webhooks: &[], slow: true, limit: 1000 };
 
@@ -108,9 +110,9 @@ on_both! {
 
     fn every_way_in_which_a_run_ends_is_reported(f) {
         f.added_webhook(&[EventType::RunFailed]);
-        let undone = f.started();
-        assert_eq!(f.store.undo_start(undone.id, &failed()).unwrap(), Write::Done);
-        assert_eq!(f.store.undo_start(undone.id, &failed()).unwrap(), Write::LeaseLost);
+        let undone = NewRun { is_unconfirmed: true, ..f.new_run() };
+        assert_eq!(f.store.start(&undone, &charge(1, Some(100))).unwrap(), Started::Created);
+        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
         let unreadable: NewRun = f.started();
         f.database.execute("UPDATE runs SET planned = '{}', coverage = '[]' WHERE status = 'running'");
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);

@@ -52,6 +52,9 @@ impl Batches {
             },
             added => added?,
         };
+        if added == BatchAdded::Done {
+            self.store.confirm_batch(id);
+        }
         self.runs.maintenance.wake();
         Ok((if let BatchAdded::Repeated(earlier) = added { earlier } else { id }, added))
     }

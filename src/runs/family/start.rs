@@ -59,7 +59,9 @@ impl Start<'_> {
             created_at: context.clock.now(),
             owner: None,
             holds: context.limits.lease,
-            max_waiting: 0,
+            max_waiting: None,
+            // A lead is searched once.
+            is_unconfirmed: false,
             idempotency: None,
             purpose: None,
             origin,

@@ -24,8 +24,7 @@ use crate::store::document::{decode, decode_reports, encode, plain};
 use crate::store::number::{limit, millis, number};
 use crate::store::value::{Row, values};
 
-const INSERT: &str =
-    "INSERT INTO batches (id, account, name, simulated, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
 const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
      SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
@@ -60,7 +59,7 @@ const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?
 
 /// Selects the batch whose next row is to be started. The account whose batches have the lowest turn comes first, and of
 /// its batches the oldest.
-const NEXT: &str = "SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL \
+const NEXT: &str = "SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
      AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) \
      AND EXISTS (SELECT 1 FROM batch_rows w WHERE w.batch = b.id AND w.state = 'pending') \
      AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = b.account AND a.plan = ?2) \
@@ -221,7 +220,8 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
         }
     }
     let name = name.as_deref().map(plain);
-    statements.execute(INSERT, values![*id, *account, name, *simulated, *created_at])?;
+    let values = values![*id, *account, name, *simulated, *created_at, idempotency.is_none()];
+    statements.execute(INSERT, values)?;
     let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
     let encoded = encoded.collect::<Result<Vec<_>, StorageError>>()?;
     statements.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;

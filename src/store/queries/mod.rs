@@ -23,6 +23,7 @@ mod stopping;
 mod summary;
 mod take_over;
 mod thumbnails;
+mod unconfirmed;
 mod watch_row;
 mod watch_runs;
 mod watches;

@@ -12,10 +12,10 @@ use super::credits::refund;
 use super::fragments::driven;
 use super::health::{reset_deadlines, share_health};
 use super::outbox::report_end;
-use super::queue::{has_begun, queue_length};
+use super::queue::{has_begun, queue_length, queue_position};
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start::{self, forget_request};
-use super::summary::{read_summary, run_columns};
+use super::summary::{RUN_COLUMNS, read_summary, run_columns};
 use super::take_over::take_over;
 use super::{stopping, thumbnails};
 use crate::base::ids::{AccountId, RunId};
@@ -38,7 +38,9 @@ use crate::store::document::{decode_reports, encode, encode_reports};
 use crate::store::number::{bigint, limit, millis, number};
 use crate::store::value::{Value, values};
 
-const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
+/// Selects a run with its position in the queue, which no list has: it is counted.
+const RUN: &str =
+    concat!("SELECT ", run_columns!(), ", ", queue_position!(), " FROM runs WHERE id = ?1 AND account = ?2");
 
 /// The statements of a list, one for each set of filters. For each there is an index that leads only to the rows that
 /// it returns. With both filters the index of the status is used, and runs of another type are skipped.
@@ -65,7 +67,7 @@ const LIST_BY_TEXT: &str = list!(
 
 const CHECKPOINT: &str = concat!(
     "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = now() + ms(?7), \
-     lookups = ?8 WHERE ",
+     lookups = ?8, unconfirmed = false WHERE ",
     driven!(),
     " RETURNING stopped_at"
 );
@@ -79,8 +81,6 @@ const RELEASE: &str = concat!(
     has_begun!(),
     " /*pg ORDER BY id FOR NO KEY UPDATE */)"
 );
-const UNDO_START: &str = "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, planned = '[]', \
-     owner = NULL, lease_until = NULL, epoch = epoch + 1 WHERE id = ?1 AND status <> 'failed' RETURNING epoch";
 /// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
 const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
      (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
@@ -249,21 +249,6 @@ impl Store {
         self.read(operation, |statements| queue_length(statements, simulated, account))
     }
 
-    /// Ends a running run as failed and refunds it, even if another instance drives it, because its caller was told
-    /// that it could not be started. Returns [`Write::LeaseLost`] if the run has ended or was deleted.
-    pub fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
-        let error = ending.error.as_ref().map(encode).transpose()?;
-        self.write(Operation::on_runs("undo_start").in_background(), |statements| {
-            let ended = statements.rows(UNDO_START, values![run, error, ending.completed_at])?;
-            let Some(row) = ended.first() else { return Ok(Write::LeaseLost) };
-            refund(statements, run, ending.completed_at)?;
-            report_end(statements, run)?;
-            // If the run has a driver, the driver detects that the run is no longer its own.
-            statements.announce(Notification::Changed { run, epoch: number(row.get(0)?)? })?;
-            Ok(Write::Done)
-        })
-    }
-
     /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
     /// not ended, which includes runs that were stopped before. Returns `None` if the run is unknown, deleted or of
     /// another account. A root that follows leads is stopped even if it has ended itself.
@@ -280,7 +265,9 @@ impl Store {
     /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
     pub fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         let rows = self.rows(Operation::on_runs("run"), RUN, values![id, account])?;
-        rows.first().map(read_summary).transpose()
+        let Some(row) = rows.first() else { return Ok(None) };
+        let queue_position = row.get::<Option<i64>>(RUN_COLUMNS)?.map(number).transpose()?;
+        Ok(Some(RunSummary { queue_position, ..read_summary(row)? }))
     }
 
     /// Returns at most `limit` results of a run with ids above `after`, in order.

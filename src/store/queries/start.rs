@@ -37,11 +37,11 @@ const REQUEST_TRIES: usize = 10;
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
      lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
-     parent_run, depth, watch, batch, retry_of, choice, following) \
+     parent_run, depth, watch, batch, retry_of, choice, unconfirmed, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, \
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
@@ -99,10 +99,8 @@ pub(super) fn start(
     {
         return Ok(Started::Refused(Refused::NoFreeRetry));
     }
-    // The number of runs that leads start has a limit of its own.
-    if run.owner.is_none()
-        && run.family.is_none()
-        && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(run.max_waiting)
+    if let Some(max_waiting) = run.max_waiting
+        && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(max_waiting)
     {
         return Ok(Started::Refused(Refused::Overloaded));
     }
@@ -233,6 +231,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.batch.map(|row| row.batch),
         run.retry_of,
         run.choice.as_deref().map(encode).transpose()?,
+        run.is_unconfirmed,
     ];
     statements.execute(INSERT, values).map(drop)
 }

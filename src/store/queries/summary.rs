@@ -14,18 +14,15 @@ use crate::store::value::Row;
 /// The columns that [`read_summary`] reads.
 macro_rules! run_columns {
     () => {
-        concat!(
-            "id, account, status, search_type, query, premium, total_results, progress, coverage, \
-             credits_charged, created_at, completed_at, error, simulated, revision, ",
-            crate::store::queries::queue::queue_position!(),
-            ", options, follow, root_run, parent_run, depth, watch, batch, stopped_at, retry_of, choice, tags, note"
-        )
+        "id, account, status, search_type, query, premium, total_results, progress, coverage, \
+             credits_charged, created_at, completed_at, error, simulated, revision, options, follow, \
+             root_run, parent_run, depth, watch, batch, stopped_at, retry_of, choice, tags, note"
     };
 }
 pub(super) use run_columns;
 
 /// The number of columns in [`run_columns`].
-pub(super) const RUN_COLUMNS: usize = 28;
+pub(super) const RUN_COLUMNS: usize = 27;
 
 /// Reads a row whose first columns are [`run_columns`].
 pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
@@ -41,16 +38,16 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         simulated: row.get(13)?,
         total_results: number(row.get(6)?)?,
         revision: number(row.get(14)?)?,
-        queue_position: row.get::<Option<i64>>(15)?.map(number).transpose()?,
-        options: decode(row.text(16)?)?,
-        choice: row.optional_text(25)?.map(decode).transpose()?.map(Arc::new),
-        follow: row.optional_text(17)?.map(decode).transpose()?.map(Arc::new),
+        queue_position: None,
+        options: decode(row.text(15)?)?,
+        choice: row.optional_text(24)?.map(decode).transpose()?.map(Arc::new),
+        follow: row.optional_text(16)?.map(decode).transpose()?.map(Arc::new),
         family: read_place(row)?,
-        watch: row.get(21)?,
-        batch: row.get(22)?,
-        stopped_at: row.get(23)?,
-        retry_of: row.get(24)?,
-        notes: read_notes(row, 26)?,
+        watch: row.get(20)?,
+        batch: row.get(21)?,
+        stopped_at: row.get(22)?,
+        retry_of: row.get(23)?,
+        notes: read_notes(row, 25)?,
         progress: decode(row.text(7)?)?,
         coverage: decode(row.text(8)?)?,
         credits_charged: number(row.get(9)?)?,
@@ -61,6 +58,6 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
 }
 
 fn read_place(row: &Row) -> Result<Option<Membership>, StorageError> {
-    let (Some(root), Some(parent)) = (row.get(18)?, row.get(19)?) else { return Ok(None) };
-    Ok(Some(Membership { root, parent, depth: number(row.get(20)?)? }))
+    let (Some(root), Some(parent)) = (row.get(17)?, row.get(18)?) else { return Ok(None) };
+    Ok(Some(Membership { root, parent, depth: number(row.get(19)?)? }))
 }

@@ -15,8 +15,9 @@ use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
 use crate::model::drive::{Claim, Resumable};
+use crate::model::run::RunError;
 use crate::store::backend::Statements;
-use crate::store::document::{decode, decode_reports, encode, unreadable};
+use crate::store::document::{decode, decode_reports, encode, not_confirmed, unreadable};
 use crate::store::number::{limit, millis, number};
 use crate::store::value::{Row, values};
 
@@ -38,7 +39,7 @@ macro_rules! due {
 /// Selects interrupted runs. `?6` tells whether to include those with an expired lease.
 const INTERRUPTED: &str =
     due!(concat!(has_begun!(), " AND (owner IS NULL OR ?6 AND lease_until <= now())"), "created_at, id");
-const WAITING: &str = due!(waits!(), "turn, created_at, id");
+const WAITING: &str = due!(concat!(waits!(), " AND NOT unconfirmed"), "turn, created_at, id");
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
 const TAKE: &str = concat!(
@@ -51,9 +52,9 @@ const TAKE: &str = concat!(
     ids!("?1"),
     " RETURNING ",
     run_columns!(),
-    ", planned, reports, epoch, started_at, now(), lookups"
+    ", planned, reports, epoch, started_at, now(), lookups, unconfirmed"
 );
-const END_UNREADABLE: &str = "UPDATE runs SET status = 'failed', error = ?2, \
+const END: &str = "UPDATE runs SET status = 'failed', error = ?2, \
      completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
      WHERE id = ?1 RETURNING completed_at";
 
@@ -81,10 +82,18 @@ pub(super) fn take_over(
     let mut taken = Vec::new();
     for run in due {
         let Some(row) = rows.get(&run) else { continue };
+        if row.get(RUN_COLUMNS + 6)? {
+            log::info!("run {run}: ended, since its caller was refused");
+            end_as_failed(statements, run, &not_confirmed())?;
+            continue;
+        }
         match resumable(statements, run, row, claim) {
             Ok(run) => taken.push(run),
             Err(error) if error.is_unavailable() => return Err(error),
-            Err(error) => end_unreadable(statements, run, &error)?,
+            Err(error) => {
+                log::error!("run {run} cannot be resumed and is ended as failed: {error}");
+                end_as_failed(statements, run, &unreadable())?;
+            }
         }
     }
     Ok(taken)
@@ -115,14 +124,13 @@ fn resumable(
     })
 }
 
-/// Ends a run as failed that cannot be read and therefore never be resumed, so that it does not block others.
-fn end_unreadable(
+/// Ends a run as failed that cannot be resumed, and refunds it.
+pub(super) fn end_as_failed(
     statements: &mut dyn Statements,
     run: RunId,
-    error: &StorageError,
+    error: &RunError,
 ) -> Result<(), StorageError> {
-    log::error!("run {run} cannot be resumed and is ended as failed: {error}");
-    let rows = statements.rows(END_UNREADABLE, values![run, encode(&unreadable())?])?;
+    let rows = statements.rows(END, values![run, encode(error)?])?;
     let Some(row) = rows.first() else { return Ok(()) };
     refund(statements, run, row.get(0)?)?;
     report_end(statements, run)

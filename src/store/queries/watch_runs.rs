@@ -20,7 +20,7 @@ use crate::store::value::values;
 /// A watch of which a run may be started.
 macro_rules! idle {
     () => {
-        "paused IS NULL AND NOT is_open"
+        "paused IS NULL AND NOT is_open AND NOT unconfirmed"
     };
 }
 

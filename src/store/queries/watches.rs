@@ -31,7 +31,7 @@ const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 /// Adds a watch whose first run is due now.
 const INSERT: &str = concat!(
     "INSERT INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, notify_on, \
-     webhook, next_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+     webhook, unconfirmed, next_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
      date_trunc('milliseconds', now()), date_trunc('milliseconds', now())) RETURNING ",
     watch_columns!()
 );
@@ -109,6 +109,7 @@ impl Store {
                 new.every.secs(),
                 encode(&new.notify_on)?,
                 new.webhook,
+                new.idempotency.is_none(),
             ];
             let rows = statements.rows(INSERT, values)?;
             let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
