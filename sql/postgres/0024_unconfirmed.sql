@@ -8,3 +8,5 @@ CREATE INDEX batches_unconfirmed ON batches (created_at) WHERE unconfirmed;
 CREATE INDEX watches_unconfirmed ON watches (created_at) WHERE unconfirmed;
 -- The last turn of an account that has runs in the queue.
 CREATE INDEX runs_turn ON runs (account, simulated, turn) WHERE status = 'running' AND owner IS NULL AND turn IS NOT NULL;
+-- Whether any delivery is due.
+CREATE INDEX webhook_deliveries_next ON webhook_deliveries (due_at) WHERE due_at IS NOT NULL;

@@ -124,32 +124,6 @@ impl fmt::Display for InvalidUrl {
 
 impl std::error::Error for InvalidUrl {}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_must_be_encrypted_and_without_credentials() {
-        for (text, is_allowed, in_a_lab) in [
-            ("https://hooks.example.com/in?x=1", true, true),
-            (" https://[2606:4700::1]:8443/ ", true, true),
-            ("http://hooks.example.com/", false, true),
-            ("https://user@hooks.example.com/", false, false),
-            ("https://:pass@hooks.example.com/", false, false),
-            ("https://hooks.example.com/#part", false, false),
-            ("ftp://hooks.example.com/", false, false),
-            ("file:///etc/passwd", false, false),
-            ("hooks.example.com", false, false),
-            ("https://", false, false),
-            ("", false, false),
-            (&format!("https://hooks.example.com/{}", "x".repeat(MOST_URL_BYTES)), false, false),
-        ] {
-            assert_eq!(WebhookUrl::parse(text, false).is_ok(), is_allowed, "{text}");
-            assert_eq!(WebhookUrl::parse(text, true).is_ok(), in_a_lab, "{text}");
-        }
-    }
-}
-
 /// The pauses after failed attempts. After the attempt that follows the last pause, the delivery has failed.
 const PAUSES: [Duration; 9] = [
     Duration::from_secs(5),
@@ -169,10 +143,6 @@ const JITTER: f64 = 0.2;
 
 /// The time after which a webhook whose attempts have all failed is disabled.
 pub const DISABLED_AFTER: Duration = Duration::from_secs(5 * 24 * 3600);
-
-/// The duration of an attempt from which the receiver is slow. Slow receivers share a part of the workers, so that they
-/// delay no others.
-pub const SLOW: Duration = Duration::from_secs(1);
 
 /// The time for which deliveries are kept.
 pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -257,17 +227,6 @@ pub struct Claimed {
     pub now: Timestamp,
 }
 
-/// A delivery that is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
-    /// The id of the delivery.
-    pub id: DeliveryId,
-    /// The webhook.
-    pub webhook: WebhookId,
-    /// Whether the last attempt of the webhook has failed or took longer than [`SLOW`].
-    pub is_slow: bool,
-}
-
 /// The consequence of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
@@ -305,9 +264,56 @@ impl Consequence {
     }
 }
 
+/// The result of [`WebhookStore::add_webhook`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookAdded {
+    /// The webhook was added.
+    Done,
+    /// The account has the most webhooks that are allowed.
+    TooMany,
+    /// The account does not exist or is being deleted.
+    UnknownAccount,
+}
+
+/// The size of a signing secret and of the key that encrypts secrets, in bytes.
+pub const SECRET_BYTES: usize = 32;
+
+/// The size of the nonce that an encrypted secret begins with, in bytes.
+pub const NONCE_BYTES: usize = 12;
+
+const TAG_BYTES: usize = 16;
+
+/// The size of an encrypted secret: a nonce, the secret and a tag.
+pub const SEALED_BYTES: usize = NONCE_BYTES + SECRET_BYTES + TAG_BYTES;
+
+/// A signing secret as the store keeps it: encrypted for one webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSecret(pub [u8; SEALED_BYTES]);
+
 #[cfg(test)]
-mod tests2 {
+mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_must_be_encrypted_and_without_credentials() {
+        for (text, is_allowed, in_a_lab) in [
+            ("https://hooks.example.com/in?x=1", true, true),
+            (" https://[2606:4700::1]:8443/ ", true, true),
+            ("http://hooks.example.com/", false, true),
+            ("https://user@hooks.example.com/", false, false),
+            ("https://:pass@hooks.example.com/", false, false),
+            ("https://hooks.example.com/#part", false, false),
+            ("ftp://hooks.example.com/", false, false),
+            ("file:///etc/passwd", false, false),
+            ("hooks.example.com", false, false),
+            ("https://", false, false),
+            ("", false, false),
+            (&format!("https://hooks.example.com/{}", "x".repeat(MOST_URL_BYTES)), false, false),
+        ] {
+            assert_eq!(WebhookUrl::parse(text, false).is_ok(), is_allowed, "{text}");
+            assert_eq!(WebhookUrl::parse(text, true).is_ok(), in_a_lab, "{text}");
+        }
+    }
 
     fn answer(http_status: Option<u16>) -> Answer {
         Answer { http_status, error: None, latency: Duration::ZERO, head: None }
@@ -337,40 +343,3 @@ mod tests2 {
         assert_eq!(Consequence::of(&answer(None), 9, 0.0), Consequence::Failed);
     }
 }
-
-/// The result of [`WebhookStore::add_webhook`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WebhookAdded {
-    /// The webhook was added.
-    Done,
-    /// The account has the most webhooks that are allowed.
-    TooMany,
-    /// The account does not exist or is being deleted.
-    UnknownAccount,
-}
-
-/// A selection of deliveries that are due.
-#[derive(Debug, Clone, Copy)]
-pub struct DueFilter<'a> {
-    /// Excludes these webhooks.
-    pub except_webhooks: &'a [WebhookId],
-    /// Whether to include webhooks whose last attempt has failed or took long.
-    pub slow: bool,
-    /// The maximum number of deliveries.
-    pub limit: usize,
-}
-
-/// The size of a signing secret and of the key that encrypts secrets, in bytes.
-pub const SECRET_BYTES: usize = 32;
-
-/// The size of the nonce that an encrypted secret begins with, in bytes.
-pub const NONCE_BYTES: usize = 12;
-
-const TAG_BYTES: usize = 16;
-
-/// The size of an encrypted secret: a nonce, the secret and a tag.
-pub const SEALED_BYTES: usize = NONCE_BYTES + SECRET_BYTES + TAG_BYTES;
-
-/// A signing secret as the store keeps it: encrypted for one webhook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SealedSecret(pub [u8; SEALED_BYTES]);

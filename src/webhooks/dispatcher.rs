@@ -13,16 +13,19 @@ use log::{error, info, log, warn};
 use parking_lot::{Condvar, Mutex};
 
 use super::attempt::{TIME_LIMIT, attempt};
-use super::lanes::{Lanes, MOST};
 use super::secret::SealingKey;
 use crate::base::count::Counter;
-use crate::base::ids::DeliveryId;
+use crate::base::ids::{DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
-use crate::model::webhook::{Claimed, Consequence, Due, DueFilter, KEPT_FOR};
+use crate::model::webhook::{Claimed, Consequence, KEPT_FOR};
 use crate::modules::probe::Prober;
 use crate::runs::pool::CheckPool;
 use crate::store::Store;
 
+/// The most deliveries that an instance sends at once.
+const MOST: usize = 256;
+/// The most of them to one webhook, so that a slow receiver delays no other.
+const MOST_OF_WEBHOOK: usize = 2;
 /// The time between two looks for deliveries that are due.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The time for which an instance holds a delivery. It is longer than an attempt and the record of it.
@@ -75,10 +78,17 @@ pub struct Figures {
 
 #[derive(Default)]
 struct State {
-    lanes: Lanes,
+    /// The numbers of deliveries that are being sent, by webhook.
+    sending: HashMap<WebhookId, usize>,
     is_stopping: bool,
     /// Whether a worker has become free since the last look.
     has_freed: bool,
+}
+
+impl State {
+    fn busy(&self) -> usize {
+        self.sending.values().sum()
+    }
 }
 
 impl Dispatcher {
@@ -101,7 +111,7 @@ impl Dispatcher {
 
     /// Returns the number of deliveries that are being sent.
     pub fn busy(&self) -> usize {
-        self.shared.state.lock().lanes.busy()
+        self.shared.state.lock().busy()
     }
 
     /// Returns the figures since the start of the process.
@@ -115,7 +125,7 @@ impl Dispatcher {
         let mut state = self.shared.state.lock();
         state.is_stopping = true;
         self.shared.changed.notify_all();
-        while state.lanes.busy() > 0 && !self.shared.changed.wait_until(&mut state, until).timed_out() {}
+        while state.busy() > 0 && !self.shared.changed.wait_until(&mut state, until).timed_out() {}
     }
 }
 
@@ -152,43 +162,40 @@ impl Shared {
     /// Claims due deliveries and passes them to the workers. Returns whether there may be more for which a worker is
     /// free.
     fn pass_on(self: &Arc<Self>) -> Result<bool, StorageError> {
-        let due = self.due()?;
-        let mut entered: HashMap<DeliveryId, Due> = HashMap::new();
-        {
-            let mut state = self.state.lock();
-            let chosen = due.into_iter().filter(|due| state.lanes.enter(due));
-            entered.extend(chosen.map(|due| (due.id, due)));
-        }
-        if entered.is_empty() {
+        let mut chosen = self.choose()?;
+        if chosen.is_empty() {
             return Ok(false);
         }
-        let ids: Vec<DeliveryId> = entered.keys().copied().collect();
+        let ids: Vec<_> = chosen.keys().copied().collect();
         let claimed = self.parts.store.claim_deliveries(&ids, CLAIM);
         let has_more = claimed.as_ref().is_ok_and(|claimed| !claimed.is_empty());
         let result = claimed.map(|claimed| {
-            for delivery in claimed {
-                let Some(due) = entered.remove(&delivery.id) else { continue };
+            for delivery in claimed.into_iter().filter(|delivery| chosen.remove(&delivery.id).is_some()) {
                 let shared = Arc::clone(self);
-                self.pool.execute(move || shared.work(&due, &delivery));
+                self.pool.execute(move || shared.work(&delivery));
             }
         });
         // Another instance has claimed these, or the claim failed.
-        entered.values().for_each(|due| self.leave(due, false));
+        chosen.into_values().for_each(|webhook| self.leave(webhook, false));
         result.map(|()| has_more)
     }
 
-    fn due(&self) -> Result<Vec<Due>, StorageError> {
-        let (webhooks, slow, limit) = {
-            let state = &mut *self.state.lock();
+    /// Returns due deliveries that can be sent now, with their webhooks, and counts them as being sent.
+    fn choose(&self) -> Result<HashMap<DeliveryId, WebhookId>, StorageError> {
+        let (full, free) = {
+            let mut state = self.state.lock();
             state.has_freed = false;
-            let lanes = &state.lanes;
-            (lanes.full_webhooks(), !lanes.is_full_of_slow(), lanes.free())
+            let full = state.sending.iter().filter(|(_, number)| **number >= MOST_OF_WEBHOOK);
+            (full.map(|(id, _)| *id).collect::<Vec<_>>(), MOST - state.busy())
         };
-        if limit == 0 {
-            return Ok(Vec::new());
+        if free == 0 {
+            return Ok(HashMap::new());
         }
-        let filter = DueFilter { except_webhooks: &webhooks, slow, limit };
-        self.parts.store.due_deliveries(&filter)
+        // Of each webhook there is one at most, and no other thread adds any.
+        let due = self.parts.store.due_deliveries(&full, free)?;
+        let mut state = self.state.lock();
+        due.iter().for_each(|(_, webhook)| *state.sending.entry(*webhook).or_default() += 1);
+        Ok(due.into_iter().collect())
     }
 
     /// Waits until `until`, or until a worker is free. Returns `false` if the dispatcher is stopped.
@@ -204,19 +211,22 @@ impl Shared {
 
     /// Frees the place of a delivery. The dispatcher looks at once for another one only if it was sent, since a claim
     /// that failed would most likely fail again.
-    fn leave(&self, due: &Due, was_sent: bool) {
+    fn leave(&self, webhook: WebhookId, was_sent: bool) {
         let mut state = self.state.lock();
-        state.lanes.leave(due);
+        if let Some(number) = state.sending.get_mut(&webhook) {
+            *number -= 1;
+        }
+        state.sending.retain(|_, number| *number > 0);
         state.has_freed |= was_sent;
         self.changed.notify_all();
     }
 
     /// Sends a delivery, and frees its place.
-    fn work(&self, due: &Due, claimed: &Claimed) {
+    fn work(&self, claimed: &Claimed) {
         if catch_unwind(AssertUnwindSafe(|| self.send(claimed))).is_err() {
             error!("the attempt of delivery {} panicked", claimed.id);
         }
-        self.leave(due, true);
+        self.leave(claimed.webhook, true);
     }
 
     fn send(&self, claimed: &Claimed) {

@@ -9,7 +9,6 @@
 //! | [`secret`] | signing secrets, and the key that encrypts them in the store |
 //! | [`registry`] | the use cases: create, change, rotate, test, replay |
 //! | `attempt` | one attempt: signs a message and sends it |
-//! | `lanes` | which deliveries may be sent at once, so that a slow receiver delays no other |
 //! | [`dispatcher`] | the threads that send deliveries |
 //!
 //! To add an event: add a variant to [`EventType`](crate::model::event::EventType) with its name and its body, and store its deliveries in the
@@ -17,6 +16,5 @@
 
 mod attempt;
 pub mod dispatcher;
-mod lanes;
 pub mod registry;
 pub mod secret;

@@ -9,8 +9,7 @@ use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::webhook::{
-    Answer, Claimed, Consequence, DISABLED_AFTER, DisabledReason, Due, DueFilter, SEALED_BYTES, SLOW,
-    SealedSecret,
+    Answer, Claimed, Consequence, DISABLED_AFTER, DisabledReason, SEALED_BYTES, SealedSecret,
 };
 use crate::store::backend::Statements;
 use crate::store::document::plain;
@@ -25,16 +24,15 @@ macro_rules! is_due {
 }
 
 /// Selects the first due delivery of each enabled webhook. Each look-up reads few rows of `webhook_deliveries_due`,
-/// however many deliveries wait.
+/// however many deliveries wait. None is made if nothing is due.
 const DUE: &str = concat!(
-    "SELECT d.id, d.webhook, first.slow FROM \
-     (SELECT w.is_slow OR w.failing_since IS NOT NULL AS slow, \
+    "SELECT d.id, d.webhook FROM (SELECT \
      (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
     is_due!(),
-    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery \
-     FROM webhooks w WHERE w.disabled IS NULL AND (?2 OR NOT (w.is_slow OR w.failing_since IS NOT NULL)) AND w.id NOT IN ",
+    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM webhooks w WHERE w.disabled IS NULL AND w.id NOT IN ",
     ids!("?1"),
-    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?3"
+    " AND EXISTS (SELECT 1 FROM webhook_deliveries n WHERE n.due_at <= now())",
+    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?2"
 );
 const CLAIM: &str = concat!(
     "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
@@ -57,9 +55,9 @@ const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
      due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
      last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
      WHERE id = ?1 AND epoch = ?2";
-/// Records a success. `?2` tells whether it took long.
-const SUCCEEDED: &str = "UPDATE webhooks SET failing_since = NULL, is_slow = ?2 \
-     WHERE id = ?1 AND (failing_since IS NOT NULL OR is_slow <> ?2)";
+/// Records a success.
+const SUCCEEDED: &str =
+    "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
 /// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
 /// disabled. A webhook that is disabled already keeps its reason.
 const FAILED: &str = "UPDATE webhooks SET \
@@ -70,12 +68,14 @@ const FAILED: &str = "UPDATE webhooks SET \
 const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries \
      WHERE created_at < now() - ms(?1) ORDER BY created_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
-/// Returns deliveries that are due and that no instance sends.
-pub(super) fn due(statements: &mut dyn Statements, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
-    let webhooks = encode_ids(filter.except_webhooks.iter().map(|id| id.0))?;
-    let rows = statements.rows(DUE, values![webhooks, filter.slow, limit(filter.limit)])?;
-    let due = rows.iter().map(|row| Ok(Due { id: row.get(0)?, webhook: row.get(1)?, is_slow: row.get(2)? }));
-    due.collect()
+/// Returns deliveries that are due and that no instance sends, with their webhooks: one of each, and none of `except`.
+pub(super) fn due(
+    statements: &mut dyn Statements,
+    except: &[WebhookId],
+    most: usize,
+) -> Result<Vec<(DeliveryId, WebhookId)>, StorageError> {
+    let rows = statements.rows(DUE, values![encode_ids(except.iter().map(|id| id.0))?, limit(most)])?;
+    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
 }
 
 /// Takes those of the deliveries that are still due.
@@ -140,7 +140,7 @@ pub(super) fn record(
         return Ok(None);
     }
     if consequence == Consequence::Delivered {
-        statements.execute(SUCCEEDED, values![claimed.webhook, answer.latency > SLOW])?;
+        statements.execute(SUCCEEDED, values![claimed.webhook])?;
         return Ok(None);
     }
     let is_gone = consequence == Consequence::Gone;

@@ -14,8 +14,8 @@ use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::event::Event;
 use crate::model::webhook::{
-    Answer, Claimed, Consequence, Delivery, DeliveryStatus, DisabledReason, Due, DueFilter, LastAttempt,
-    MOST_WEBHOOKS, SealedSecret, Webhook, WebhookAdded, WebhookChange,
+    Answer, Claimed, Consequence, Delivery, DeliveryStatus, DisabledReason, LastAttempt, MOST_WEBHOOKS,
+    SealedSecret, Webhook, WebhookAdded, WebhookChange,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
@@ -212,11 +212,15 @@ impl Store {
         rows.first().map(read_delivery).transpose()
     }
 
-    /// Returns deliveries that are due and that no instance sends, the longest due first, and for each webhook only the
-    /// first one. Writes nothing.
-    pub fn due_deliveries(&self, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
+    /// Returns at most `most` deliveries that are due and that no instance sends, with their webhooks: the first one of
+    /// each webhook that is not excepted.
+    pub fn due_deliveries(
+        &self,
+        except: &[WebhookId],
+        most: usize,
+    ) -> Result<Vec<(DeliveryId, WebhookId)>, StorageError> {
         let operation = Operation::on_accounts("due_deliveries").in_background();
-        self.read(operation, |statements| webhook_sending::due(statements, filter))
+        self.read(operation, |statements| webhook_sending::due(statements, except, most))
     }
 
     /// Takes those of the deliveries that are still due. Until `holds` is over, no instance takes them again.
