@@ -112,7 +112,7 @@ mod tests {
         let key = ApiKey::generate().unwrap();
         let text = key.expose();
         assert_eq!(text.len(), 44);
-        assert!(ApiKey::parse(text).unwrap().hash().is_same(&key.hash()));
+        assert_eq!(ApiKey::parse(text).unwrap().hash(), key.hash());
         assert!(text.ends_with(key.last_four()));
         for position in PREFIX.len()..text.len() {
             let mut changed = text.as_bytes().to_vec();

@@ -298,9 +298,8 @@ impl Accounts {
         // The age is measured from before the read, whose answer may take long.
         let read_at = Instant::now();
         let found = self.store.key_by_hash(hash)?;
-        let (record, account) = found
-            .filter(|(record, _)| record.hash.is_same(hash) && record.revoked_at.is_none())
-            .ok_or(AccountError::InvalidKey)?;
+        let (record, account) =
+            found.filter(|(record, _)| record.revoked_at.is_none()).ok_or(AccountError::InvalidKey)?;
         let value = CachedKey { id: record.id, account: account.clone(), read_at };
         self.cache.insert(hash, Computed { value, ttl: KEY_CACHE_TTL, weight: 0 });
         Ok((record.id, account))

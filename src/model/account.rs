@@ -4,7 +4,6 @@ use std::fmt;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use subtle::ConstantTimeEq;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, KeyId, RunId};
@@ -53,13 +52,6 @@ impl Account {
 /// The SHA-256 of a complete key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash(pub [u8; 32]);
-
-impl KeyHash {
-    /// Compares two hashes in constant time.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
 
 impl fmt::Debug for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

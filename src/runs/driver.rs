@@ -20,6 +20,7 @@ mod pictures;
 mod recorder;
 mod running;
 mod turns;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

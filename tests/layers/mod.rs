@@ -5,6 +5,7 @@
 
 mod imports;
 mod source;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

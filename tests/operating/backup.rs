@@ -231,6 +231,7 @@ fn a_backup_overwrites_nothing_and_leaves_no_partial_file() {
     ran(&["backup", &copy, "--database", &database], &[]).code_is(3).err_has("data.db");
     assert_eq!(files(), Vec::<String>::new(), "neither a database nor a copy was made");
 
+    ran(&["migrate", "--database", &database], &[]).code_is(0);
     ran(&["account", "create", "--email", "a@example.com", "--plan", "pro", "--database", &database], &[])
         .code_is(0);
     fs::write(&copy, "mine").unwrap();

@@ -74,20 +74,21 @@ on_both! {
 
     fn a_family_is_idle_when_all_its_runs_have_ended_until_its_end_is_stored(f) {
         let root = f.root();
-        assert_eq!(f.store.idle_families(false).unwrap(), []);
+        assert_eq!(f.store.idle_families(false, RunId(Uuid::nil()), 10).unwrap(), []);
         f.finish(&root, &completed());
-        assert_eq!(f.store.idle_families(false).unwrap(), [(root.id, f.account.id)]);
-        assert_eq!(f.store.idle_families(true).unwrap(), []);
+        assert_eq!(f.store.idle_families(false, RunId(Uuid::nil()), 10).unwrap(), [(root.id, f.account.id)]);
+        assert_eq!(f.store.idle_families(true, RunId(Uuid::nil()), 10).unwrap(), []);
+        assert_eq!(f.store.idle_families(false, root.id, 10).unwrap(), [], "the next page");
         let child = NewRun { id: RunId::new(), owner: Some(f.me), ..f.child(&root, 1) };
         assert_eq!(f.store.start(&child, &charge(1, None)).unwrap(), Started::Created);
-        assert_eq!(f.store.idle_families(false).unwrap(), []);
+        assert_eq!(f.store.idle_families(false, RunId(Uuid::nil()), 10).unwrap(), []);
         f.finish(&child, &completed());
         let leads = LeadCounts { followed: 1, not_followed: 2 };
         let end = FollowEnd { leads, stopped: Some(StopReason::InsufficientCredits) };
         f.store.end_following(root.id, &end).unwrap();
         // Only the first end counts.
         f.store.end_following(root.id, &FollowEnd::default()).unwrap();
-        assert_eq!(f.store.idle_families(false).unwrap(), []);
+        assert_eq!(f.store.idle_families(false, RunId(Uuid::nil()), 10).unwrap(), []);
         let family = f.store.family(root.id, f.account.id).unwrap().unwrap();
         assert_eq!((family.is_following, family.end), (false, Some(end)));
     }

@@ -31,6 +31,7 @@ pub mod headers;
 pub mod parameters;
 pub mod schemas;
 pub mod version_3_2;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use utoipa::openapi::info::{ContactBuilder, InfoBuilder, License};

@@ -2,6 +2,7 @@
 
 mod export;
 mod sign_in;
+
 use std::io::Write;
 use std::sync::Arc;
 

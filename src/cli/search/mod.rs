@@ -7,6 +7,7 @@ mod row;
 mod terminal;
 mod view;
 mod words;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;

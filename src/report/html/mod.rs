@@ -20,6 +20,7 @@ mod graph;
 mod overview;
 mod results;
 mod timeline;
+
 use std::io;
 
 use askama::Template;

@@ -26,6 +26,7 @@
 mod fields;
 pub mod not_comparable;
 mod side;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;

@@ -22,6 +22,9 @@ use crate::runs::leads::lead::LeadStatus;
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::stored_run::read_run;
 
+/// The number of idle families that are read at once.
+const IDLE_FAMILIES: usize = 100;
+
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
 /// run that has all its results and is about to end. Failures are logged: maintenance tries again.
 pub(in crate::runs) fn advance(context: &RunContext, root: RunId, account: AccountId, ending: Option<RunId>) {
@@ -130,8 +133,18 @@ fn end(
 
 /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
 pub(in crate::runs) fn advance_idle(context: &RunContext) {
-    match context.store.idle_families(context.simulated) {
-        Ok(idle) => idle.into_iter().for_each(|(root, account)| advance(context, root, account, None)),
-        Err(error) => log!(error.log_level(), "cannot look for families of runs: {error}"),
+    // In pages, so that a family that cannot be continued hides no other.
+    let mut after = RunId(Uuid::nil());
+    loop {
+        match context.store.idle_families(context.simulated, after, IDLE_FAMILIES) {
+            Ok(idle) => {
+                idle.iter().for_each(|(root, account)| advance(context, *root, *account, None));
+                match idle.last() {
+                    Some((last, _)) if idle.len() == IDLE_FAMILIES => after = *last,
+                    _ => return,
+                }
+            }
+            Err(error) => return log!(error.log_level(), "cannot look for families of runs: {error}"),
+        }
     }
 }

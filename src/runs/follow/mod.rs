@@ -1,6 +1,7 @@
 //! [`Follower`]: reads a run frame by frame, from memory while this process drives it and otherwise from the store.
 
 mod stored;
+
 use std::sync::Arc;
 use std::time::Instant;
 

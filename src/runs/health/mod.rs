@@ -22,6 +22,7 @@ pub mod circuits;
 pub mod quarantines;
 
 pub mod verdict;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -16,6 +16,7 @@ pub mod links;
 mod pointer;
 #[cfg(test)]
 mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use uuid::Uuid;

@@ -15,7 +15,7 @@ use crate::model::run::RunSummary;
 use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::document::{decode, encode};
-use crate::store::number::number;
+use crate::store::number::{limit, number};
 use crate::store::value::{Row, values};
 
 /// Selects the runs of a family: its root first, and then the order in which they were started.
@@ -35,7 +35,7 @@ const END_FOLLOWING: &str =
     "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
 const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \
      AND simulated = ?1 AND NOT EXISTS \
-     (SELECT 1 FROM runs m WHERE m.root_run = r.id AND m.status = 'running') LIMIT 100";
+     (SELECT 1 FROM runs m WHERE m.root_run = r.id AND m.status = 'running') AND id > ?2 ORDER BY id LIMIT ?3";
 /// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
 /// while the family is deleted.
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
@@ -85,11 +85,16 @@ impl Store {
         self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
-    /// Returns roots that are to follow leads while no run of their family is running, with their accounts. That is so
+    /// Returns at most `most` roots with ids above `after`, in order, that are to follow leads while no run of their family is running, with their accounts. That is so
     /// for a moment after each run has ended, and longer if a process ended in that moment.
-    pub fn idle_families(&self, simulated: bool) -> Result<Vec<(RunId, AccountId)>, StorageError> {
+    pub fn idle_families(
+        &self,
+        simulated: bool,
+        after: RunId,
+        most: usize,
+    ) -> Result<Vec<(RunId, AccountId)>, StorageError> {
         let operation = Operation::on_runs("idle_families").in_background();
-        let rows = self.rows(operation, IDLE, values![simulated])?;
+        let rows = self.rows(operation, IDLE, values![simulated, after, limit(most)])?;
         rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
     }
 
