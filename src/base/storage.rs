@@ -1,16 +1,17 @@
 //! [`StorageError`]: the error of every storage trait.
 
 use std::error::Error;
-use std::fmt;
 
 use log::Level;
 
 /// A failure of the store: a kind that callers can act on, and the driver's error as its boxed source.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the store is {}: {cause}", if *kind == StorageErrorKind::Broken { "broken" } else { "unavailable" })]
 pub struct StorageError {
     kind: StorageErrorKind,
     is_unconfirmed: bool,
     is_contended: bool,
+    #[source]
     cause: Box<dyn Error + Send + Sync>,
 }
 
@@ -72,20 +73,5 @@ impl StorageError {
     /// Returns whether a later try may succeed.
     pub fn is_unavailable(&self) -> bool {
         self.kind == StorageErrorKind::Unavailable
-    }
-}
-
-impl fmt::Display for StorageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            StorageErrorKind::Unavailable => write!(f, "the store is unavailable: {}", self.cause),
-            StorageErrorKind::Broken => write!(f, "the store is broken: {}", self.cause),
-        }
-    }
-}
-
-impl Error for StorageError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.cause)
     }
 }

@@ -6,7 +6,6 @@
 //! blocked for long, a single caller at a time tries whether the lock is released, and all other requests fail at
 //! once.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -43,16 +42,9 @@ struct State {
 }
 
 /// The error of a caller that got no permit. The holders have made no progress for the contained time.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("other statements have waited for a lock or for the disk for {} ms", .0.as_millis())]
 struct Refused(Duration);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "other statements have waited for a lock or for the disk for {} ms", self.0.as_millis())
-    }
-}
-
-impl std::error::Error for Refused {}
 
 impl ConcurrencyLimit {
     /// Creates a limit of that many callers at once, at least one.

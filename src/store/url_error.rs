@@ -1,10 +1,9 @@
 //! The error of an invalid database address.
 
-use std::fmt;
-
 /// The reason why a text is not a valid database address. It contains no part of the text, which may include a
 /// password.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid database address: {0}")]
 pub struct UrlError(String);
 
 impl UrlError {
@@ -12,11 +11,3 @@ impl UrlError {
         Self(why.into())
     }
 }
-
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid database address: {}", self.0)
-    }
-}
-
-impl std::error::Error for UrlError {}

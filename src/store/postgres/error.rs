@@ -1,13 +1,13 @@
 //! The classification of PostgreSQL's errors.
 
-use std::error::Error;
-use std::fmt;
+use std::error::Error as _;
 use std::io;
 
 use crate::base::storage::StorageError;
 
 /// The driver's message without the server's DETAIL and CONTEXT, which quote values: queries and results.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("PostgreSQL: {text}")]
 pub(super) struct PostgresError {
     text: String,
     code: Option<String>,
@@ -24,14 +24,6 @@ impl PostgresError {
         self.code.as_ref().is_some_and(|code| code.starts_with("28") || code == "3D000" || code == "42501")
     }
 }
-
-impl fmt::Display for PostgresError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PostgreSQL: {}", self.text)
-    }
-}
-
-impl Error for PostgresError {}
 
 /// Converts a driver's error into a message.
 pub(super) fn described(error: &postgres::Error) -> PostgresError {

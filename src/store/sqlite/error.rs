@@ -1,13 +1,12 @@
 //! The classification of SQLite's errors.
 
-use std::fmt;
-
 use rusqlite::{ErrorCode, ffi};
 
 use crate::base::storage::StorageError;
 
 /// The driver's message without values, which may include queries and results.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("SQLite: {text}")]
 pub(super) struct SqliteError {
     text: String,
     is_damage: bool,
@@ -19,14 +18,6 @@ impl SqliteError {
         self.is_damage
     }
 }
-
-impl fmt::Display for SqliteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SQLite: {}", self.text)
-    }
-}
-
-impl std::error::Error for SqliteError {}
 
 /// Converts a driver's error.
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
