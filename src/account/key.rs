@@ -3,8 +3,6 @@
 //! With the checksum, a mistyped key is refused without a query of the store, and secret scanners can recognise a
 //! leaked key. The store contains only the SHA-256 and the last four characters.
 
-use std::fmt;
-
 use sha2::{Digest, Sha256};
 
 use crate::base::secret::Secret;
@@ -24,16 +22,9 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 pub struct ApiKey(Secret<String>);
 
 /// The error for a text that is not a key, because its prefix, length, characters or checksum are wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an API key of this service: wrong form or checksum")]
 pub struct MalformedKey;
-
-impl fmt::Display for MalformedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an API key of this service: wrong form or checksum")
-    }
-}
-
-impl std::error::Error for MalformedKey {}
 
 impl ApiKey {
     /// Generates a key from the system's random numbers.

@@ -55,16 +55,9 @@ impl PlanTable {
 }
 
 /// The error for an invalid plan table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PlanTableError(String);
-
-impl fmt::Display for PlanTableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PlanTableError {}
 
 impl FromStr for PlanTable {
     type Err = PlanTableError;

@@ -1,7 +1,6 @@
 //! [`Accounts`]: creates accounts and keys, authenticates requests, and reads balances.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,74 +39,44 @@ pub struct Caller {
 }
 
 /// The reasons why an operation on an account fails.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// The key is malformed, unknown or revoked.
+    #[error("the API key is malformed, unknown or revoked")]
     InvalidKey,
     /// No account has this email address or id.
+    #[error("no such account")]
     UnknownAccount,
     /// An account with this email address exists.
+    #[error("an account with this email address exists")]
     EmailTaken,
     /// The text is not an email address.
+    #[error("not an email address: LOCAL@DOMAIN of at most 254 bytes is allowed")]
     InvalidEmail,
     /// A label is longer than 100 characters or has a control character.
+    #[error("invalid label: at most 100 characters without control characters are allowed")]
     InvalidLabel,
     /// No plan has this name. Contains the names that exist.
+    #[error("unknown plan: {} are allowed", .0.join(", "))]
     UnknownPlan(Vec<String>),
     /// No key has this id.
+    #[error("no such key")]
     UnknownKey,
     /// The deletion of the account has begun. No other operation is possible.
+    #[error("the account is being deleted; \"account delete\" finishes that")]
     BeingDeleted,
     /// The account was closed, but not all of its data could be removed yet.
-    Unfinished(StorageError),
+    #[error(
+        "the account is closed for good, but not all of it is removed yet: a running server goes on with that, and so \
+         does the same command: {0}"
+    )]
+    Unfinished(#[source] StorageError),
     /// The system provided no random numbers.
-    Random(getrandom::Error),
+    #[error("the system provides no random numbers: {0}")]
+    Random(#[source] getrandom::Error),
     /// The store failed.
-    Storage(StorageError),
-}
-
-impl From<StorageError> for AccountError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl fmt::Display for AccountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidKey => f.write_str("the API key is malformed, unknown or revoked"),
-            Self::UnknownAccount => f.write_str("no such account"),
-            Self::EmailTaken => f.write_str("an account with this email address exists"),
-            Self::InvalidEmail => {
-                f.write_str("not an email address: LOCAL@DOMAIN of at most 254 bytes is allowed")
-            }
-            Self::InvalidLabel => {
-                f.write_str("invalid label: at most 100 characters without control characters are allowed")
-            }
-            Self::UnknownPlan(names) => write!(f, "unknown plan: {} are allowed", names.join(", ")),
-            Self::UnknownKey => f.write_str("no such key"),
-            Self::BeingDeleted => {
-                f.write_str("the account is being deleted; \"account delete\" finishes that")
-            }
-            Self::Unfinished(error) => write!(
-                f,
-                "the account is closed for good, but not all of it is removed yet: a running server goes on with \
-                 that, and so does the same command: {error}"
-            ),
-            Self::Random(error) => write!(f, "the system provides no random numbers: {error}"),
-            Self::Storage(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AccountError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Random(error) => Some(error),
-            Self::Storage(error) | Self::Unfinished(error) => Some(error),
-            _ => None,
-        }
-    }
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// The use cases of accounts. There is one value for each process, which all layers share.

@@ -1,7 +1,6 @@
 //! The use cases of the owners of watches.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::base::clock::Clock;
@@ -20,59 +19,32 @@ use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 
 /// The reasons why an operation on watches fails.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// No kind of change was given, or one that does not exist.
+    #[error("invalid kinds of changes: {} are allowed", ChangeKind::ALL.map(ChangeKind::as_str).join(", "))]
     InvalidKinds,
     /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
     Mismatch,
     /// The account has the most watches that are allowed.
+    #[error("an account has at most {MOST_WATCHES} watches: delete one that is no longer used")]
     TooMany,
     /// The account was deleted just before.
+    #[error("no such account")]
     UnknownAccount,
     /// The account has no such watch.
+    #[error("unknown watch")]
     UnknownWatch,
     /// The account has no such webhook.
+    #[error("unknown webhook")]
     UnknownWebhook,
     /// The stored query is not valid for this version.
+    #[error("the query of the watch is no longer valid: delete the watch")]
     InvalidQuery,
     /// The store failed.
-    Storage(StorageError),
-}
-
-impl From<StorageError> for WatchError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl fmt::Display for WatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidKinds => {
-                let names = ChangeKind::ALL.map(ChangeKind::as_str).join(", ");
-                write!(f, "invalid kinds of changes: {names} are allowed")
-            }
-            Self::TooMany => {
-                write!(f, "an account has at most {MOST_WATCHES} watches: delete one that is no longer used")
-            }
-            Self::Mismatch => f.write_str("the idempotency key was used for another request"),
-            Self::UnknownAccount => f.write_str("no such account"),
-            Self::UnknownWatch => f.write_str("unknown watch"),
-            Self::UnknownWebhook => f.write_str("unknown webhook"),
-            Self::InvalidQuery => f.write_str("the query of the watch is no longer valid: delete the watch"),
-            Self::Storage(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for WatchError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Storage(error) => Some(error),
-            _ => None,
-        }
-    }
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// The watch that an owner asks for.

@@ -1,6 +1,5 @@
 //! The use cases of the owners of webhooks.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,73 +18,40 @@ use crate::store::Store;
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
 /// The reasons why an operation on webhooks fails.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     /// The operator has given this server no key for the secrets of webhooks.
+    #[error(
+        "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)"
+    )]
     NoKey,
     /// The address is not allowed.
-    InvalidUrl(InvalidUrl),
+    #[error("invalid address: {0}")]
+    InvalidUrl(#[from] InvalidUrl),
     /// No event was given, or one to which no webhook can subscribe.
+    #[error("invalid events: {} are allowed", event_names().join(", "))]
     InvalidEvents,
     /// The account has the most webhooks that are allowed.
+    #[error("an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used")]
     TooMany,
     /// The account was deleted just before.
+    #[error("no such account")]
     UnknownAccount,
     /// The account has no such webhook.
+    #[error("unknown webhook")]
     UnknownWebhook,
     /// The webhook has no such delivery.
+    #[error("unknown delivery")]
     UnknownDelivery,
     /// The webhook is disabled, so that nothing is sent.
+    #[error("the webhook is disabled: enable it first")]
     Disabled,
     /// The system provided no random numbers.
-    Random(getrandom::Error),
+    #[error("the system provides no random numbers: {0}")]
+    Random(#[source] getrandom::Error),
     /// The store failed.
-    Storage(StorageError),
-}
-
-impl From<StorageError> for WebhookError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl From<InvalidUrl> for WebhookError {
-    fn from(error: InvalidUrl) -> Self {
-        Self::InvalidUrl(error)
-    }
-}
-
-impl fmt::Display for WebhookError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoKey => f.write_str(
-                "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)",
-            ),
-            Self::InvalidUrl(error) => write!(f, "invalid address: {error}"),
-            Self::InvalidEvents => write!(f, "invalid events: {} are allowed", event_names().join(", ")),
-            Self::TooMany => write!(
-                f,
-                "an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used"
-            ),
-            Self::UnknownAccount => f.write_str("no such account"),
-            Self::UnknownWebhook => f.write_str("unknown webhook"),
-            Self::UnknownDelivery => f.write_str("unknown delivery"),
-            Self::Disabled => f.write_str("the webhook is disabled: enable it first"),
-            Self::Random(error) => write!(f, "the system provides no random numbers: {error}"),
-            Self::Storage(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for WebhookError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::InvalidUrl(error) => Some(error),
-            Self::Random(error) => Some(error),
-            Self::Storage(error) => Some(error),
-            _ => None,
-        }
-    }
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// Returns the names of the events to which a webhook can subscribe.

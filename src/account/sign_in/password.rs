@@ -1,6 +1,5 @@
 //! Passwords: the rules for new ones, and Argon2id with bounded concurrency.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,40 +40,28 @@ const WAIT: Duration = Duration::from_secs(5);
 pub struct Password(Secret<String>);
 
 /// The reasons why a new password is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WeakPassword {
     /// The password has fewer than [`LEAST_CHARS`] characters.
+    #[error("The password is too short: at least {LEAST_CHARS} characters are required.")]
     TooShort,
     /// The password has more than [`MOST_BYTES`] bytes.
+    #[error("The password is too long: at most {MOST_BYTES} bytes are allowed.")]
     TooLong,
     /// The password has fewer than five different characters.
+    #[error(
+        "The password repeats too few characters: at least {LEAST_DIFFERENT} different ones are required."
+    )]
     TooUniform,
     /// The password is the email address, ignoring case.
+    #[error("The password is your email address: choose a different one.")]
     EqualsEmail,
     /// The password is a common one, or a common word with digits and signs around it.
+    #[error(
+        "The password is a common one, or a common word with digits and signs: choose one that nobody would guess."
+    )]
     Common,
 }
-
-impl fmt::Display for WeakPassword {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooShort => {
-                write!(f, "The password is too short: at least {LEAST_CHARS} characters are required.")
-            }
-            Self::TooLong => write!(f, "The password is too long: at most {MOST_BYTES} bytes are allowed."),
-            Self::TooUniform => write!(
-                f,
-                "The password repeats too few characters: at least {LEAST_DIFFERENT} different ones are required."
-            ),
-            Self::Common => f.write_str(
-                "The password is a common one, or a common word with digits and signs: choose one that nobody would guess.",
-            ),
-            Self::EqualsEmail => f.write_str("The password is your email address: choose a different one."),
-        }
-    }
-}
-
-impl std::error::Error for WeakPassword {}
 
 impl Password {
     /// Creates a password from the text that was typed.

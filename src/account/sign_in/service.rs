@@ -1,6 +1,5 @@
 //! [`SignIns`]: signs users in and out, sets passwords, and reads and ends sessions.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,46 +24,38 @@ use crate::store::Store;
 pub const LINK_LIFETIME: Duration = Duration::from_secs(72 * 60 * 60);
 
 /// The reasons why a sign-in, or an operation on passwords and sessions, fails.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// The account does not exist, has no password, or has another one. The message does not show which.
+    #[error("the email address or the password is wrong")]
     Wrong,
     /// There were too many attempts. The next one is allowed after this time.
+    #[error("too many attempts; the next one in {} s", .0.as_secs() + 1)]
     TooMany(Duration),
     /// The new password is refused.
-    Weak(WeakPassword),
+    #[error(transparent)]
+    Weak(#[from] WeakPassword),
     /// The set-up link was used, replaced, or has expired.
+    #[error("the set-up link was used or replaced, or has expired")]
     LinkOver,
     /// No account has this id, or it is being deleted.
+    #[error("no such account")]
     UnknownAccount,
     /// The account has no such session.
+    #[error("no such session")]
     UnknownSession,
     /// Too many passwords are being verified.
+    #[error("too many passwords are being verified")]
     Busy,
     /// The system provided no random numbers.
-    Random(getrandom::Error),
+    #[error("the system provides no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
     /// Hashing failed, most likely because there is not enough memory.
-    Hashing(argon2::password_hash::Error),
+    #[error("cannot hash the password")]
+    Hashing(#[source] argon2::password_hash::Error),
     /// The store failed.
-    Storage(StorageError),
-}
-
-impl From<StorageError> for SignInError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl From<getrandom::Error> for SignInError {
-    fn from(error: getrandom::Error) -> Self {
-        Self::Random(error)
-    }
-}
-
-impl From<WeakPassword> for SignInError {
-    fn from(why: WeakPassword) -> Self {
-        Self::Weak(why)
-    }
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 impl From<HashingError> for SignInError {
@@ -73,35 +64,6 @@ impl From<HashingError> for SignInError {
             HashingError::Busy => Self::Busy,
             HashingError::Random(error) => Self::Random(error),
             HashingError::Failed(error) => Self::Hashing(error),
-        }
-    }
-}
-
-impl fmt::Display for SignInError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Wrong => f.write_str("the email address or the password is wrong"),
-            Self::TooMany(wait) => write!(f, "too many attempts; the next one in {} s", wait.as_secs() + 1),
-            Self::Weak(why) => why.fmt(f),
-            Self::LinkOver => f.write_str("the set-up link was used or replaced, or has expired"),
-            Self::UnknownAccount => f.write_str("no such account"),
-            Self::UnknownSession => f.write_str("no such session"),
-            Self::Busy => f.write_str("too many passwords are being verified"),
-            Self::Random(error) => write!(f, "the system provides no random numbers: {error}"),
-            Self::Hashing(_) => f.write_str("cannot hash the password"),
-            Self::Storage(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SignInError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Random(error) => Some(error),
-            Self::Hashing(error) => Some(error),
-            Self::Storage(error) => Some(error),
-            Self::Weak(why) => Some(why),
-            _ => None,
         }
     }
 }
