@@ -70,33 +70,18 @@ impl fmt::Display for Interval {
 }
 
 /// Why a text is not an interval. It names the text, which is cut if it is long.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInterval {
     /// The text is not a number with a unit.
+    #[error("invalid `every`: {0} is not a number with the unit m, h or d, such as 12h")]
     Form(String),
     /// The interval is shorter than [`Interval::SHORTEST`].
+    #[error("invalid `every`: {} is below the minimum of {}", .0, Interval::SHORTEST)]
     TooShort(String),
     /// The interval is longer than [`Interval::LONGEST`].
+    #[error("invalid `every`: {} is above the maximum of {}", .0, Interval::LONGEST)]
     TooLong(String),
 }
-
-impl fmt::Display for InvalidInterval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form(text) => {
-                write!(f, "invalid `every`: {text} is not a number with the unit m, h or d, such as 12h")
-            }
-            Self::TooShort(text) => {
-                write!(f, "invalid `every`: {text} is below the minimum of {}", Interval::SHORTEST)
-            }
-            Self::TooLong(text) => {
-                write!(f, "invalid `every`: {text} is above the maximum of {}", Interval::LONGEST)
-            }
-        }
-    }
-}
-
-impl std::error::Error for InvalidInterval {}
 
 impl FromStr for Interval {
     type Err = InvalidInterval;

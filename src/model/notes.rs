@@ -1,7 +1,6 @@
 //! Tags and notes of runs and results: their text is cleaned and limited here.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -76,30 +75,21 @@ pub struct AnnotationUpdate {
 }
 
 /// The error for a note that is not valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
     /// There are more than [`MAX_TAGS`] tags.
+    #[error("there are more than {MAX_TAGS} tags")]
     TooManyTags,
     /// A tag is empty, too long, or has a character that is not allowed.
+    #[error("a tag is empty, too long or has another sign")]
     InvalidTag,
     /// The note has more characters than this.
+    #[error("the note is longer than {0} characters")]
     TooLong(usize),
     /// The note has a control character other than a line end or a tab.
+    #[error("the note has a control character")]
     ControlCharacter,
 }
-
-impl fmt::Display for NoteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyTags => write!(f, "there are more than {MAX_TAGS} tags"),
-            Self::InvalidTag => f.write_str("a tag is empty, too long or has another sign"),
-            Self::TooLong(most) => write!(f, "the note is longer than {most} characters"),
-            Self::ControlCharacter => f.write_str("the note has a control character"),
-        }
-    }
-}
-
-impl std::error::Error for NoteError {}
 
 /// Returns the tag in its stored form, which is in lower case.
 ///

@@ -1,6 +1,5 @@
 //! Webhooks, and the deliveries to them.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -83,7 +82,11 @@ impl WebhookChange {
 pub struct WebhookUrl(String);
 
 /// An address that is not allowed. Its text says what is allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an https://{} address of at most {MOST_URL_BYTES} bytes is allowed, without a user name, a password and a fragment",
+    if *allows_http { " or http://" } else { "" }
+)]
 pub struct InvalidUrl {
     allows_http: bool,
 }
@@ -111,18 +114,6 @@ impl WebhookUrl {
         &self.0
     }
 }
-
-impl fmt::Display for InvalidUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let schemes = if self.allows_http { "an https:// or http:// address" } else { "an https:// address" };
-        write!(
-            f,
-            "{schemes} of at most {MOST_URL_BYTES} bytes is allowed, without a user name, a password and a fragment"
-        )
-    }
-}
-
-impl std::error::Error for InvalidUrl {}
 
 /// The pauses after failed attempts. After the attempt that follows the last pause, the delivery has failed.
 const PAUSES: [Duration; 9] = [

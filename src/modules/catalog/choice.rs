@@ -1,7 +1,6 @@
 //! The choice of modules for one search, and the reasons to refuse a choice.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -86,7 +85,8 @@ impl Part {
 }
 
 /// The error for a choice that is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; allowed: {allowed}")]
 pub struct ChoiceError {
     /// The refused part, or the first one if there are several.
     pub part: Part,
@@ -112,14 +112,6 @@ impl ChoiceError {
         self
     }
 }
-
-impl fmt::Display for ChoiceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; allowed: {}", self.message, self.allowed)
-    }
-}
-
-impl std::error::Error for ChoiceError {}
 
 impl Catalog {
     /// Returns the modules that a search with this choice uses, popular ones first. `switches` says which

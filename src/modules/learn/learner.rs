@@ -1,6 +1,5 @@
 //! Asks a site for known and made-up names, and proves the proposed entries with further made-up names.
 
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,44 +50,33 @@ pub struct Lesson {
 }
 
 /// The reason why no entry was learned.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotLearned {
     /// The entry already judges the answers as it should.
+    #[error("the rules fit the answers")]
     Works,
     /// The entry is of a kind that is not learned: it has several probes, a feed, a browser, a HEAD
     /// request or a WHOIS query.
+    #[error("{0}")]
     Unsupported(&'static str),
     /// The entry has no known account that it accepts, or no made-up name is possible.
+    #[error("the entry has no known account, or no made-up name is possible")]
     NoName,
     /// An answer was a barrier, a limit or a sign-in page, which is never evidence.
+    #[error("the site blocked a request ({0}), which proves nothing")]
     Blocked(Reason),
     /// A request had no usable answer.
+    #[error("a request had no usable answer ({0})")]
     NoAnswer(Reason),
     /// No rules separate the answers for known accounts from those for made-up names.
+    #[error("no reliable rule separates the answers for known accounts from those for made-up names")]
     NoDifference,
     /// The proposed rules did not hold for further made-up names.
+    #[error("the rules that fit the answers did not hold for further made-up names")]
     NotProved,
     /// The caller stopped the requests.
+    #[error("stopped")]
     Stopped,
-}
-
-impl fmt::Display for NotLearned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Works => f.write_str("the rules fit the answers"),
-            Self::Unsupported(what) => f.write_str(what),
-            Self::NoName => f.write_str("the entry has no known account, or no made-up name is possible"),
-            Self::Blocked(reason) => write!(f, "the site blocked a request ({reason}), which proves nothing"),
-            Self::NoAnswer(reason) => write!(f, "a request had no usable answer ({reason})"),
-            Self::NoDifference => f.write_str(
-                "no reliable rule separates the answers for known accounts from those for made-up names",
-            ),
-            Self::NotProved => {
-                f.write_str("the rules that fit the answers did not hold for further made-up names")
-            }
-            Self::Stopped => f.write_str("stopped"),
-        }
-    }
 }
 
 impl Learner<'_> {

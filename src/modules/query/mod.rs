@@ -83,21 +83,14 @@ pub struct Query {
 
 /// The error for a text that is not a valid query of its type. Its display text is meant for the caller and
 /// never repeats the query.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; allowed: {allowed}")]
 pub struct QueryError {
     /// A description of the mistake.
     pub message: String,
     /// A description of the values that are allowed.
     pub allowed: &'static str,
 }
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; allowed: {}", self.message, self.allowed)
-    }
-}
-
-impl std::error::Error for QueryError {}
 
 impl Query {
     /// Validates `raw` by the rules of its type and computes its normal form.
