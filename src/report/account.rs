@@ -3,7 +3,6 @@
 //! It is written piece by piece, because an account can have more searches than fit into memory.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Write};
 
 use base64::Engine as _;
@@ -36,14 +35,17 @@ use crate::store::Store;
 const PAGE: usize = 500;
 
 /// An error that leaves the document incomplete.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The store has failed.
-    Storage(StorageError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// The document could not be written.
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// A value has no JSON form.
-    Json(serde_json::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
 }
 
 impl ExportError {
@@ -52,36 +54,6 @@ impl ExportError {
         if !matches!(self, Self::Io(_)) {
             warn!(request_id = request_id.as_str(); "the export of {what} failed: {self}");
         }
-    }
-}
-
-impl fmt::Display for ExportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Storage(error) => error.fmt(f),
-            Self::Io(error) => error.fmt(f),
-            Self::Json(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ExportError {}
-
-impl From<StorageError> for ExportError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-impl From<io::Error> for ExportError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<serde_json::Error> for ExportError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Json(error)
     }
 }
 

@@ -1,6 +1,5 @@
 //! [`Retry`]: asking the modules of a run again that came to no conclusion.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -31,24 +30,17 @@ pub struct Retry<'a> {
 }
 
 /// Why there is nothing to ask again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRetry {
     /// The run has not ended.
+    #[error("the search has not ended: stop it first, or wait for its end")]
     Running,
     /// Each module came to a conclusion, cannot be asked for this query, or is no longer in the catalogue.
+    #[error("no module of the search can give another answer")]
     NothingLeft,
     /// This version does not accept the query.
+    #[error("the query of the search is no longer valid: start another search")]
     InvalidQuery,
-}
-
-impl fmt::Display for NoRetry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Running => "the search has not ended: stop it first, or wait for its end",
-            Self::NothingLeft => "no module of the search can give another answer",
-            Self::InvalidQuery => "the query of the search is no longer valid: start another search",
-        })
-    }
 }
 
 impl<'a> Retry<'a> {

@@ -17,7 +17,6 @@
 //! another key is refused instead of suppressing nothing. Without the key, guesses cannot be compared with the file.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use ring::hmac;
 use unicode_normalization::UnicodeNormalization;
@@ -68,18 +67,13 @@ fn folded(normal: &str) -> String {
 }
 
 /// The error for an invalid line. It contains no text of the line, which may include an identifier.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
 pub struct BadLine {
     /// The number of the line, counted from 1.
     pub line: usize,
     /// The cause, and the allowed form.
     pub why: String,
-}
-
-impl fmt::Display for BadLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.why)
-    }
 }
 
 /// A list of identifiers that are never searched.

@@ -14,21 +14,14 @@ const ALLOWED: &str =
     "a header with the columns type and query, or one column of queries and their type beside it";
 
 /// The error for a file that holds no list of searches.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; allowed: {allowed}")]
 pub struct TableError {
     /// The mistake. It never repeats what the caller sent.
     pub message: String,
     /// What is allowed.
     pub allowed: String,
 }
-
-impl std::fmt::Display for TableError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; allowed: {}", self.message, self.allowed)
-    }
-}
-
-impl std::error::Error for TableError {}
 
 impl TableError {
     fn new(message: impl Into<String>, allowed: impl Into<String>) -> Self {

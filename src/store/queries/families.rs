@@ -85,8 +85,9 @@ impl Store {
         self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
-    /// Returns at most `most` roots with ids above `after`, in order, that are to follow leads while no run of their family is running, with their accounts. That is so
-    /// for a moment after each run has ended, and longer if a process ended in that moment.
+    /// Returns at most `most` roots with ids above `after`, in order, that are to follow leads while no run of their
+    /// family is running, with their accounts. That is so for a moment after each run has ended, and longer if a process
+    /// ended in that moment.
     pub fn idle_families(
         &self,
         simulated: bool,
