@@ -58,35 +58,21 @@ impl fmt::Debug for NetConfig {
 }
 
 /// An invalid [`NetConfig`]. No message contains a password.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// The user agent contains characters that are not allowed in a header, or has a wrong length.
+    #[error("the user agent must be 1 to 256 visible ASCII characters and spaces")]
     UserAgent,
     /// The outbound proxy is invalid for the contained reason.
+    #[error(
+        "the outbound proxy {0}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port, or \
+         httph:// or socks5h:// if the proxy resolves names"
+    )]
     Proxy(&'static str),
     /// The file of certificate authorities cannot be read, or contains no certificate or an invalid one.
+    #[error("invalid file of certificate authorities {}: {}", .0.display(), .1)]
     CaFile(PathBuf, String),
 }
-
-impl fmt::Display for NetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UserAgent => {
-                f.write_str("the user agent must be 1 to 256 visible ASCII characters and spaces")
-            }
-            Self::Proxy(why) => write!(
-                f,
-                "the outbound proxy {why}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port, \
-                 or httph:// or socks5h:// if the proxy resolves names"
-            ),
-            Self::CaFile(path, why) => {
-                write!(f, "invalid file of certificate authorities {}: {why}", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for NetError {}
 
 /// The protocol of an outbound proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,13 +26,16 @@ const END_OF_SESSION: [&str; 6] = [
 ];
 
 /// A failed command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     /// The endpoint cannot be reached, does not speak WebDriver, or broke the connection.
+    #[error("the driver cannot be reached: {0}")]
     Gone(String),
     /// The answer did not arrive in time.
+    #[error("the driver does not answer in time")]
     Late,
     /// The driver returned an error (WebDriver, section 6.6).
+    #[error("{code}: {}", message.lines().next().unwrap_or_default())]
     Refused {
         /// The error code, for example `no such window`.
         code: String,
@@ -88,19 +91,6 @@ impl Fault {
     /// Returns whether the error means that the window is closed.
     pub(super) fn is_closed_window(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "no such window")
-    }
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Gone(why) => write!(f, "the driver cannot be reached: {why}"),
-            Self::Late => f.write_str("the driver does not answer in time"),
-            // Only the first line of the explanation is kept, because a stack trace follows it.
-            Self::Refused { code, message } => {
-                write!(f, "{code}: {}", message.lines().next().unwrap_or_default())
-            }
-        }
     }
 }
 

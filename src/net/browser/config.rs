@@ -1,6 +1,5 @@
 //! The configuration of the browsers, and the parts that are built from it.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -60,32 +59,21 @@ pub struct BrowserConfig {
 }
 
 /// The reason why there are no browsers.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     /// The driver to be started is not installed. Contains a message that names the driver.
+    #[error("--webdriver auto: {0}")]
     Driver(String),
     /// The egress proxy cannot listen on this address.
-    EgressProxy(SocketAddr, io::Error),
+    #[error("the browsers' egress proxy cannot listen on {0}: {1}")]
+    EgressProxy(SocketAddr, #[source] io::Error),
     /// The configuration of outgoing requests is invalid.
+    #[error(transparent)]
     Net(NetError),
     /// A thread cannot be started.
-    Failed(io::Error),
+    #[error("cannot start a thread for the browsers: {0}")]
+    Failed(#[source] io::Error),
 }
-
-impl fmt::Display for BrowserError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Driver(why) => write!(f, "--webdriver auto: {why}"),
-            Self::EgressProxy(addr, error) => {
-                write!(f, "the browsers' egress proxy cannot listen on {addr}: {error}")
-            }
-            Self::Net(error) => error.fmt(f),
-            Self::Failed(error) => write!(f, "cannot start a thread for the browsers: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for BrowserError {}
 
 /// Builds the pool, the opener and the destination of all traffic. Starts only the egress proxies.
 pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>, Arc<Destination>), BrowserError> {
