@@ -1,61 +1,52 @@
 //! [`AppError`].
 
 use std::error::Error;
-use std::fmt;
+
+type Cause = Box<dyn Error + Send + Sync>;
 
 /// An error that ends a command. Its text never contains a secret.
-#[derive(Debug)]
-pub struct AppError {
-    kind: Kind,
-    /// The step that failed, if the cause does not name it.
-    step: Option<String>,
-    cause: Box<dyn Error + Send + Sync>,
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The configuration must be changed.
+    #[error(transparent)]
+    Config(Cause),
+    /// The command failed while it ran.
+    #[error(transparent)]
+    Failed(Cause),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Config,
-    Failed,
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {cause}")]
+struct FailedStep {
+    step: String,
+    #[source]
+    cause: Cause,
 }
 
 impl AppError {
     /// Creates an error for a configuration that cannot be used, such as a catalogue file with mistakes.
-    pub fn config(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: Kind::Config, step: None, cause: cause.into() }
+    pub fn config(cause: impl Into<Cause>) -> Self {
+        Self::Config(cause.into())
     }
 
     /// Creates an error for a failure while the command runs, such as an address in use or a store that
     /// cannot be reached.
-    pub fn failed(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: Kind::Failed, step: None, cause: cause.into() }
+    pub fn failed(cause: impl Into<Cause>) -> Self {
+        Self::Failed(cause.into())
     }
 
     /// Names the step that failed. The message starts with it.
     #[must_use]
     pub fn at(self, step: impl Into<String>) -> Self {
-        Self { step: Some(step.into()), ..self }
+        let step = step.into();
+        match self {
+            Self::Config(cause) => Self::config(FailedStep { step, cause }),
+            Self::Failed(cause) => Self::failed(FailedStep { step, cause }),
+        }
     }
 
     /// Returns whether the configuration must be changed.
     pub fn is_config(&self) -> bool {
-        self.kind == Kind::Config
-    }
-}
-
-impl fmt::Display for AppError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.step {
-            Some(step) => write!(f, "{step}: {}", self.cause),
-            None => self.cause.fmt(f),
-        }
-    }
-}
-
-impl Error for AppError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self.step {
-            Some(_) => Some(&*self.cause),
-            None => self.cause.source(),
-        }
+        matches!(self, Self::Config(_))
     }
 }

@@ -1,6 +1,5 @@
 //! Exit codes and errors of commands.
 
-use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
@@ -46,13 +45,16 @@ impl From<Exit> for ExitCode {
 }
 
 /// An error that ends a command. Its text never contains a secret.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The arguments are not valid.
+    #[error("{0}")]
     Usage(String),
     /// The command failed.
+    #[error("{0}")]
     Failed(String),
     /// The reader of the output has closed it. Nothing is printed.
+    #[error("the output is closed")]
     OutputClosed,
 }
 
@@ -63,15 +65,6 @@ impl Failure {
             Self::Usage(_) => Exit::Usage,
             Self::Failed(_) => Exit::Failed,
             Self::OutputClosed => Exit::Done,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(message) | Self::Failed(message) => f.write_str(message),
-            Self::OutputClosed => f.write_str("the output is closed"),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! [`ConfigError`].
 
-use std::fmt;
-
 /// An error for options that contradict each other, or for the variable of a module key without a valid key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ConfigError(String);
 
 impl ConfigError {
@@ -11,11 +10,3 @@ impl ConfigError {
         Self(message)
     }
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}
