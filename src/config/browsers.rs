@@ -54,7 +54,7 @@ impl BrowserSettings {
             Webdriver::At(url) => !is_loopback(url.expose()),
         };
         if self.browser_guard.is_none() && self.webdrivers.iter().any(is_elsewhere) {
-            return Err(ConfigError::new(
+            return Err(ConfigError(
                 "--webdriver names another machine: its browsers reach the web through the egress proxy here, so \
                  --browser-guard IP:PORT is needed, an address of this machine that they can connect to"
                     .to_owned(),

@@ -153,7 +153,7 @@ impl CatalogConfig {
     /// Fails if no module would be loaded.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.no_builtin && self.files.is_empty() {
-            return Err(ConfigError::new(
+            return Err(ConfigError(
                 "--no-builtin leaves no modules: it is only allowed together with --catalog FILE".to_owned(),
             ));
         }
@@ -280,7 +280,7 @@ impl EngineConfig {
     ) -> Result<(), ConfigError> {
         self.keys = keys::collect(&self.key_settings, environment)?;
         if self.check_timeout > self.run_timeout {
-            return Err(ConfigError::new(format!(
+            return Err(ConfigError(format!(
                 "--check-timeout {} is longer than --run-timeout {}: at most that is allowed",
                 value::show_duration(self.check_timeout),
                 value::show_duration(self.run_timeout)

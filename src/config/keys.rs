@@ -44,7 +44,7 @@ pub(crate) fn collect(
             continue;
         }
         let key = value.to_str().ok_or_else(|| "not valid UTF-8".to_owned()).and_then(key_value);
-        let refuse = |reason: String| ConfigError::new(refusal(variable, None, &reason));
+        let refuse = |reason: String| ConfigError(refusal(variable, None, &reason));
         keys.insert(key_name(name).map_err(refuse)?, key.map_err(refuse)?);
     }
     keys.extend(settings.iter().map(|key| (key.name.clone(), key.value.clone())));

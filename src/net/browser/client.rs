@@ -35,6 +35,7 @@ pub(super) enum Fault {
     #[error("the driver does not answer in time")]
     Late,
     /// The driver returned an error (WebDriver, section 6.6).
+    // Only the first line of the explanation is kept, because a stack trace follows it.
     #[error("{code}: {}", message.lines().next().unwrap_or_default())]
     Refused {
         /// The error code, for example `no such window`.
