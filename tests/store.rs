@@ -11,7 +11,7 @@ use sightline::model::account::{Account, Role};
 use sightline::model::audit::Origin;
 use sightline::model::coverage::Coverage;
 use sightline::model::credits::{Charge, Cycle};
-use sightline::model::drive::{Batch, Checkpoint, Claim, Ending, InstanceId, Write};
+use sightline::model::drive::{Checkpoint, Claim, Delta, Ending, InstanceId, Write};
 use sightline::model::follow::{Class, Lookup};
 use sightline::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunOptions, RunSummary, Status};
 use sightline::model::start::{Idempotency, NewRun, Started};
@@ -200,8 +200,8 @@ fn result(id: u32, value: &str) -> ResultRecord {
 }
 
 /// Returns a batch of new results.
-fn added(results: &[ResultRecord]) -> Batch {
-    Batch { revision: 1, added: results.to_vec(), changed: Vec::new() }
+fn added(results: &[ResultRecord]) -> Delta {
+    Delta { revision: 1, added: results.to_vec(), changed: Vec::new() }
 }
 
 fn checkpoint() -> Checkpoint {

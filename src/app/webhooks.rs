@@ -121,7 +121,7 @@ fn read_key(path: &Path) -> Result<SealingKey, AppError> {
     File::open(path)
         .and_then(|file| file.take(KEY_FILE_BYTES).read_to_end(&mut bytes))
         .map_err(|error| AppError::config(error).at(place()))?;
-    // A file with the bytes themselves is told what is allowed, too.
+    // If the file has raw bytes, the refusal says what is allowed.
     let text = Secret::new(String::from_utf8(bytes).unwrap_or_default());
     SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))
 }

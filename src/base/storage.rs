@@ -1,4 +1,4 @@
-//! [`StorageError`]: the error of every storage trait.
+//! [`StorageError`]: the error of the store.
 
 use std::error::Error;
 

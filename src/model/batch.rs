@@ -262,7 +262,7 @@ impl BatchSearch {
     }
 }
 
-/// The result of [`BatchStore::add_batch`].
+/// The result of [`Store::add_batch`](crate::store::Store::add_batch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchAdded {
     /// The batch was added.

@@ -25,9 +25,9 @@ pub enum Write {
     LeaseLost,
 }
 
-/// The results of one write.
+/// The results that one write adds and changes.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Batch {
+pub struct Delta {
     /// The number of the write, counted from 1 over all drivers of the run. Each try has a new number. A reader
     /// requests the changes after the last revision that it has seen.
     pub revision: u64,

@@ -142,7 +142,7 @@ pub struct Idempotency {
     pub valid_since: Timestamp,
 }
 
-/// The result of [`Store::start`].
+/// The result of [`Store::start`](crate::store::Store::start).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
     /// The run was charged and created.

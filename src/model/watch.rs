@@ -199,7 +199,7 @@ pub struct StoredChange {
     pub difference: Value,
 }
 
-/// The result of `Store::add_watch`.
+/// The result of [`Store::add_watch`](crate::store::Store::add_watch).
 #[derive(Debug, Clone, PartialEq)]
 pub enum WatchAdded {
     /// The watch was added. Its first run is due at once.
@@ -216,7 +216,7 @@ pub enum WatchAdded {
     UnknownAccount,
 }
 
-/// The result of `Store::change_watch`.
+/// The result of [`Store::change_watch`](crate::store::Store::change_watch).
 #[derive(Debug, Clone, PartialEq)]
 pub enum WatchChanged {
     /// The watch was changed.

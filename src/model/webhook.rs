@@ -255,7 +255,7 @@ impl Consequence {
     }
 }
 
-/// The result of [`WebhookStore::add_webhook`].
+/// The result of [`Store::add_webhook`](crate::store::Store::add_webhook).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookAdded {
     /// The webhook was added.

@@ -18,7 +18,7 @@ use super::registry::Registry;
 use super::{driver, ending};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Batch, Claim, Notification, Resumable};
+use crate::model::drive::{Claim, Delta, Notification, Resumable};
 use crate::model::run::ModuleReport;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
@@ -262,7 +262,7 @@ impl Dispatcher {
                 ModuleReport::skipped(id, platform, Reason::Stopped)
             });
             let (reports, run) = (left.collect(), LiveRun::resume(from));
-            run.published.add(Batch::default(), reports);
+            run.published.add(Delta::default(), reports);
             ending::store_once(context, &run, &ending::stopped(context))?;
             self.registry.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
         }

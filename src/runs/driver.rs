@@ -34,7 +34,7 @@ use super::ending;
 use super::job::Job;
 use super::live::{LiveRun, Stopped};
 use super::time_limit::TimeLimit;
-use crate::model::drive::{Batch, Ending, Write};
+use crate::model::drive::{Delta, Ending, Write};
 use crate::model::run::Status;
 use check_starter::CheckStarter;
 use checks::Checks;
@@ -221,7 +221,7 @@ impl<'a> Driver<'a> {
     fn finish(mut self) {
         let ending = if self.store_refuses() {
             // The modules that have ended are published, although their results cannot be stored.
-            self.recorder.publish(Batch::default());
+            self.recorder.publish(Delta::default());
             ending::not_stored(self.context)
         } else if let Some(message) = self.recorder.failure() {
             match self.run.signals.stopped_at() {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::live::LiveRun;
-use crate::model::drive::Batch;
+use crate::model::drive::Delta;
 use crate::model::entity::{EntityKey, merge};
 use crate::model::run::ResultRecord;
 use crate::modules::outcome::Finding;
@@ -15,7 +15,7 @@ use crate::modules::outcome::Finding;
 pub(super) struct UnstoredResults {
     known: HashMap<EntityKey, u32>,
     next_id: u32,
-    pending: Batch,
+    pending: Delta,
 }
 
 impl UnstoredResults {
@@ -30,7 +30,7 @@ impl UnstoredResults {
         Self {
             known,
             next_id: results.last().map_or(1, |last| last.record.id + 1),
-            pending: Batch { revision: summary.revision, ..Batch::default() },
+            pending: Delta { revision: summary.revision, ..Delta::default() },
         }
     }
 
@@ -50,7 +50,7 @@ impl UnstoredResults {
     }
 
     fn add_source(&mut self, run: &LiveRun, id: u32, found: &ResultRecord) {
-        let Batch { added, changed, .. } = &mut self.pending;
+        let Delta { added, changed, .. } = &mut self.pending;
         if let Ok(at) = added.binary_search_by_key(&id, |record| record.id) {
             merge::merge(&mut added[at], found);
             return;
@@ -90,14 +90,14 @@ impl UnstoredResults {
 
     /// Returns the results that the next try must store. Each try has its own revision, because a try whose answer
     /// was lost may have been stored and read.
-    pub(super) fn next_try(&mut self) -> &Batch {
+    pub(super) fn next_try(&mut self) -> &Delta {
         self.pending.revision += 1;
         &self.pending
     }
 
     /// Records that the last try was stored. Returns its results for publication.
-    pub(super) fn stored(&mut self) -> Batch {
-        let next = Batch { revision: self.pending.revision, ..Batch::default() };
+    pub(super) fn stored(&mut self) -> Delta {
+        let next = Delta { revision: self.pending.revision, ..Delta::default() };
         std::mem::replace(&mut self.pending, next)
     }
 }

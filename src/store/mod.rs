@@ -21,7 +21,7 @@
 //!
 //! # To change the schema
 //! Add `sql/sqlite/NNNN_name.sql` and `sql/postgres/NNNN_name.sql`, and a line in `schema.rs`. A released file never
-//! changes, not even in a comment: databases keep its checksum. Whatever belongs to a person must be deleted with the
+//! changes, because databases have run it. Whatever belongs to a person must be deleted with the
 //! account: add a foreign key to `accounts`, and a statement in `queries/erasure.rs`.
 //!
 //! # To add an operation

@@ -1,7 +1,7 @@
 //! Readers of a run that another process drives, which is simulated by the test.
 
 use sightline::model::coverage::Coverage;
-use sightline::model::drive::{Batch, Checkpoint};
+use sightline::model::drive::{Checkpoint, Delta};
 use sightline::model::run::{ModuleReport, Progress};
 use sightline::modules::outcome::Outcome;
 use sightline::runs::follow::Follower;
@@ -71,7 +71,7 @@ fn writer(
     me: InstanceId,
 ) -> impl Fn(&Arc<Store>, u64, Vec<ResultRecord>, Vec<ResultRecord>) + Copy + Send + 'static {
     move |store, revision, added, changed| {
-        let batch = Batch { revision, added, changed };
+        let batch = Delta { revision, added, changed };
         assert_eq!(store.add_results(run, me.lease(1), &batch).unwrap(), Write::Done);
     }
 }
@@ -106,7 +106,7 @@ fn results_of_an_instance_of_an_earlier_version_are_read() {
     assert_eq!(told(&mut follower), Vec::<String>::new());
     // An earlier version does not count its writes.
     let write = |id: u32, module: &str| {
-        let batch = Batch { revision: 0, added: vec![found(id, module)], changed: vec![] };
+        let batch = Delta { revision: 0, added: vec![found(id, module)], changed: vec![] };
         assert_eq!(bench.store.add_results(run.id, me.lease(1), &batch).unwrap(), Write::Done);
     };
     write(1, "gate-000");

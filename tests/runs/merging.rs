@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sightline::model::drive::Batch;
+use sightline::model::drive::Delta;
 use sightline::model::entity::merge::{merge, sources};
 use sightline::runs::event::Frame;
 use sightline::runs::follow::Follower;
@@ -248,7 +248,7 @@ fn results_written_before_a_take_over_are_not_missed() {
     let mut more = taken.results[0].clone();
     let found = ResultRecord { source: "elsewhere".into(), ..more.clone() };
     assert!(merge(&mut more, &found));
-    let batch = Batch { revision: taken.summary.revision + 1, added: vec![], changed: vec![more.clone()] };
+    let batch = Delta { revision: taken.summary.revision + 1, added: vec![], changed: vec![more.clone()] };
     assert_eq!(first.store.add_results(run.id(), me.lease(1), &batch).unwrap(), Write::Done);
     first.store.release(me).unwrap();
     second.maintenance.run_due_tasks();

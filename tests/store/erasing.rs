@@ -12,7 +12,7 @@ use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{Account, Erased, Erasure};
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::drive::{Batch, Ending, Notification, Subscriber, Write};
+use sightline::model::drive::{Delta, Ending, Notification, Subscriber, Write};
 use sightline::model::retention::{BATCH, BatchSize, RemovalResult};
 use sightline::model::start::{NewRun, Refused, Started};
 use sightline::store::Store;
@@ -33,7 +33,7 @@ impl Fixture {
     fn ended(&self, day: i64, results: u32) -> RunId {
         let run = self.started();
         let records: Vec<_> = (1..=results).map(|id| result(id, &format!("value-{id}"))).collect();
-        self.store.add_results(run.id, self.me.lease(0), &Batch { revision: 1, ..added(&records) }).unwrap();
+        self.store.add_results(run.id, self.me.lease(0), &Delta { revision: 1, ..added(&records) }).unwrap();
         let completed_at =
             at("2026-03-01T12:01:00Z") + Duration::from_secs(86_400) * u32::try_from(day).unwrap();
         self.finish(&run, &Ending { completed_at, ..completed() });

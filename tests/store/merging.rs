@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sightline::base::ids::RunId;
-use sightline::model::drive::{Batch, Changes, Write};
+use sightline::model::drive::{Changes, Delta, Write};
 use sightline::model::entity::merge::{merge, name_source, sources};
 use sightline::model::run::ResultRecord;
 
@@ -29,12 +29,12 @@ fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
     record
 }
 
-fn changed(revision: u64, changed: Vec<ResultRecord>) -> Batch {
-    Batch { revision, added: Vec::new(), changed }
+fn changed(revision: u64, changed: Vec<ResultRecord>) -> Delta {
+    Delta { revision, added: Vec::new(), changed }
 }
 
 impl Fixture {
-    fn write(&self, run: RunId, batch: &Batch) {
+    fn write(&self, run: RunId, batch: &Delta) {
         assert_eq!(self.store.add_results(run, self.me.lease(0), batch).unwrap(), Write::Done);
     }
 
@@ -51,7 +51,7 @@ on_both! {
         f.write(run.id, &added(&[a.clone(), b]));
         let more = named_by(2, "b@x.example", 3);
         let new = named_by(3, "c@x.example", 1);
-        f.write(run.id, &Batch { revision: 2, added: vec![new.clone()], changed: vec![more.clone()] });
+        f.write(run.id, &Delta { revision: 2, added: vec![new.clone()], changed: vec![more.clone()] });
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [a, more, new]);
         let summary = f.summary(&run);
         assert_eq!((summary.total_results, summary.revision), (3, 2));
@@ -63,7 +63,7 @@ on_both! {
         f.write(run.id, &added(&three));
         f.write(run.id, &changed(2, vec![named_by(3, "c@x.example", 2)]));
         f.write(run.id, &changed(3, vec![named_by(1, "a@x.example", 2)]));
-        f.write(run.id, &Batch { revision: 4, ..added(&[named_by(4, "d@x.example", 1)]) });
+        f.write(run.id, &Delta { revision: 4, ..added(&[named_by(4, "d@x.example", 1)]) });
         assert_eq!(f.changed_ids(run.id, None, 4, 0), [1, 2, 3, 4]);
         assert_eq!(f.changed_ids(run.id, Some(1), 4, 0), [1, 3, 4]);
         assert_eq!(f.changed_ids(run.id, Some(1), 3, 0), [1, 3]);
@@ -81,12 +81,12 @@ on_both! {
         f.write(run.id, &added(&[named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)]));
         // The driver does not know that the write was accepted.
         let again = [named_by(1, "a@x.example", 4), named_by(2, "b@x.example", 1), named_by(3, "c@x.example", 1)];
-        f.write(run.id, &Batch { revision: 2, ..added(&again) });
+        f.write(run.id, &Delta { revision: 2, ..added(&again) });
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), again);
         assert_eq!(f.summary(&run).total_results, 3);
         assert_eq!(f.changed_ids(run.id, Some(1), 2, 0), [1, 2, 3], "all that the newest try has written");
         // A try without any change: the driver's readers rely on its revision all the same.
-        f.write(run.id, &Batch { revision: 3, ..added(&[named_by(7, "a@x.example", 1)]) });
+        f.write(run.id, &Delta { revision: 3, ..added(&[named_by(7, "a@x.example", 1)]) });
         assert_eq!((f.summary(&run).revision, f.summary(&run).total_results), (3, 3));
     }
 
@@ -94,7 +94,7 @@ on_both! {
         let run = f.started();
         let all: Vec<_> = (1..).zip(["a@x.example", "b@x.example", "c@x.example"]).map(|(id, value)| named_by(id, value, 1)).collect();
         f.write(run.id, &added(&all[..1]));
-        f.write(run.id, &Batch { revision: 0, ..added(&all[1..]) });
+        f.write(run.id, &Delta { revision: 0, ..added(&all[1..]) });
         assert_eq!(f.summary(&run).revision, 1, "never less than before");
         let ids = |known, after| {
             let changes = Changes { since: Some(1), known, until: 1, after };
@@ -130,7 +130,7 @@ on_both! {
         let run = f.started();
         let before = [named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)];
         f.write(run.id, &added(&before));
-        let mixed = Batch {
+        let mixed = Delta {
             revision: 2,
             added: vec![named_by(3, "c@x.example", 1), named_by(1, "taken@x.example", 1)],
             changed: vec![named_by(2, "b@x.example", 5)],
@@ -167,7 +167,7 @@ on_both! {
                 touched.dedup();
                 touched.iter().for_each(|at| modules[*at] += 1);
                 let of = |at: usize| named_by(u32::try_from(at).unwrap() + 1, &format!("{at}@x.example"), modules[at]);
-                f.write(run.id, &Batch {
+                f.write(run.id, &Delta {
                     revision: number as u64 + 1,
                     added: (first..modules.len()).map(of).collect(),
                     changed: touched.into_iter().map(of).collect(),

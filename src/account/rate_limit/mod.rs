@@ -9,7 +9,6 @@
 //! | `limiter` | the rate limiter |
 //! | `window` | counts in one process, for a store that serves one |
 //! | `shared` | counts over several instances, in their store |
-//! | [`quota`] | the storage trait that `shared` counts with |
 
 mod limiter;
 mod policy;

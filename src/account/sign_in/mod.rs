@@ -6,9 +6,6 @@
 //! | [`password`] | rules for passwords, and Argon2id with bounded concurrency |
 //! | `common` | common passwords |
 //! | [`token`] | random tokens and their hashes |
-//! | [`session`] | sessions and their lifetimes |
-//! | [`attempts`] | limits on attempts to sign in |
-//! | [`keeping`] | the storage trait of sign-in |
 
 mod common;
 pub mod password;

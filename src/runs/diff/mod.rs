@@ -6,7 +6,6 @@
 //! | file | holds |
 //! |---|---|
 //! | [`not_comparable`] | why two runs may not be comparable |
-//! | [`difference`] | the diff as it is shown |
 //! | `side` | one of the two runs, and what its modules prove |
 //! | `fields` | the data of a result that differs |
 //!

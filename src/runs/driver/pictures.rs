@@ -13,7 +13,7 @@ use url::Url;
 
 use super::check_starter::requester;
 use super::message::Message;
-use crate::model::drive::{Batch, Write};
+use crate::model::drive::{Delta, Write};
 use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
 use crate::modules::query::Query;
@@ -83,7 +83,7 @@ impl<'a> PictureFetcher<'a> {
 
     /// Adds the pictures of results that have just been stored. A later source may name a picture that the first one
     /// does not.
-    pub(super) fn add(&mut self, stored: &Batch) {
+    pub(super) fn add(&mut self, stored: &Delta) {
         stored.added.iter().chain(&stored.changed).for_each(|record| self.add_of(record));
     }
 

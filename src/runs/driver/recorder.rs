@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::model::drive::{Batch, Write};
+use crate::model::drive::{Delta, Write};
 use crate::model::run::ModuleReport;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Outcome, Report};
@@ -199,7 +199,7 @@ impl<'a> Recorder<'a> {
 
     /// Stores the results, and records the ends of look-ups. Returns the stored results, which are to be published, or
     /// `None` as long as the store fails.
-    pub(super) fn record(&mut self) -> Option<Batch> {
+    pub(super) fn record(&mut self) -> Option<Delta> {
         if self.has_results() {
             if !self.retry.is_due() {
                 return None;
@@ -228,7 +228,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Publishes results that are stored, and the modules that have ended.
-    pub(super) fn publish(&mut self, stored: Batch) {
+    pub(super) fn publish(&mut self, stored: Delta) {
         self.run.published.add(stored, std::mem::take(&mut self.reports));
     }
 }

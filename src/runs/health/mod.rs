@@ -2,10 +2,10 @@
 //!
 //! A process keeps a [`Tally`] of its own checks that are not stored yet, and the tally that it last read from the
 //! store. The maintenance thread stores new counts every five seconds and at the shutdown, and reads those of all
-//! processes. Counts are added, never replaced (see [`tally`]). A process that crashes loses the last five seconds. A
+//! processes. Counts are added, never replaced (see [`Tally`]). A process that crashes loses the last five seconds. A
 //! write whose answer is lost may be counted twice, which is acceptable for statistics.
 //!
-//! The latencies of conclusive answers give each module a deadline of its own (see [`latencies`]).
+//! The latencies of conclusive answers give each module a deadline of its own (see [`latencies`](crate::model::latencies)).
 //!
 //! Health that was measured on the simulated web is stored separately from that of the real web, and only processes
 //! that query the simulated web show it.

@@ -6,7 +6,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`class`] | how sure a link is |
 //! | [`lead`] | a lead, its class, its sources, and what became of it |
 //! | `pointer` | the texts in a result that name something else |
 //! | [`links`](mod@links) | what these texts name |

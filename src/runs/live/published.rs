@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::state::{self, PublishedResult, State};
 use super::waiters::Waiters;
-use crate::model::drive::Batch;
+use crate::model::drive::Delta;
 use crate::model::run::{ModuleReport, ResultRecord};
 
 /// The state of a run that readers see. Readers can wait for its changes.
@@ -61,19 +61,19 @@ impl PublishedState {
 
     /// Adds stored results and ended modules, with one progress frame for them all. Readers that already have a changed
     /// result get the change through [`Self::announce_changes`], or at the end of the run.
-    pub fn add(&self, batch: Batch, reports: Vec<ModuleReport>) {
-        if batch.added.is_empty() && batch.changed.is_empty() && reports.is_empty() {
+    pub fn add(&self, delta: Delta, reports: Vec<ModuleReport>) {
+        if delta.added.is_empty() && delta.changed.is_empty() && reports.is_empty() {
             return;
         }
         // Results are serialized before the lock is taken, so that readers do not wait for thousands of them.
-        let added: Vec<Arc<PublishedResult>> = batch.added.into_iter().map(PublishedResult::added).collect();
-        let changed: Vec<Arc<PublishedResult>> = batch
+        let added: Vec<Arc<PublishedResult>> = delta.added.into_iter().map(PublishedResult::added).collect();
+        let changed: Vec<Arc<PublishedResult>> = delta
             .changed
             .into_iter()
-            .map(|record| PublishedResult::changed(record, batch.revision))
+            .map(|record| PublishedResult::changed(record, delta.revision))
             .collect();
         self.change(|state| {
-            state.take(added, changed, batch.revision);
+            state.take(added, changed, delta.revision);
             state.take_reports(reports);
             true
         });

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::*;
-use crate::model::drive::{Batch, Ending, InstanceId};
+use crate::model::drive::{Delta, Ending, InstanceId};
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::model::start::NewRun;
 use crate::modules::outcome::Outcome;
@@ -35,8 +35,8 @@ fn record(id: u32) -> ResultRecord {
 }
 
 /// Returns the first write, with new results.
-fn added(results: Vec<ResultRecord>) -> Batch {
-    Batch { revision: 1, added: results, changed: Vec::new() }
+fn added(results: Vec<ResultRecord>) -> Delta {
+    Delta { revision: 1, added: results, changed: Vec::new() }
 }
 
 fn report(number: usize) -> ModuleReport {
@@ -104,7 +104,7 @@ fn the_version_changes_with_every_change() {
     let mut versions = vec![run.published.version()];
     run.published.add(added(vec![record(1)]), vec![]);
     versions.push(run.published.version());
-    run.published.add(Batch::default(), vec![report(0)]);
+    run.published.add(Delta::default(), vec![report(0)]);
     versions.push(run.published.version());
     run.end(ending(), true);
     versions.push(run.published.version());
@@ -213,7 +213,7 @@ proptest! {
             touched.iter().for_each(|at| counts[*at] += 1);
             let of = |at: usize| with_sources(u32::try_from(at).unwrap() + 1, counts[at]);
             revision += 1;
-            let batch = Batch {
+            let batch = Delta {
                 revision,
                 added: (first..counts.len()).map(of).collect(),
                 changed: touched.iter().copied().map(of).collect(),
@@ -252,7 +252,7 @@ fn twelve_sources_at_once_are_announced_in_one_frame() {
     client.read(&run);
     for count in 2..=12 {
         let changed = vec![with_sources(1, count)];
-        run.published.add(Batch { revision: count as u64, added: vec![], changed }, vec![report(count)]);
+        run.published.add(Delta { revision: count as u64, added: vec![], changed }, vec![report(count)]);
         client.read(&run);
         assert_eq!(
             run.published.result(1).unwrap().value.as_deref(),
@@ -270,7 +270,7 @@ fn twelve_sources_at_once_are_announced_in_one_frame() {
     assert_eq!((late.frames, late.newest[&1]), (1, 12), "who came late has it already");
     // The reader falls behind the ring. Results that it has are not sent again.
     for number in 0..=RING_EVENTS {
-        run.published.add(Batch::default(), vec![report(number)]);
+        run.published.add(Delta::default(), vec![report(number)]);
     }
     client.read(&run);
     assert_eq!(client.frames, 2);
@@ -289,7 +289,7 @@ fn the_end_announces_changes_except_to_readers_that_leave_them_out() {
     all.read(&run);
     rest.read(&run);
     let changed = vec![with_sources(1, 2), with_sources(2, 2)];
-    run.published.add(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
+    run.published.add(Delta { revision: 2, added: vec![], changed }, vec![report(1)]);
     run.end(ending(), true);
     all.read(&run);
     rest.read(&run);
@@ -305,7 +305,7 @@ fn a_change_changes_the_version_and_wakes_a_waiting_reader() {
     run.read(&mut cursor, Instant::now());
     let version = run.published.version();
     let changed = vec![with_sources(1, 2)];
-    run.published.add(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
+    run.published.add(Delta { revision: 2, added: vec![], changed }, vec![report(1)]);
     assert_ne!(run.published.version(), version);
     run.read(&mut cursor, Instant::now());
     let waiting = {
@@ -327,11 +327,11 @@ fn a_reader_of_a_lost_run_knows_which_changes_it_has_not_received() {
         run.published.add(added((1..=3).map(record).collect()), vec![report(0)]);
         let changed = vec![with_sources(2, 2)];
         assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Frames(_)));
-        run.published.add(Batch { revision: 4, added: vec![], changed }, vec![report(1)]);
+        run.published.add(Delta { revision: 4, added: vec![], changed }, vec![report(1)]);
         if announced {
             run.published.announce_changes();
         }
-        run.published.add(Batch { revision: 5, added: vec![record(4)], changed: vec![] }, vec![report(2)]);
+        run.published.add(Delta { revision: 5, added: vec![record(4)], changed: vec![] }, vec![report(2)]);
         run.stop(Stopped::LeaseLost);
         while let Next::Frames(_) = run.read(&mut cursor, Instant::now()) {}
         let want = Place {

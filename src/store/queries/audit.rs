@@ -57,7 +57,7 @@ impl Store {
         self.write(Operation::on_accounts("note"), |statements| note(statements, event, at, by))
     }
 
-    /// Returns at most `limit` entries, the oldest first.
+    /// Returns at most `count` entries, the oldest first.
     pub fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
         self.read(Operation::on_accounts("audit"), |statements| {
             // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.

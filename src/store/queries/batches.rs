@@ -104,7 +104,7 @@ impl Store {
         })
     }
 
-    /// Returns at most `limit` batches of an account before a place in the order of `(created_at, id)`, the newest
+    /// Returns at most `count` batches of an account before a place in the order of `(created_at, id)`, the newest
     /// first.
     pub fn batches(
         &self,
@@ -119,13 +119,13 @@ impl Store {
         })
     }
 
-    /// Returns at most `limit` rows of a batch with positions above `after`, in order.
+    /// Returns at most `count` rows of a batch with positions above `after`, in order.
     pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>, StorageError> {
         self.read(Operation::on_runs("batch_rows"), |statements| read_rows(statements, id, after, count))
     }
 
     /// Returns the reports of the modules that have ended, of the runs of the rows with positions above `after`, at most
-    /// `limit` of them.
+    /// `count` of them.
     pub fn batch_reports(
         &self,
         id: BatchId,

@@ -66,29 +66,28 @@ const LOCK_DURATIONS: &str = "SELECT module, durations FROM module_health \
      WHERE module = coalesce(?1, module) ORDER BY module, simulated /*pg FOR NO KEY UPDATE */";
 const RESET_DURATIONS: &str = "UPDATE module_health SET durations = '{}' WHERE module = coalesce(?1, module)";
 
-/// Adds tallies to those of all instances, and returns the sums.
-pub(super) fn share_health(
-    store: &Store,
-    simulated: bool,
-    learnt: &Tallies,
-) -> Result<Tallies, StorageError> {
-    let operation = Operation::on_accounts("share_health").in_background().light();
-    if learnt.is_empty() {
-        return store.read(operation, |statements| all(statements, simulated));
+impl Store {
+    /// Adds the tallies of a process, by module id, to those of all processes in one transaction. Returns the totals
+    /// of the simulated or the real web.
+    pub fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+        let operation = Operation::on_accounts("share_health").in_background().light();
+        if learnt.is_empty() {
+            return self.read(operation, |statements| all(statements, simulated));
+        }
+        let newer = encode_tallies(learnt)?;
+        self.write(operation, |statements| {
+            statements.execute(NEW, values![&newer, simulated])?;
+            let rows = statements.rows(LOCK, values![&newer, simulated])?;
+            let stored: HashMap<Arc<str>, Tally> = rows.iter().map(read_tally).collect::<Result<_, _>>()?;
+            let sum = |(module, newer): &(Arc<str>, Tally)| {
+                let older = stored.get(module).cloned().unwrap_or_default();
+                (Arc::clone(module), older.then(newer))
+            };
+            let sums = encode_tallies(&learnt.iter().map(sum).collect())?;
+            statements.execute(WRITE, values![&sums, simulated])?;
+            all(statements, simulated)
+        })
     }
-    let newer = encode_tallies(learnt)?;
-    store.write(operation, |statements| {
-        statements.execute(NEW, values![&newer, simulated])?;
-        let rows = statements.rows(LOCK, values![&newer, simulated])?;
-        let stored: HashMap<Arc<str>, Tally> = rows.iter().map(read_tally).collect::<Result<_, _>>()?;
-        let sum = |(module, newer): &(Arc<str>, Tally)| {
-            let older = stored.get(module).cloned().unwrap_or_default();
-            (Arc::clone(module), older.then(newer))
-        };
-        let sums = encode_tallies(&learnt.iter().map(sum).collect())?;
-        statements.execute(WRITE, values![&sums, simulated])?;
-        all(statements, simulated)
-    })
 }
 
 /// Removes the durations of a module, or of all modules, and records it in the audit. Returns the modules that had

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::fragments::driven;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Batch, Lease, Write};
+use crate::model::drive::{Delta, Lease, Write};
 use crate::model::entity::EntityKey;
 use crate::model::run::ResultRecord;
 use crate::store::backend::Statements;
@@ -25,7 +25,7 @@ pub(super) const CHANGES: &str = "SELECT record FROM results \
 /// Locks the run's row, so that no other instance takes the run over between this statement and the commit.
 const LOCK: &str = concat!("SELECT 1 FROM runs WHERE ", driven!(), " /*pg FOR NO KEY UPDATE */");
 
-/// The results of a batch. `?1` is an array of `[RUN, ID, KEY IN HEX, RECORD]`, `?2` is the revision. Each element
+/// The results of a delta. `?1` is an array of `[RUN, ID, KEY IN HEX, RECORD]`, `?2` is the revision. Each element
 /// contains the run because of SQLite: with the run in a parameter, it would read all results of the run, and the
 /// whole batch for each of them.
 macro_rules! batch {
@@ -35,7 +35,7 @@ macro_rules! batch {
     };
 }
 
-/// Adds the results of a batch. A known entity is left out. A new entity with a used id is an error, because it must
+/// Adds the results of a delta. A known entity is left out. A new entity with a used id is an error, because it must
 /// not be lost.
 const ADD: &str = concat!(
     "INSERT INTO results (run, id, dedup, record, revision) SELECT r.run, r.id, r.dedup, r.record, ?2 FROM ",
@@ -62,22 +62,22 @@ pub(super) fn add(
     statements: &mut dyn Statements,
     run: RunId,
     lease: Lease,
-    batch: &Batch,
+    delta: &Delta,
 ) -> Result<Write, StorageError> {
     if statements.rows(LOCK, values![run, lease.owner.0, bigint(lease.epoch)?])?.is_empty() {
         return Ok(Write::LeaseLost);
     }
-    let revision = bigint(batch.revision)?;
+    let revision = bigint(delta.revision)?;
     let mut new = 0;
-    if !batch.added.is_empty() {
-        let added = encode_batch(run, &batch.added)?;
+    if !delta.added.is_empty() {
+        let added = encode_batch(run, &delta.added)?;
         new = statements.execute(ADD, values![&added, revision])?;
-        if new < batch.added.len() as u64 {
+        if new < delta.added.len() as u64 {
             statements.execute(ADD_AGAIN, values![&added, revision])?;
         }
     }
-    if !batch.changed.is_empty() {
-        statements.execute(CHANGE, values![encode_batch(run, &batch.changed)?, revision])?;
+    if !delta.changed.is_empty() {
+        statements.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
     }
     statements.execute(COUNT, values![run, bigint(new)?, revision])?;
     Ok(Write::Done)

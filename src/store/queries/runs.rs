@@ -10,25 +10,23 @@ use super::audit::note;
 use super::circuits::{reset_circuits, share_circuits};
 use super::credits::refund;
 use super::fragments::driven;
-use super::health::{reset_deadlines, share_health};
+use super::health::reset_deadlines;
 use super::outbox::report_end;
 use super::queue::{has_begun, queue_length, queue_position};
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start::{self, forget_request};
 use super::summary::{RUN_COLUMNS, read_summary, run_columns};
 use super::take_over::take_over;
-use super::{stopping, thumbnails};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::credits::Charge;
 use crate::model::drive::{
-    Batch, Changes, Checkpoint, Claim, Ending, InstanceId, Lease, Notification, Resumable, StoppedRun,
-    Subscriber, Write,
+    Changes, Checkpoint, Claim, Delta, Ending, InstanceId, Lease, Notification, Resumable, Subscriber, Write,
 };
-use crate::model::health::{CircuitRecord, FailedControl, Learnt, Tallies};
+use crate::model::health::{CircuitRecord, FailedControl, Learnt};
 use crate::model::page::ListFilter;
-use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, Thumbnails};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::model::start::{Idempotency, NewRun, QueueLength, Started};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
@@ -110,7 +108,7 @@ impl Store {
         })
     }
 
-    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body
+    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`](crate::model::start::Refused::Mismatch) if the body
     /// differs. Returns `None` if the key is not known.
     pub fn known_request(
         &self,
@@ -122,34 +120,13 @@ impl Store {
     }
 
     /// Adds new results and replaces changed ones, in one transaction. A result is unique in its run by its
-    /// [`EntityKey`](super::entity::EntityKey). If the entity of a new result is stored under the same id, an earlier
+    /// [`EntityKey`](crate::model::entity::EntityKey). If the entity of a new result is stored under the same id, an earlier
     /// try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
     /// result is ignored. A new entity with a used id is an error.
-    pub fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
+    pub fn add_results(&self, run: RunId, lease: Lease, delta: &Delta) -> Result<Write, StorageError> {
         let operation = Operation::on_runs("add_results").in_background().light();
-        let write = self.write(operation, |statements| results::add(statements, run, lease, batch))?;
+        let write = self.write(operation, |statements| results::add(statements, run, lease, delta))?;
         Ok(self.published(run, lease, write))
-    }
-
-    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
-    pub fn keep_thumbnail(
-        &self,
-        run: RunId,
-        lease: Lease,
-        result: u32,
-        png: &[u8],
-    ) -> Result<Write, StorageError> {
-        thumbnails::keep(self, run, lease, result, png)
-    }
-
-    /// Returns the thumbnail of a result as a PNG.
-    pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-        thumbnails::one(self, run, result)
-    }
-
-    /// Returns all thumbnails of a run as PNGs, by the ids of their results.
-    pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
-        thumbnails::all(self, run)
     }
 
     /// Replaces the checkpoint and renews the lease.
@@ -249,19 +226,6 @@ impl Store {
         self.read(operation, |statements| queue_length(statements, simulated, account))
     }
 
-    /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
-    /// not ended, which includes runs that were stopped before. Returns `None` if the run is unknown, deleted or of
-    /// another account. A root that follows leads is stopped even if it has ended itself.
-    pub fn stop(
-        &self,
-        id: RunId,
-        account: AccountId,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Option<Vec<StoppedRun>>, StorageError> {
-        stopping::stop(self, id, account, at, by)
-    }
-
     /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
     pub fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         let rows = self.rows(Operation::on_runs("run"), RUN, values![id, account])?;
@@ -270,13 +234,13 @@ impl Store {
         Ok(Some(RunSummary { queue_position, ..read_summary(row)? }))
     }
 
-    /// Returns at most `limit` results of a run with ids above `after`, in order.
+    /// Returns at most `count` results of a run with ids above `after`, in order.
     pub fn results(&self, id: RunId, after: u32, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
         let rows = self.rows(Operation::on_runs("results"), RESULTS, values![id, after, limit(count)])?;
         rows.iter().map(read_result).collect()
     }
 
-    /// Returns at most `limit` results of a run that were added or changed, in their current state and in the order
+    /// Returns at most `count` results of a run that were added or changed, in their current state and in the order
     /// of their ids.
     pub fn changes(
         &self,
@@ -297,7 +261,7 @@ impl Store {
         rows.first().map_or(Ok(Vec::new()), |row| decode_reports(row.text(0)?))
     }
 
-    /// Returns at most `limit` runs of an account, the newest first.
+    /// Returns at most `count` runs of an account, the newest first.
     pub fn list(
         &self,
         account: AccountId,
@@ -363,12 +327,6 @@ impl Store {
         })
     }
 
-    /// Adds the tallies of a process, by module id, to those of all processes in one transaction. Returns the totals
-    /// of the simulated or the real web.
-    pub fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
-        share_health(self, simulated, learnt)
-    }
-
     /// Stores changes of hosts' circuits unless the store has newer ones, in one transaction. Returns the circuits of
     /// the simulated or the real web.
     pub fn share_circuits(
@@ -412,7 +370,7 @@ impl Store {
     }
 
     /// Delivers notifications of this and other processes to `subscriber` as long as it exists. The first one is
-    /// [`Notification::Connected`](super::notification::Notification::Connected), which is sent when the subscription
+    /// [`Notification::Connected`](crate::model::drive::Notification::Connected), which is sent when the subscription
     /// is established. Returns `false` if the store serves only one process and sends no notifications.
     pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
         self.measured("listen", || self.backend.listen(subscriber))

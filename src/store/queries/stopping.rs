@@ -25,29 +25,33 @@ const STOP: &str = concat!(
     ", status = 'running', stopped_at = ?3"
 );
 
-/// Records that runs are stopped: see [`Store::stop`](crate::store::Store::stop).
-pub(super) fn stop(
-    store: &Store,
-    id: RunId,
-    account: AccountId,
-    at: Timestamp,
-    by: &Origin,
-) -> Result<Option<Vec<StoppedRun>>, StorageError> {
-    store.write(Operation::on_runs("stop"), |statements| {
-        if statements.rows(LOCK, values![id, account])?.is_empty() {
-            return Ok(None);
-        }
-        let mut stopped = Vec::new();
-        for row in statements.rows(STOP, values![id, account, at])? {
-            let run = StoppedRun { id: row.get(0)?, at: row.get(1)?, waits: row.get(2)? };
-            if row.get(4)? {
-                note(statements, &AuditEvent::of_object(Action::RunStopped, account, run.id), at, by)?;
+impl Store {
+    /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
+    /// not ended, which includes runs that were stopped before. Returns `None` if the run is unknown, deleted or of
+    /// another account. A root that follows leads is stopped even if it has ended itself.
+    pub fn stop(
+        &self,
+        id: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Vec<StoppedRun>>, StorageError> {
+        self.write(Operation::on_runs("stop"), |statements| {
+            if statements.rows(LOCK, values![id, account])?.is_empty() {
+                return Ok(None);
             }
-            if row.get(3)? {
-                statements.announce(Notification::Stopped(run.id))?;
-                stopped.push(run);
+            let mut stopped = Vec::new();
+            for row in statements.rows(STOP, values![id, account, at])? {
+                let run = StoppedRun { id: row.get(0)?, at: row.get(1)?, waits: row.get(2)? };
+                if row.get(4)? {
+                    note(statements, &AuditEvent::of_object(Action::RunStopped, account, run.id), at, by)?;
+                }
+                if row.get(3)? {
+                    statements.announce(Notification::Stopped(run.id))?;
+                    stopped.push(run);
+                }
             }
-        }
-        Ok(Some(stopped))
-    })
+            Ok(Some(stopped))
+        })
+    }
 }

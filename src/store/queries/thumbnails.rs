@@ -19,26 +19,31 @@ const KEEP: &str = concat!(
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
-pub(super) fn keep(
-    store: &Store,
-    run: RunId,
-    lease: Lease,
-    result: u32,
-    png: &[u8],
-) -> Result<Write, StorageError> {
-    let operation = Operation::on_runs("keep_thumbnail").in_background().light();
-    let values = values![run, lease.owner.0, bigint(lease.epoch)?, result, png];
-    let kept = store.change(operation, KEEP, values)?;
-    Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
-}
+impl Store {
+    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
+    pub fn keep_thumbnail(
+        &self,
+        run: RunId,
+        lease: Lease,
+        result: u32,
+        png: &[u8],
+    ) -> Result<Write, StorageError> {
+        let operation = Operation::on_runs("keep_thumbnail").in_background().light();
+        let values = values![run, lease.owner.0, bigint(lease.epoch)?, result, png];
+        let kept = self.change(operation, KEEP, values)?;
+        Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
+    }
 
-pub(super) fn one(store: &Store, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-    let rows = store.rows(Operation::on_runs("thumbnail"), ONE, values![run, result])?;
-    rows.first().map(|row| row.get(0)).transpose()
-}
+    /// Returns the thumbnail of a result as a PNG.
+    pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+        let rows = self.rows(Operation::on_runs("thumbnail"), ONE, values![run, result])?;
+        rows.first().map(|row| row.get(0)).transpose()
+    }
 
-pub(super) fn all(store: &Store, run: RunId) -> Result<Thumbnails, StorageError> {
-    let rows = store.rows(Operation::on_runs("thumbnails"), ALL, values![run])?;
-    let read = |row: &Row| Ok((number(row.get(0)?)?, row.get(1)?));
-    rows.iter().map(read).collect()
+    /// Returns all thumbnails of a run as PNGs, by the ids of their results.
+    pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
+        let rows = self.rows(Operation::on_runs("thumbnails"), ALL, values![run])?;
+        let read = |row: &Row| Ok((number(row.get(0)?)?, row.get(1)?));
+        rows.iter().map(read).collect()
+    }
 }

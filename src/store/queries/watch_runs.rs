@@ -102,81 +102,89 @@ pub(super) fn begin(
     statements.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
 }
 
-pub(super) fn due(
-    sql: &Store,
-    simulated: bool,
-    after: Option<(Timestamp, WatchId)>,
-    count: usize,
-) -> Result<Vec<Watch>, StorageError> {
-    let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
-    let operation = Operation::on_runs("due_watches").in_background();
-    let rows = sql.rows(operation, DUE, values![simulated, at, id, limit(count)])?;
-    rows.iter().map(read_watch).collect()
-}
+impl Store {
+    /// Returns at most `count` active watches of the simulated or the real web whose next run is due, after this one in
+    /// the order of `(next_at, id)`. Writes nothing.
+    pub fn due_watches(
+        &self,
+        simulated: bool,
+        after: Option<(Timestamp, WatchId)>,
+        count: usize,
+    ) -> Result<Vec<Watch>, StorageError> {
+        let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
+        let operation = Operation::on_runs("due_watches").in_background();
+        let rows = self.rows(operation, DUE, values![simulated, at, id, limit(count)])?;
+        rows.iter().map(read_watch).collect()
+    }
 
-pub(super) fn pause_unpaid(sql: &Store, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
-    let operation = Operation::on_runs("pause_unpaid").in_background().light();
-    Ok(!sql.change(operation, PAUSE, values![id, due_at])?.is_empty())
-}
+    /// Pauses an active watch whose account cannot pay for the run that is due at this moment. Returns `false` if that run
+    /// was started or skipped meanwhile.
+    pub fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
+        let operation = Operation::on_runs("pause_unpaid").in_background().light();
+        Ok(!self.change(operation, PAUSE, values![id, due_at])?.is_empty())
+    }
 
-pub(super) fn skip(sql: &Store, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
-    sql.write(Operation::on_runs("skip_run").in_background().light(), |statements| {
-        let rows = statements.rows(LOCK_DUE, values![id, due_at])?;
-        let Some(row) = rows.first() else { return Ok(()) };
-        let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
-        let next_at = watch.every.next_after(id, watch.created_at, now);
-        statements.execute(MOVE, values![id, next_at]).map(drop)
-    })
-}
+    /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
+    pub fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
+        self.write(Operation::on_runs("skip_run").in_background().light(), |statements| {
+            let rows = statements.rows(LOCK_DUE, values![id, due_at])?;
+            let Some(row) = rows.first() else { return Ok(()) };
+            let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+            let next_at = watch.every.next_after(id, watch.created_at, now);
+            statements.execute(MOVE, values![id, next_at]).map(drop)
+        })
+    }
 
-pub(super) fn unpaid_accounts(
-    sql: &Store,
-    after: Option<AccountId>,
-    count: usize,
-) -> Result<Vec<AccountId>, StorageError> {
-    let after = after.unwrap_or(AccountId(Uuid::nil()));
-    let operation = Operation::on_runs("unpaid_accounts").in_background();
-    let rows = sql.rows(operation, UNPAID, values![after, limit(count)])?;
-    rows.iter().map(|row| row.get(0)).collect()
-}
+    /// Returns at most `count` accounts with ids above `after` that have watches which are paused because of credits.
+    pub fn unpaid_accounts(
+        &self,
+        after: Option<AccountId>,
+        count: usize,
+    ) -> Result<Vec<AccountId>, StorageError> {
+        let after = after.unwrap_or(AccountId(Uuid::nil()));
+        let operation = Operation::on_runs("unpaid_accounts").in_background();
+        let rows = self.rows(operation, UNPAID, values![after, limit(count)])?;
+        rows.iter().map(|row| row.get(0)).collect()
+    }
 
-pub(super) fn resume_paid(
-    sql: &Store,
-    account: AccountId,
-    credits: u64,
-    premium: bool,
-) -> Result<(), StorageError> {
-    let (standard, premium) = (credits >= STANDARD_COST, premium && credits >= PREMIUM_COST);
-    let operation = Operation::on_runs("resume_paid").in_background().light();
-    sql.change(operation, RESUME, values![account, standard, premium]).map(drop)
-}
+    /// Makes the watches of an account active that are paused because of credits, if a run costs at most that many
+    /// credits.
+    pub fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<(), StorageError> {
+        let (standard, premium) = (credits >= STANDARD_COST, premium && credits >= PREMIUM_COST);
+        let operation = Operation::on_runs("resume_paid").in_background().light();
+        self.change(operation, RESUME, values![account, standard, premium]).map(drop)
+    }
 
-pub(super) fn ended(sql: &Store, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
-    let operation = Operation::on_runs("ended_runs").in_background();
-    let rows = sql.rows(operation, ENDED, values![simulated, limit(count)])?;
-    let read = |row| {
-        let watch = read_watch(row)?;
-        let Some(run) = watch.last_run else {
-            return Err(StorageError::broken("a watch has an open run without an id"));
+    /// Returns at most `count` watches whose last run has ended or was deleted, and was not compared.
+    pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
+        let operation = Operation::on_runs("ended_runs").in_background();
+        let rows = self.rows(operation, ENDED, values![simulated, limit(count)])?;
+        let read = |row| {
+            let watch = read_watch(row)?;
+            let Some(run) = watch.last_run else {
+                return Err(StorageError::broken("a watch has an open run without an id"));
+            };
+            Ok(EndedRun { watch, run, baseline: row.get(WATCH_COLUMNS)? })
         };
-        Ok(EndedRun { watch, run, baseline: row.get(WATCH_COLUMNS)? })
-    };
-    rows.iter().map(read).collect()
-}
+        rows.iter().map(read).collect()
+    }
 
-pub(super) fn close(sql: &Store, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
-    let watch = ended.watch.id;
-    sql.write(Operation::on_runs("close_run").in_background(), |statements| {
-        if statements.execute(CLOSE, values![watch, ended.run, shown.baseline.as_deref()])? == 0 {
-            return Ok(false);
-        }
-        for change in &shown.changes {
-            let difference = encode(&change.difference)?;
-            let (id, kind) = (WatchChangeId::new(), change.kind.as_str());
-            let values = values![id, watch, kind, change.run_before, ended.run, difference];
-            statements.execute(ADD_CHANGE, values)?;
-        }
-        report_watch(statements, watch, ended.run, &shown.changes)?;
-        Ok(true)
-    })
+    /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
+    /// Does nothing and returns `false` if the run was compared before.
+    pub fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
+        let watch = ended.watch.id;
+        self.write(Operation::on_runs("close_run").in_background(), |statements| {
+            if statements.execute(CLOSE, values![watch, ended.run, shown.baseline.as_deref()])? == 0 {
+                return Ok(false);
+            }
+            for change in &shown.changes {
+                let difference = encode(&change.difference)?;
+                let (id, kind) = (WatchChangeId::new(), change.kind.as_str());
+                let values = values![id, watch, kind, change.run_before, ended.run, difference];
+                statements.execute(ADD_CHANGE, values)?;
+            }
+            report_watch(statements, watch, ended.run, &shown.changes)?;
+            Ok(true)
+        })
+    }
 }

@@ -11,14 +11,13 @@ use super::accounts::lock;
 use super::audit::note;
 use super::start::{known_request, note_request};
 use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
-use super::watch_runs;
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::start::Started;
 use crate::model::watch::{
-    ChangeKind, Comparison, EndedRun, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch,
-    WatchActivity, WatchAdded, WatchChanged, WatchState, WatchUpdate, WatchedSearch,
+    ChangeKind, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchAdded,
+    WatchChanged, WatchState, WatchUpdate, WatchedSearch,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
@@ -126,7 +125,7 @@ impl Store {
         rows.first().map(read_watch).transpose()
     }
 
-    /// Returns at most `limit` watches of an account with ids below `before`, the newest first.
+    /// Returns at most `count` watches of an account with ids below `before`, the newest first.
     pub fn watches(
         &self,
         account: AccountId,
@@ -212,7 +211,7 @@ impl Store {
         })
     }
 
-    /// Returns at most `limit` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
+    /// Returns at most `count` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
     /// has no such watch.
     pub fn watch_changes(
         &self,
@@ -229,54 +228,6 @@ impl Store {
             let rows = statements.rows(CHANGES, values![id, before, limit(count)])?;
             rows.iter().map(read_change).collect::<Result<_, _>>().map(Some)
         })
-    }
-
-    /// Returns at most `limit` active watches of the simulated or the real web whose next run is due, after this one in
-    /// the order of `(next_at, id)`. Writes nothing.
-    pub fn due_watches(
-        &self,
-        simulated: bool,
-        after: Option<(Timestamp, WatchId)>,
-        count: usize,
-    ) -> Result<Vec<Watch>, StorageError> {
-        watch_runs::due(self, simulated, after, count)
-    }
-
-    /// Pauses an active watch whose account cannot pay for the run that is due at this moment. Returns `false` if that run
-    /// was started or skipped meanwhile.
-    pub fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
-        watch_runs::pause_unpaid(self, id, due_at)
-    }
-
-    /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
-    pub fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
-        watch_runs::skip(self, id, due_at)
-    }
-
-    /// Returns at most `limit` accounts with ids above `after` that have watches which are paused because of credits.
-    pub fn unpaid_accounts(
-        &self,
-        after: Option<AccountId>,
-        count: usize,
-    ) -> Result<Vec<AccountId>, StorageError> {
-        watch_runs::unpaid_accounts(self, after, count)
-    }
-
-    /// Makes the watches of an account active that are paused because of credits, if a run costs at most that many
-    /// credits.
-    pub fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<(), StorageError> {
-        watch_runs::resume_paid(self, account, credits, premium)
-    }
-
-    /// Returns at most `limit` watches whose last run has ended or was deleted, and was not compared.
-    pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
-        watch_runs::ended(self, simulated, count)
-    }
-
-    /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
-    /// Does nothing and returns `false` if the run was compared before.
-    pub fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
-        watch_runs::close(self, ended, shown)
     }
 }
 

@@ -182,7 +182,7 @@ impl Store {
         })
     }
 
-    /// Returns at most `limit` deliveries of a webhook with ids below `before`, the newest first. Returns `None` if the
+    /// Returns at most `count` deliveries of a webhook with ids below `before`, the newest first. Returns `None` if the
     /// account has no such webhook.
     pub fn deliveries(
         &self,
@@ -244,7 +244,7 @@ impl Store {
         self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, consequence))
     }
 
-    /// Removes at most `limit` deliveries that are older than `age`. Returns their number.
+    /// Removes at most `count` deliveries that are older than `age`. Returns their number.
     pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64, StorageError> {
         let operation = Operation::on_accounts("remove_deliveries").in_background().light();
         self.write(operation, |statements| webhook_sending::remove(statements, age, count))
