@@ -28,7 +28,8 @@ impl Moment {
 /// Formats a time as `22 November 2026, 05:37 UTC`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.to_zoned(TimeZone::UTC).strftime("%-d %B %Y, %H:%M UTC"))
+        // A line may break between the day and the hour only.
+        write!(f, "{}", self.0.to_zoned(TimeZone::UTC).strftime("%-d\u{a0}%B\u{a0}%Y, %H:%M\u{a0}UTC"))
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn a_moment_is_shown_in_utc() {
         let at = Moment("2026-03-01T09:08:07.006+02:00".parse().unwrap());
-        assert_eq!(at.to_string(), "1 March 2026, 07:08 UTC");
+        assert_eq!(at.to_string(), "1\u{a0}March\u{a0}2026, 07:08\u{a0}UTC");
         assert_eq!((at.iso(), at.day()), ("2026-03-01T07:08:07.006Z".to_owned(), "1 March 2026".to_owned()));
     }
 
