@@ -21,7 +21,7 @@ impl Moment {
 
     /// Returns the day.
     pub fn day(&self) -> String {
-        self.0.to_zoned(TimeZone::UTC).strftime("%-d %B %Y").to_string()
+        self.0.to_zoned(TimeZone::UTC).strftime("%-d\u{a0}%B\u{a0}%Y").to_string()
     }
 }
 
@@ -29,7 +29,7 @@ impl Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A line may break between the day and the hour only.
-        write!(f, "{}", self.0.to_zoned(TimeZone::UTC).strftime("%-d\u{a0}%B\u{a0}%Y, %H:%M\u{a0}UTC"))
+        write!(f, "{}, {}", self.day(), self.0.to_zoned(TimeZone::UTC).strftime("%H:%M\u{a0}UTC"))
     }
 }
 
@@ -111,7 +111,10 @@ mod tests {
     fn a_moment_is_shown_in_utc() {
         let at = Moment("2026-03-01T09:08:07.006+02:00".parse().unwrap());
         assert_eq!(at.to_string(), "1\u{a0}March\u{a0}2026, 07:08\u{a0}UTC");
-        assert_eq!((at.iso(), at.day()), ("2026-03-01T07:08:07.006Z".to_owned(), "1 March 2026".to_owned()));
+        assert_eq!(
+            (at.iso(), at.day()),
+            ("2026-03-01T07:08:07.006Z".to_owned(), "1\u{a0}March\u{a0}2026".to_owned())
+        );
     }
 
     #[test]
@@ -123,7 +126,7 @@ mod tests {
             (60, "1 minute ago"),
             (7_199, "1 hour ago"),
             (172_800, "2 days ago"),
-            (1_209_600, "1 March 2026"),
+            (1_209_600, "1\u{a0}March\u{a0}2026"),
         ] {
             assert_eq!(ago(at, Timestamp::from_second(at.as_second() + secs).unwrap()), want, "{secs}");
         }

@@ -10,16 +10,21 @@ fn start(server: &Server, key: &str, module: &str) -> Value {
     answer.json()
 }
 
+/// Starts the searches `m0` and `m1`, so that the only driver of both instances is busy. Which one drives which search is
+/// open: an instance whose driver looks into the queue at that moment leaves its own start to the other.
+fn occupy(cluster: &Cluster, key: &str) {
+    for module in ["m0", "m1"] {
+        start(&cluster.servers[0], key, module);
+        cluster.site.asker(module);
+    }
+}
+
 #[test]
 fn accounts_take_turns_over_all_instances() {
     let cluster = Cluster::start(2, 30, &["--max-runs=1"]);
     let [one, two] = &cluster.servers[..] else { unreachable!() };
     let keys = [(); 5].map(|()| one.new_key("unlimited"));
-    // Both drivers are busy.
-    for (server, agent, module) in [(one, "one", "m0"), (two, "two", "m1")] {
-        start(server, &keys[0], module);
-        cluster.site.wait_for(agent, module);
-    }
+    occupy(&cluster, &keys[0]);
     // Four accounts queue five searches each, at all instances. Then a fifth account queues one.
     let mut queued = Vec::new();
     for number in 0..20 {
@@ -57,11 +62,11 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one_at_once() {
     let cluster = Cluster::start(2, 3, &["--max-runs=1"]);
     let [one, two] = &cluster.servers[..] else { unreachable!() };
     start(one, &one.key, "m0");
-    cluster.site.wait_for("one", "m0");
-    let run = start(one, &one.key, "m1")["run_id"].as_str().unwrap().to_owned();
+    let (busy, other) = if cluster.site.asker("m0") == "one" { (one, "two") } else { (two, "one") };
+    let run = start(busy, &one.key, "m1")["run_id"].as_str().unwrap().to_owned();
     // A reader at the busy instance gets what the other one finds.
-    let reader = stream(one, &run);
-    cluster.site.wait_for("two", "m1");
+    let reader = stream(busy, &run);
+    cluster.site.wait_for(other, "m1");
     cluster.site.open_all();
     let events = reader.all();
     assert_eq!(events.last().unwrap().event, "done");
@@ -72,10 +77,7 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one_at_once() {
 #[test]
 fn the_searches_of_a_crashed_busy_instance_are_driven_by_the_other() {
     let mut cluster = Cluster::start(2, 4, &["--max-runs=1", "--lease=5s"]);
-    for (server, agent, module) in [(0, "one", "m0"), (1, "two", "m1")] {
-        start(&cluster.servers[server], &cluster.servers[server].key, module);
-        cluster.site.wait_for(agent, module);
-    }
+    occupy(&cluster, &cluster.servers[0].key);
     start(&cluster.servers[0], &cluster.servers[0].key, "m2");
     cluster.servers[0].kill();
     cluster.site.open_all();

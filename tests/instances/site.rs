@@ -79,6 +79,19 @@ impl Site {
         }
     }
 
+    /// Waits until anybody has sent a request for that module. Returns the user agent.
+    pub(crate) fn asker(&self, module: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        let mut state = self.shared.state.lock();
+        loop {
+            if let Some((agent, _)) = state.asked.iter().find(|(_, asked)| asked == module) {
+                return agent.clone();
+            }
+            let late = self.shared.changed.wait_until(&mut state, end).timed_out();
+            assert!(!late, "nobody asks for {module}: {:?}", state.asked);
+        }
+    }
+
     /// Returns how many requests `agent` has sent.
     pub(crate) fn asked_by(&self, agent: &str) -> usize {
         self.shared.state.lock().asked.iter().filter(|(by, _)| by == agent).count()

@@ -1,5 +1,8 @@
 //! Servers that may send to loopback addresses, and requests to their webhooks.
 
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use crate::support::awaited;
@@ -9,11 +12,15 @@ use crate::support::server::{Answer, Server, Setup};
 /// The text of a key for the secrets of webhooks.
 pub(crate) const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n";
 
-/// Returns the flag with a key file, which PostgreSQL needs. The file is in a folder that outlives the test.
+/// Returns the flag with a key file, which PostgreSQL needs. All tests share the file, which is written once.
 pub(crate) fn key_flag() -> String {
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("webhooks.key");
-    std::fs::write(&path, KEY).unwrap();
-    format!("--secret-key-file={}", path.display())
+    static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("webhooks-{}.key", std::process::id()));
+        std::fs::write(&path, KEY).unwrap();
+        path
+    });
+    format!("--secret-key-file={}", PATH.display())
 }
 
 /// Returns a server that may send to loopback addresses.

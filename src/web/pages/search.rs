@@ -272,10 +272,14 @@ mod tests {
             end: "2026-12-01T00:00:00Z".parse().unwrap(),
         };
         for (used, allowed, want) in [
-            (3, Some(30), "27 of 30 credits are left until 1 December 2026."),
-            (29, Some(30), "1 of 30 credits is left until 1 December 2026."),
-            (40, Some(30), "0 of 30 credits are left until 1 December 2026."),
-            (3, None, "Your plan has no cap on credits; 3 used in the cycle that ends on 1 December 2026."),
+            (3, Some(30), "27 of 30 credits are left until 1\u{a0}December\u{a0}2026."),
+            (29, Some(30), "1 of 30 credits is left until 1\u{a0}December\u{a0}2026."),
+            (40, Some(30), "0 of 30 credits are left until 1\u{a0}December\u{a0}2026."),
+            (
+                3,
+                None,
+                "Your plan has no cap on credits; 3 used in the cycle that ends on 1\u{a0}December\u{a0}2026.",
+            ),
         ] {
             assert_eq!(credits_left(&Balance { used, allowed, cycle }), want);
         }

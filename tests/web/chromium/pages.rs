@@ -200,9 +200,9 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
         browser.wait_until(&format!("innerWidth === {width}"));
         let over = browser.run(WIDER, &[]);
         assert_eq!(over, json!([]), "{path} does not fit into {width}");
-        let broken =
-            "return [...document.querySelectorAll('time')].filter((at) => at.getClientRects().length > 1)
-            .map((at) => at.textContent)";
+        // In a table, the hour may stand below the day.
+        let broken = "return [...document.querySelectorAll('time')]
+            .filter((at) => at.getClientRects().length > (at.closest('td') ? 2 : 1)).map((at) => at.textContent)";
         assert_eq!(browser.run(broken, &[]), json!([]), "{path} breaks a date at {width}");
     }
     browser.resize(1280, 1000);
