@@ -7,12 +7,12 @@ pub(super) fn write(page: &mut Exposition, store: &Store) {
     let load = store.load();
     let mut connections =
         page.family(Kind::Gauge, "sightline_store_connections", "Open connections of the store's pool.");
-    connections.sample(&[("state", "used")], f64::from(load.used));
-    connections.sample(&[("state", "idle")], f64::from(load.idle));
+    connections.sample(&[("state", "used")], load.used as f64);
+    connections.sample(&[("state", "idle")], load.idle as f64);
     page.gauge(
         "sightline_store_connections_max",
         "Limit on open connections of the store's pool.",
-        f64::from(load.max),
+        load.max as f64,
     );
     page.gauge(
         "sightline_store_away",

@@ -15,9 +15,9 @@
 //! Several rows are written by one statement, which takes them as one parameter: an array in JSON.
 
 use std::sync::Weak;
+use std::time::Duration;
 
-use super::concurrency::WaitLimit;
-use super::load::StoreLoad;
+use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT};
 use super::value::{Row, Value};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
@@ -27,20 +27,11 @@ use crate::model::drive::{Notification, Subscriber};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    pub(super) tables: Tables,
-    pub(super) wait_limit: WaitLimit,
+    /// The time for which the operation waits for a connection.
+    pub(super) wait: Duration,
     pub(super) durability: Durability,
     /// Whether the operation deletes data that must leave no trace on the disk.
     pub(super) erases: bool,
-}
-
-/// The group of tables that an operation uses. Each group has its own share of the connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tables {
-    /// Runs and everything that belongs to them.
-    Runs,
-    /// All other tables.
-    Accounts,
 }
 
 /// Whether a commit is on the disk when the call returns. On PostgreSQL it always is.
@@ -53,25 +44,18 @@ pub(super) enum Durability {
 }
 
 impl Operation {
-    /// Returns an operation of a request on runs.
+    /// Returns an operation of a request.
     pub(super) const fn on_runs(name: &'static str) -> Self {
-        Self {
-            name,
-            tables: Tables::Runs,
-            wait_limit: WaitLimit::Request,
-            durability: Durability::Full,
-            erases: false,
-        }
+        Self { name, wait: REQUEST_WAIT, durability: Durability::Full, erases: false }
     }
 
-    /// Returns an operation of a request on other tables.
     pub(super) const fn on_accounts(name: &'static str) -> Self {
-        Self { tables: Tables::Accounts, ..Self::on_runs(name) }
+        Self::on_runs(name)
     }
 
     /// Changes the operation to one of a thread that serves no request.
     pub(super) const fn in_background(self) -> Self {
-        Self { wait_limit: WaitLimit::Background, ..self }
+        Self { wait: BACKGROUND_WAIT, ..self }
     }
 
     /// Allows a power cut to undo the operation: its commit does not wait for the disk.
@@ -84,9 +68,9 @@ impl Operation {
         Self { erases: true, ..self }
     }
 
-    /// Sets the time for which the operation waits for its turn.
-    pub(super) const fn within(self, wait_limit: WaitLimit) -> Self {
-        Self { wait_limit, ..self }
+    /// Sets the time for which the operation waits for a connection.
+    pub(super) const fn within(self, wait: Duration) -> Self {
+        Self { wait, ..self }
     }
 }
 
@@ -137,11 +121,14 @@ pub(super) trait Backend: Send + Sync + 'static {
         Ok(found)
     }
 
-    /// Checks that the database answers and, as far as is known, takes writes.
-    fn ping(&self) -> Result<(), StorageError>;
+    /// Checks that the database answers and that keys can be read.
+    fn check(&self) -> Result<(), StorageError>;
 
-    /// Returns how busy the database is, without a query and without waiting.
-    fn load(&self) -> StoreLoad;
+    /// Returns the numbers of connections in use, idle, and allowed.
+    fn load(&self) -> [usize; 3];
+
+    /// Returns whether the database is unreachable, damaged or missing as far as is known.
+    fn is_impaired(&self) -> bool;
 
     /// Records that an operation failed, which may indicate a problem of the whole database. Returns the error for the
     /// caller.

@@ -6,9 +6,9 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use super::backend::{Backend, End, Operation, Statements, Work};
-use super::failure_log::FailureLog;
-use super::load::StoreLoad;
+use super::limits::TRIAL_WAIT;
 use super::metrics::StoreMetrics;
+use super::outage::Outage;
 use super::value::{Row, Value};
 use crate::base::storage::StorageError;
 
@@ -16,8 +16,21 @@ use crate::base::storage::StorageError;
 pub struct Store {
     pub(super) backend: Box<dyn Backend>,
     metrics: StoreMetrics,
-    failure_log: FailureLog,
+    outage: Outage,
     before_each: Mutex<Option<Arc<Hook>>>,
+}
+
+/// The load of a database at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreLoad {
+    /// The number of connections in use.
+    pub used: usize,
+    /// The number of connections that are open and idle.
+    pub idle: usize,
+    /// The maximum number of connections.
+    pub max: usize,
+    /// Whether the database is unavailable as far as is known, or a write was refused lately.
+    pub is_unavailable: bool,
 }
 
 /// What a test runs before an operation, of which it gets the name. If it fails, so does the operation.
@@ -28,7 +41,7 @@ impl Store {
         Self {
             backend: Box::new(backend),
             metrics: StoreMetrics::default(),
-            failure_log: FailureLog::default(),
+            outage: Outage::default(),
             before_each: Mutex::default(),
         }
     }
@@ -40,7 +53,22 @@ impl Store {
 
     /// Returns how busy the database is at this moment, without a query and without waiting.
     pub fn load(&self) -> StoreLoad {
-        self.backend.load()
+        let [used, idle, max] = self.backend.load();
+        let is_unavailable = self.backend.is_impaired() || self.outage.has_refused_write();
+        StoreLoad { used, idle, max, is_unavailable }
+    }
+
+    /// Checks that the database answers, that keys can be read and, as far as is known, that writes are accepted. Nothing
+    /// is written unless a write was refused before.
+    ///
+    /// # Errors
+    /// Returns an error if one of that fails.
+    pub fn ping(&self) -> Result<(), StorageError> {
+        self.measured("ping", false, || self.backend.check())?;
+        self.outage.check(|| {
+            let trial = "UPDATE schema_version SET name = name WHERE version = 23";
+            self.change(Operation::on_accounts("trial").within(TRIAL_WAIT), trial, &[]).map(drop)
+        })
     }
 
     /// Lets a test fail operations, or act before them.
@@ -58,7 +86,9 @@ impl Store {
         operation: Operation,
         work: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        self.measured(operation.name, || once(work, |_| true, |work| self.backend.read(&operation, work)))
+        self.measured(operation.name, false, || {
+            once(work, |_| true, |work| self.backend.read(&operation, work))
+        })
     }
 
     /// Runs one statement that reads, and returns its rows.
@@ -87,7 +117,7 @@ impl Store {
         keep: impl FnOnce(&T) -> bool,
         work: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        self.measured(operation.name, || once(work, keep, |work| self.backend.write(&operation, work)))
+        self.measured(operation.name, true, || once(work, keep, |work| self.backend.write(&operation, work)))
     }
 
     /// Runs one statement that writes, in a transaction of its own. Returns the rows that it returns.
@@ -97,20 +127,21 @@ impl Store {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, StorageError> {
-        self.measured(operation.name, || self.backend.change(&operation, sql, values))
+        self.measured(operation.name, true, || self.backend.change(&operation, sql, values))
     }
 
     /// Records the duration and the outcome of an operation.
     pub(super) fn measured<T>(
         &self,
         name: &'static str,
+        writes: bool,
         work: impl FnOnce() -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         let began = Instant::now();
         let hook = self.before_each.lock().clone();
         let done = hook.map_or(Ok(()), |hook| hook(name)).and_then(|()| work());
         self.metrics.note(name, began.elapsed(), done.as_ref().err());
-        self.failure_log.note(name, &done);
+        self.outage.note(name, writes, &done);
         done.map_err(|error| self.backend.note_failure(error))
     }
 }

@@ -2,40 +2,30 @@
 
 use std::time::Duration;
 
-/// The number of a server's connections. Its 16 request workers and up to 64 drivers hold one for about a millisecond
-/// at a time; a PostgreSQL server allows 100 by default, shared by all instances.
-pub(super) const SERVER_POOL_SIZE: u32 = 10;
+/// The numbers of a server's connections for reading, for writing, and for health checks. Its 16 request workers and up
+/// to 64 drivers hold one for about a millisecond at a time; a PostgreSQL server allows 100 by default, shared by all
+/// instances.
+pub(super) const SERVER_POOL_SIZES: [usize; 3] = [4, 5, 1];
 
-/// The time for which a call waits for a free connection. For a longer wait, status 503 with `Retry-After` is better
-/// for the client.
-pub(super) const POOL_WAIT: Duration = Duration::from_secs(5);
+/// The time for which a request waits for a free connection or for a new one. For a longer wait, status 503 with
+/// `Retry-After` is better for the client.
+pub(super) const REQUEST_WAIT: Duration = Duration::from_secs(3);
 
-/// The time for which a call waits for a connection while the server is known to be unreachable. A connection that
-/// takes longer is still made, and the next call finds it in the pool.
-pub(super) const UNAVAILABLE_WAIT: Duration = Duration::from_secs(1);
-
-/// The time for which a thread that serves no request waits for its turn to use the database. Such a thread delays no
-/// response, and tries again later.
-pub(super) const BACKGROUND_WAIT: Duration = Duration::from_secs(10);
-
-/// The time without progress of the callers that use the database after which waiting requests fail. A commit on a
-/// slow or busy disk takes less.
-pub(super) const STANDSTILL: Duration = Duration::from_secs(2);
-
-/// The number of requests that may wait for [`STANDSTILL`] (half of the request workers by default), and the time for
-/// which further requests wait.
+/// The number of requests that may wait so long (half of the request workers by default). Further ones wait only as long
+/// as the connections are given and returned: a commit on a slow or busy disk takes less.
 pub(super) const WAITING_REQUESTS: usize = 8;
 pub(super) const CROWDED_WAIT: Duration = Duration::from_millis(500);
 
-/// The shares of the pool, in percent, for operations on runs and for operations on other tables. The rest is
-/// reserved for health checks. See `postgres`.
-pub(super) const RUNS_SHARE_PERCENT: usize = 60;
-pub(super) const ACCOUNTS_SHARE_PERCENT: usize = 30;
+/// The time for which a thread that serves no request waits for a free connection. Such a thread delays no response,
+/// and tries again later.
+pub(super) const BACKGROUND_WAIT: Duration = Duration::from_secs(10);
 
-/// The time for which SQLite waits for a lock that another process holds, and the length of each try. After the first
-/// try the lock is known to be held.
-pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
-pub(super) const SQLITE_BUSY_TRY: Duration = Duration::from_millis(100);
+/// The pause between two tries to reach a server that was lost, and the time for which the caller that tries waits. A
+/// connection that takes longer is still made, and the next caller gets it.
+pub(super) const LOST_WAIT: Duration = Duration::from_secs(1);
+
+/// The time for which SQLite waits for a lock that another process holds.
+pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(3);
 
 /// The time for which SQLite waits for readers before it empties its write-ahead log. All writers wait meanwhile, and
 /// the next try comes a second later.
@@ -65,6 +55,9 @@ pub(super) const OUTAGE_OVER: Duration = Duration::from_secs(10);
 /// few seconds.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 
+/// The time for which the trial write of a health check waits for a lock.
+pub(super) const TRIAL_WAIT: Duration = Duration::from_millis(100);
+
 /// The time for which a refused write makes health checks fail. After it a trial write decides. It is longer than a
 /// driver's longest pause between two tries, so that the health does not alternate while a run waits for the store.
 pub(super) const REFUSED_WRITE_COUNTS: Duration = Duration::from_secs(5);
@@ -79,15 +72,6 @@ pub(super) const CONNECT: Duration = Duration::from_secs(5);
 /// The time limit for connecting as a whole, including TLS and authentication.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// The maximum number of concurrent connection attempts. Each is a thread that ends when the server answers or closes
-/// the connection.
-pub(super) const MAX_CONNECTING: usize = 32;
-
-/// The time for which a connection attempt counts. A middlebox may hold a connection open for a server that is gone.
-/// Such an attempt never ends, and must not prevent others from reaching a server that is available again. This also
-/// bounds the number of such threads.
-pub(super) const CONNECTING_COUNTS: Duration = Duration::from_secs(5 * 60);
-
 /// The time for which a packet may stay unacknowledged before the server's machine counts as gone.
 pub(super) const TCP_USER: Duration = Duration::from_secs(10);
 
@@ -100,14 +84,14 @@ pub(super) const KEEPALIVE_RETRIES: u32 = 3;
 /// The settings of every PostgreSQL session. The `options` in the address override them.
 ///
 /// Every statement of this program uses an index and takes milliseconds, so one that needs ten seconds is stuck. The
-/// wait for a lock is half as long, so that the error names the lock. No transaction is left idle on purpose. If a
+/// wait for a lock is shorter, so that the error names the lock. No transaction is left idle on purpose. If a
 /// process froze inside one, the server releases its locks.
 pub(super) const POSTGRES_SETTINGS: &str =
-    "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
+    "-c statement_timeout=10s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
 /// The time that the statements of a request's transaction may take before no further statement is begun. With the
 /// `lock_timeout` of the last statement, the transaction takes at most twice as long.
-pub(super) const TRANSACTION: Duration = Duration::from_secs(5);
+pub(super) const TRANSACTION: Duration = Duration::from_secs(3);
 
 /// The settings of a transaction that may take long: a migration, which may rewrite a table and waits for other
 /// instances that are starting.

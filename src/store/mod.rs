@@ -11,9 +11,9 @@
 //! | `sqlite/`, `postgres/` | the two backends: connections, transactions, migrations, notifications |
 //! | `schema` | the list of migrations, and which schemas are refused |
 //! | [`limits`] | every timeout and size, with its reason |
-//! | `concurrency` | the limits on callers that wait for the database |
-//! | `write_health`, `failure_log` | whether writes are taken, and the log messages about an unavailable database |
-//! | [`metrics`], `load` | the durations and failures of operations, and the load of the database |
+//! | `pool` | connections, and the callers that wait for one |
+//! | `outage` | whether writes are taken, and the log messages about an unavailable database |
+//! | [`metrics`] | the durations and failures of operations |
 //! | [`error`] | the reasons why a database could not be opened |
 //! | [`backup`], `backup_error` | a copy of the whole database while a server runs |
 //!
@@ -30,16 +30,15 @@
 mod backend;
 pub mod backup;
 mod backup_error;
-mod concurrency;
 mod database;
 mod document;
 pub mod error;
-mod failure_log;
 pub mod limits;
-mod load;
 pub mod metrics;
 mod number;
 mod open;
+mod outage;
+mod pool;
 mod postgres;
 mod queries;
 mod role;
@@ -48,11 +47,9 @@ mod sqlite;
 pub mod url;
 mod url_error;
 mod value;
-mod write_health;
 
-pub use database::Store;
+pub use database::{Store, StoreLoad};
 pub use error::OpenError;
-pub use load::StoreLoad;
 pub use open::{in_memory, migrate, open, pending_migrations};
 pub use role::Role;
 pub use url::DatabaseUrl;

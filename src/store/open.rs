@@ -23,7 +23,7 @@ pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
 /// # Errors
 /// Fails if there is not enough memory.
 pub fn in_memory() -> Result<Arc<Store>, OpenError> {
-    Ok(Arc::new(Store::on(sqlite::Memory::open()?)))
+    Ok(Arc::new(Store::on(sqlite::Database::in_memory()?)))
 }
 
 /// Brings the schema of a database up to date, as [`open`] does, and creates an SQLite file that does not exist.

@@ -1,6 +1,6 @@
 //! The kinds of processes that open a database.
 
-use super::limits::SERVER_POOL_SIZE;
+use super::limits::SERVER_POOL_SIZES;
 use crate::model::audit::Origin;
 
 /// The kind of process that opens a database.
@@ -21,12 +21,12 @@ impl Role {
         }
     }
 
-    /// Returns the maximum number of connections. They are opened when they are needed. SQLite uses them for reading, and
-    /// one more for writing.
-    pub(super) fn pool_size(self) -> u32 {
+    /// Returns the maximum numbers of connections for reading, for writing, and for health checks. They are opened when
+    /// they are needed. SQLite has one for writing.
+    pub(super) fn pool_sizes(self) -> [usize; 3] {
         match self {
-            Self::Server => SERVER_POOL_SIZE,
-            Self::Command => 1,
+            Self::Server => SERVER_POOL_SIZES,
+            Self::Command => [1, 1, 1],
         }
     }
 }

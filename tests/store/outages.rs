@@ -41,7 +41,6 @@ fn a_lost_database_is_unavailable_until_it_returns() {
     ));
     let error = f.store.ping().unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
-    // The pool reports each cause once: the ping's error may have been the one with it.
     awaited("it says why", || {
         let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
         assert!(error.is_unavailable(), "{error:?}");
@@ -57,7 +56,7 @@ fn a_lost_database_is_unavailable_until_it_returns() {
 fn a_statement_that_is_stuck_is_given_up() {
     let f = Fixture::new(postgres());
     // Long enough for statements that are not stuck, also on a busy disk.
-    let patient = format!("{}?options=-c%20statement_timeout%3D5s", f.database.url);
+    let patient = format!("{}?options=-c%20statement_timeout%3D2s", f.database.url);
     let store = open(&patient, Role::Server).unwrap();
     let mut blocker = postgres::Client::connect(&f.database.url, postgres::NoTls).unwrap();
     let mut lock = blocker.transaction().unwrap();

@@ -6,6 +6,8 @@ if (location.href === 'about:blank' || location.href === 'data:,') return {stage
 const uri = document.documentURI;
 if (uri.startsWith('chrome-error:')) {
   const raw = typeof loadTimeDataRaw === 'object' ? loadTimeDataRaw : {};
+  // The error's name stands at the end of the page.
+  if (!raw.errorCode && document.readyState !== 'complete') return {stage: 'none'};
   return {stage: 'error', why: String(raw.errorCode || 'unknown')};
 }
 const [, failure] = /^about:(neterror|certerror|httpsonlyerror|blocked|tabcrashed)/.exec(uri) || [];

@@ -1,161 +1,157 @@
-//! Connects to the server for the pool, and checks each session before its use: the pool never returns a dead session,
-//! not even after a restart of the server.
+//! Connects to the server, and remembers whether it can be reached.
 
-use std::collections::HashMap;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::mpsc::{self, SendError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use postgres::{Client, Config};
-use r2d2::ManageConnection;
-use r2d2_postgres::PostgresConnectionManager;
 
 use super::error::{PostgresError, described};
 use super::session::Session;
+use super::target::PostgresTarget;
+use super::tls;
 use super::tls_stream::TlsConnector;
 use crate::base::storage::StorageError;
-use crate::store::limits::{CONNECTING_COUNTS, HANDSHAKE, MAX_CONNECTING, PING_WAIT};
-use crate::store::write_health::WriteHealth;
+use crate::store::error::OpenError;
+use crate::store::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, REQUEST_WAIT};
+use crate::store::pool::Pool;
 
-/// A factory of connections and sessions.
+/// A factory of connections to one server.
+///
+/// While the server cannot be reached, one caller at a time tries whether it is available again. All others fail at
+/// once, so that the request workers stay free.
 pub(super) struct Connector {
-    inner: Arc<PostgresConnectionManager<TlsConnector>>,
-    limit: Arc<AttemptLimit>,
-    last_silence: Mutex<Option<Instant>>,
-    writes: Arc<WriteHealth>,
+    config: Config,
+    tls: TlsConnector,
+    lost: Arc<Mutex<Option<Lost>>>,
+}
+
+/// A server that cannot be reached.
+struct Lost {
+    since: Instant,
+    cause: String,
+    next_try: Instant,
 }
 
 impl Connector {
-    pub(super) fn new(config: Config, tls: TlsConnector, writes: Arc<WriteHealth>) -> Self {
-        Self {
-            inner: Arc::new(PostgresConnectionManager::new(config, tls)),
-            limit: Arc::default(),
-            last_silence: Mutex::new(None),
-            writes,
-        }
+    pub(super) fn new(target: &PostgresTarget) -> Result<Self, OpenError> {
+        Ok(Self { config: target.config(), tls: tls::connector(target)?, lost: Arc::default() })
     }
 
-    /// Makes a connection of the driver on a separate thread, because the driver bounds the TCP connect but not the
-    /// time that the server then takes to answer.
-    pub(super) fn client(&self) -> Result<Client, PostgresError> {
-        self.client_after(|_| Ok(()))
+    /// Makes the first connection. The error distinguishes a refusal from a server that cannot be reached.
+    pub(super) fn first_client(&self, target: &PostgresTarget) -> Result<Client, OpenError> {
+        self.client(HANDSHAKE, |_| Ok(()), |_, ()| ()).map(|(client, ())| client).map_err(|cause| {
+            let address = target.to_string();
+            match cause.is_refusal() {
+                true => OpenError::Refused { address, cause: StorageError::broken(cause) },
+                false => OpenError::Connect { address, cause: StorageError::unavailable(cause) },
+            }
+        })
     }
 
-    /// Makes a connection and runs a first step on it, within the same time.
-    pub(super) fn client_after(
+    /// Makes a connection and runs a first step on it, on a separate thread: the driver bounds the TCP connect but not
+    /// the time that the server then takes to answer. The thread ends when the server answers or closes the connection,
+    /// and gives a connection that is `late` to that function.
+    pub(super) fn client<T: Send + 'static>(
         &self,
-        first: impl FnOnce(&mut Client) -> Result<(), postgres::Error> + Send + 'static,
-    ) -> Result<Client, PostgresError> {
-        let no_answer = || PostgresError::new(format!("no answer within {} s", HANDSHAKE.as_secs()));
-        let attempt = self.limit.take(Instant::now()).ok_or_else(no_answer)?;
-        let inner = Arc::clone(&self.inner);
+        wait: Duration,
+        first: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
+        late: impl FnOnce(Client, T) + Send + 'static,
+    ) -> Result<(Client, T), PostgresError> {
+        let (config, tls, lost) = (self.config.clone(), self.tls.clone(), Arc::clone(&self.lost));
         let (sender, receiver) = mpsc::channel();
         let connect = move || {
-            // The receiver is gone if its wait was over; then the connection is dropped.
-            let client = inner.connect().and_then(|mut client| first(&mut client).map(|()| client));
-            let _ = sender.send(client);
-            drop(attempt);
+            let made = config.connect(tls).and_then(|mut client| {
+                let done = first(&mut client)?;
+                Ok((client, done))
+            });
+            let made = made.map_err(|error| described(&error));
+            note(&lost, LOST_WAIT, made.as_ref().err());
+            if let Err(SendError(Ok((client, done)))) = sender.send(made) {
+                late(client, done);
+            }
         };
         thread::Builder::new()
             .name("postgres-connect".into())
             .spawn(connect)
             .map_err(|error| PostgresError::new(format!("cannot start a thread for connecting: {error}")))?;
-        let client = receiver.recv_timeout(HANDSHAKE).map_err(|_| no_answer())?;
-        client.map_err(|error| described(&error))
-    }
-}
-
-/// A limit on concurrent connection attempts.
-#[derive(Default)]
-struct AttemptLimit(Mutex<AttemptTable>);
-
-#[derive(Default)]
-struct AttemptTable {
-    last: u64,
-    since: HashMap<u64, Instant>,
-}
-
-/// A connection attempt. It counts until it is dropped, or for [`CONNECTING_COUNTS`].
-struct Attempt {
-    limit: Arc<AttemptLimit>,
-    number: u64,
-}
-
-impl AttemptLimit {
-    fn take(self: &Arc<Self>, now: Instant) -> Option<Attempt> {
-        let mut attempts = self.0.lock();
-        attempts.since.retain(|_, since| now.duration_since(*since) < CONNECTING_COUNTS);
-        if attempts.since.len() >= MAX_CONNECTING {
-            return None;
-        }
-        attempts.last += 1;
-        let number = attempts.last;
-        attempts.since.insert(number, now);
-        Some(Attempt { limit: Arc::clone(self), number })
-    }
-}
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        self.limit.0.lock().since.remove(&self.number);
-    }
-}
-
-impl ManageConnection for Connector {
-    type Connection = Session;
-    type Error = StorageError;
-
-    fn connect(&self) -> Result<Session, StorageError> {
-        let client = self.client().map_err(StorageError::unavailable)?;
-        let mut session =
-            Session::start(client, Arc::clone(&self.writes)).map_err(StorageError::unavailable)?;
-        session.read_answer_timeout(HANDSHAKE)?;
-        Ok(session)
-    }
-
-    fn is_valid(&self, session: &mut Session) -> Result<(), StorageError> {
-        // If one connection was silent just now, the others will be, too: waiting for each of them would take the
-        // pool's wait times their number. A good connection that is dropped here is only made again.
-        if self.last_silence.lock().is_some_and(|at| at.elapsed() < PING_WAIT) {
-            return Err(StorageError::unavailable(PostgresError::new("the server does not answer")));
-        }
-        let start = Instant::now();
-        session.check(PING_WAIT).inspect_err(|_| {
-            if start.elapsed() >= PING_WAIT {
-                *self.last_silence.lock() = Some(Instant::now());
-                session.abandon();
-            }
+        receiver.recv_timeout(wait).unwrap_or_else(|_| {
+            let error = PostgresError::new(format!("no answer within {} s", wait.as_secs()));
+            note(&self.lost, HANDSHAKE, Some(&error));
+            Err(error)
         })
     }
 
-    fn has_broken(&self, session: &mut Session) -> bool {
-        session.is_broken()
+    /// Makes a connection for a pool, which gets it later if the server takes long.
+    pub(super) fn session(&self, pool: &Arc<Pool<Session>>) -> Result<Session, StorageError> {
+        let (wait, pool) = (self.admit()?, Arc::clone(pool));
+        let late = move |client, timeout| {
+            // Without a thread there is one connection less.
+            let _ = Session::start(client, timeout).map(|session| pool.add(session));
+        };
+        let made = self.client(wait, Session::read_timeout, late);
+        made.and_then(|(client, timeout)| Session::start(client, timeout)).map_err(StorageError::unavailable)
+    }
+
+    /// Checks a connection from the pool, and replaces it if it was closed, for example because the server was
+    /// restarted.
+    pub(super) fn refresh(
+        &self,
+        session: &mut Session,
+        pool: &Arc<Pool<Session>>,
+    ) -> Result<(), StorageError> {
+        match session.check(self.admit()?.min(PING_WAIT)) {
+            Ok(()) => note(&self.lost, LOST_WAIT, None::<&StorageError>),
+            Err(error) if session.is_abandoned() => {
+                // The other connections of a server that does not answer would be silent, too.
+                note(&self.lost, LOST_WAIT, Some(&error));
+                return Err(error);
+            }
+            Err(_) => *session = self.session(pool)?,
+        }
+        Ok(())
+    }
+
+    /// Returns the time for which a caller may wait for the server.
+    ///
+    /// # Errors
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    fn admit(&self) -> Result<Duration, StorageError> {
+        self.check_reach()?;
+        match &mut *self.lost.lock() {
+            None => Ok(REQUEST_WAIT),
+            Some(lost) => {
+                lost.next_try = Instant::now() + HANDSHAKE;
+                Ok(LOST_WAIT)
+            }
+        }
+    }
+
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    pub(super) fn check_reach(&self) -> Result<(), StorageError> {
+        match &*self.lost.lock() {
+            Some(lost) if lost.next_try > Instant::now() => {
+                let millis = lost.since.elapsed().as_millis();
+                let text = format!("the server has been unreachable for {millis} ms: {}", lost.cause);
+                Err(StorageError::unavailable(PostgresError::new(text)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.lock().is_some()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_endless_attempt_does_not_block_others_forever() {
-        let limit = Arc::<AttemptLimit>::default();
-        let start = Instant::now();
-        let mut hanging: Vec<Attempt> =
-            (0..MAX_CONNECTING).map(|_| limit.take(start).expect("there are so many")).collect();
-        assert!(limit.take(start).is_none());
-        // One attempt ends.
-        hanging.pop();
-        let other = limit.take(start).expect("its attempt is free");
-        assert!(limit.take(start + CONNECTING_COUNTS / 2).is_none());
-        let later: Vec<_> = (0..MAX_CONNECTING)
-            .map(|_| limit.take(start + CONNECTING_COUNTS).expect("they count no more"))
-            .collect();
-        // An attempt that ends after its time frees no other attempt's place.
-        drop((hanging, other));
-        assert!(limit.take(start + CONNECTING_COUNTS).is_none());
-        drop(later);
-        assert!(limit.take(start + CONNECTING_COUNTS).is_some());
-    }
+/// Records whether the server answered, and when the next caller may try if not.
+fn note(lost: &Mutex<Option<Lost>>, pause: Duration, failure: Option<&impl ToString>) {
+    let (mut lost, now) = (lost.lock(), Instant::now());
+    *lost = failure.map(|cause| Lost {
+        since: lost.as_ref().map_or(now, |lost| lost.since),
+        cause: cause.to_string(),
+        next_try: now + pause,
+    });
 }

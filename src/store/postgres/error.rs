@@ -56,12 +56,6 @@ pub(super) fn storage_error(error: postgres::Error) -> StorageError {
     }
 }
 
-/// Converts the pool's error: no connection became free in time, or none could be made.
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-pub(super) fn pool_error(error: r2d2::Error) -> StorageError {
-    StorageError::unavailable(PostgresError::new(error.to_string()))
-}
-
 /// Returns whether an SQLSTATE means that another transaction was in the way: serialization failure, deadlock, lock
 /// timeout.
 fn is_contended(code: &str) -> bool {

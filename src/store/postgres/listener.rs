@@ -8,12 +8,12 @@ use log::{debug, info, warn};
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
-use super::connector::Connector;
+use super::database::Sessions;
 use super::error::{PostgresError, described};
 use super::publisher::{self, CHANNEL};
 use crate::base::storage::StorageError;
 use crate::model::drive::{Notification, Subscriber};
-use crate::store::limits::PING_WAIT;
+use crate::store::limits::{HANDSHAKE, PING_WAIT};
 
 /// The time for which the connection may be silent before the server is checked.
 const CHECK_AFTER: Duration = Duration::from_secs(5);
@@ -22,8 +22,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Starts the thread that receives notifications. It ends when the subscriber is dropped.
-pub(super) fn start(connector: Arc<Connector>, subscriber: Weak<dyn Subscriber>) -> Result<(), StorageError> {
-    let listener = Listener { connector, subscriber };
+pub(super) fn start(sessions: Arc<Sessions>, subscriber: Weak<dyn Subscriber>) -> Result<(), StorageError> {
+    let listener = Listener { sessions, subscriber };
     thread::Builder::new()
         .name("postgres-listen".into())
         .spawn(move || listener.run())
@@ -32,7 +32,7 @@ pub(super) fn start(connector: Arc<Connector>, subscriber: Weak<dyn Subscriber>)
 }
 
 struct Listener {
-    connector: Arc<Connector>,
+    sessions: Arc<Sessions>,
     subscriber: Weak<dyn Subscriber>,
 }
 
@@ -53,7 +53,8 @@ impl Listener {
 
     /// Returns a connection that receives all notifications from now on.
     fn client(&self) -> Result<Client, PostgresError> {
-        self.connector.client_after(|client| client.batch_execute(&format!("LISTEN {CHANNEL}")))
+        let listen = |client: &mut Client| client.batch_execute(&format!("LISTEN {CHANNEL}"));
+        self.sessions.connector.client(HANDSHAKE, listen, |_, ()| ()).map(|(client, ())| client)
     }
 
     /// Receives notifications until the connection breaks. Returns `Ok` once the subscriber is dropped.

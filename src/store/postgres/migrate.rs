@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use postgres::{Client, Transaction};
 
-use super::connecting::connect;
+use super::connector::Connector;
 use super::error::storage_error;
 use super::target::PostgresTarget;
 use crate::base::clock::truncate_to_millis;
@@ -30,12 +30,12 @@ pub(in crate::store) fn migrate(
     target: &PostgresTarget,
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
-    run(connect(target)?, target, by)
+    run(Connector::new(target)?.first_client(target)?, target, by)
 }
 
 /// Returns the migrations that [`migrate`] would run.
 pub(in crate::store) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
-    let (mut client, failed) = (connect(target)?, failed(target));
+    let (mut client, failed) = (Connector::new(target)?.first_client(target)?, failed(target));
     let mut transaction = client.transaction().map_err(storage_error).map_err(failed)?;
     schema::pending(version(&mut transaction).map_err(storage_error).map_err(failed)?)
 }

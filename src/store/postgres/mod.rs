@@ -1,7 +1,7 @@
 //! PostgreSQL: any number of instances share one database.
 //!
 //! Transactions run at `READ COMMITTED`: each statement sees what was committed before it, and a row that is updated is
-//! locked and read again. Every guarantee of the traits rests on a row lock or a unique index, so no write is retried
+//! locked and read again. Every guarantee rests on a row lock or a unique index, so no write is retried
 //! here; drivers retry their own. Rows are locked in one order (account, run, idempotency key, credits; several rows of
 //! one table by id), so that no two transactions wait for each other. Migrations, which lock whole tables, give way to
 //! other transactions and try again.
@@ -9,14 +9,13 @@
 //! A single statement is sent as such: it commits by itself, in one round trip.
 //!
 //! # Timeouts
-//! Waiting for a connection, connecting, the check before each use and the wait for each answer are bounded here (see
-//! `limits` and [`session`]). The server bounds statements, waits for locks and idle transactions (`statement_timeout`,
-//! `lock_timeout`, `idle_in_transaction_session_timeout`). TCP bounds how long a vanished machine or network is waited
-//! for (`tcp_user_timeout`, keep-alive). While the server is unreachable, only one caller at a time waits for it
-//! ([`breaker`]). Callers that wait for a lock keep their connection; operations on runs and operations on other tables
-//! each have a share of the connections ([`ConcurrencyLimit`](super::concurrency::ConcurrencyLimit)), and health checks
-//! always find one. Migrations are bounded only by the server and by TCP: they run before any request is served. Large
-//! deletions (an account's runs, old runs) are split into short transactions.
+//! Waiting for a connection, connecting, and the wait for each answer are bounded here (see `limits` and [`session`]).
+//! The server bounds statements, waits for locks and idle transactions (`statement_timeout`, `lock_timeout`,
+//! `idle_in_transaction_session_timeout`). TCP bounds how long a vanished machine or network is waited for
+//! (`tcp_user_timeout`, keep-alive). While the server is unreachable, only one caller at a time waits for it
+//! ([`connector`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
+//! connections of their own. Migrations are bounded only by the server and by TCP: they run before any request is
+//! served. Large deletions (an account's runs, old runs) are split into short transactions.
 //!
 //! # Notifications
 //! `LISTEN` and `NOTIFY` wake readers that wait for changes of another instance; the data are read from the tables.
@@ -28,8 +27,6 @@
 //! A pooler in front of the server must pool sessions (`pool_mode = session`): settings and prepared statements belong
 //! to a session.
 
-mod breaker;
-mod connecting;
 mod connector;
 mod database;
 mod dialect;

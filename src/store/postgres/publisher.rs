@@ -7,16 +7,15 @@ use std::time::Duration;
 
 use log::debug;
 use parking_lot::{Condvar, Mutex};
-use r2d2::Pool;
 use uuid::Uuid;
 
-use super::connector::Connector;
-use super::error::pool_error;
-use super::session::Transaction;
+use super::database::Sessions;
+use super::session::{Session, Transaction};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::Notification;
 use crate::store::document::encode;
+use crate::store::limits::BACKGROUND_WAIT;
 use crate::store::value::values;
 
 /// The channel of all notifications. Instances that use another schema of the database get them too, and ignore runs
@@ -53,7 +52,7 @@ struct State {
 
 impl Publisher {
     /// Starts the thread. Changes from before this call are not published.
-    pub(super) fn start(&self, pool: Pool<Connector>) -> Result<(), StorageError> {
+    pub(super) fn start(&self, sessions: Arc<Sessions>) -> Result<(), StorageError> {
         let mut is_new = false;
         let queue = Arc::clone(self.queue.get_or_init(|| {
             is_new = true;
@@ -62,7 +61,7 @@ impl Publisher {
         if is_new {
             thread::Builder::new()
                 .name("postgres-publish".into())
-                .spawn(move || queue.publish(&pool))
+                .spawn(move || queue.publish(&sessions))
                 .map_err(StorageError::unavailable)?;
         }
         Ok(())
@@ -89,10 +88,10 @@ impl Drop for Publisher {
 }
 
 impl Queue {
-    fn publish(&self, pool: &Pool<Connector>) {
+    fn publish(&self, sessions: &Sessions) {
         while let Some(changed) = self.next() {
             // Subscribers that wait for a lost notification read the tables after a while.
-            if let Err(error) = notify(pool, &changed) {
+            if let Err(error) = notify(sessions, &changed) {
                 debug!("changes of runs could not be published: {error}");
             }
             thread::sleep(GATHER);
@@ -109,10 +108,11 @@ impl Queue {
     }
 }
 
-fn notify(pool: &Pool<Connector>, changed: &[(RunId, u64)]) -> Result<(), StorageError> {
+fn notify(sessions: &Sessions, changed: &[(RunId, u64)]) -> Result<(), StorageError> {
     let payloads: Vec<String> = changed.chunks(RUNS_AT_ONCE).map(changes).collect();
-    let mut session = pool.get().map_err(pool_error)?;
-    session.query(NOTIFY_LIGHTLY, values![encode(&payloads)?]).map(drop)
+    let payloads = encode(&payloads)?;
+    let notify = |session: &mut Session| session.query(NOTIFY_LIGHTLY, values![payloads]).map(drop);
+    sessions.with(&sessions.writing, BACKGROUND_WAIT, notify)
 }
 
 /// Notifies all instances when the transaction commits. Used for rare changes that must not be missed.

@@ -3,7 +3,7 @@
 //! # Threads
 //! Each connection belongs to a separate thread, because the driver waits for an answer as long as the socket exists:
 //! a hung server whose machine still acknowledges packets would block a caller without end. The caller waits for the
-//! thread for [`Session::answer_timeout`] at most, and then abandons the session. The thread ends when the server
+//! thread for `Session::answer_timeout` at most, and then abandons the session. The thread ends when the server
 //! answers or closes the connection, and the server rolls back the transaction, unless its commit was already sent
 //! (see [`Transaction::commit`]).
 
@@ -21,8 +21,8 @@ use super::dialect::translated;
 use super::error::{PostgresError, storage_error};
 use crate::base::storage::StorageError;
 use crate::store::limits::ANSWER_MARGIN;
+use crate::store::pool::Connection;
 use crate::store::value::Value;
-use crate::store::write_health::WriteHealth;
 
 type Statements = HashMap<&'static str, Statement>;
 type Task = Box<dyn FnOnce(&mut Client) + Send>;
@@ -38,14 +38,11 @@ pub(super) struct Session {
     /// The time limit for an answer. It is `None` if the address disables the server's own limit.
     answer_timeout: Option<Duration>,
     statements: Statements,
-    writes: Arc<WriteHealth>,
-    /// Whether a statement of the current user failed because the server was unavailable.
-    has_failed: bool,
 }
 
 impl Session {
     /// Starts the connection's thread.
-    pub(super) fn start(client: Client, writes: Arc<WriteHealth>) -> Result<Self, PostgresError> {
+    pub(super) fn start(client: Client, answer_timeout: Option<Duration>) -> Result<Self, PostgresError> {
         let (tasks, taken) = mpsc::channel::<Task>();
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = Arc::clone(&is_closed);
@@ -59,49 +56,28 @@ impl Session {
         thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES).spawn(serve).map_err(
             |error| PostgresError::new(format!("cannot start a thread for a connection: {error}")),
         )?;
-        let tasks = Some(tasks);
-        let statements = Statements::new();
-        Ok(Self { tasks, is_closed, answer_timeout: None, statements, writes, has_failed: false })
+        Ok(Self { tasks: Some(tasks), is_closed, answer_timeout, statements: Statements::new() })
     }
 
-    /// Reads the server's limit on statements, which the address may have set.
-    pub(super) fn read_answer_timeout(&mut self, wait: Duration) -> Result<(), StorageError> {
+    /// Reads the server's limit on statements, which the address may have set. Returns the time limit for its answers.
+    pub(super) fn read_timeout(client: &mut Client) -> Result<Option<Duration>, Error> {
         const SETTING: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
-        let answer = self.run_within(Some(wait), |client| client.simple_query(SETTING))?;
-        let millis = answer.iter().find_map(|message| match message {
+        let millis = client.simple_query(SETTING)?.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0)?.parse::<u64>().ok(),
             _ => None,
         });
-        self.answer_timeout = millis.filter(|millis| *millis > 0).map(|millis| {
-            // This is longer than the server's own timeout, because a working server reports the timeout itself.
-            Duration::from_millis(millis) + ANSWER_MARGIN
-        });
-        Ok(())
+        // This is longer than the server's own timeout, because a working server reports the timeout itself.
+        Ok(millis.filter(|millis| *millis > 0).map(|millis| Duration::from_millis(millis) + ANSWER_MARGIN))
     }
 
     /// Checks that the server answers within that time.
     pub(super) fn check(&mut self, wait: Duration) -> Result<(), StorageError> {
-        self.run_within(Some(wait + ANSWER_MARGIN), move |client| client.is_valid(wait))
+        self.run_within(Some(wait), |client| client.simple_query("")).map(drop)
     }
 
-    /// Returns whether the connection can no longer be used.
-    pub(super) fn is_broken(&self) -> bool {
-        self.tasks.is_none() || self.is_closed.load(Ordering::Acquire)
-    }
-
-    /// Abandons a connection whose server owes an answer; see the module's documentation.
-    pub(super) fn abandon(&mut self) {
-        self.tasks = None;
-    }
-
-    /// Clears the recorded failures of the previous user.
-    pub(super) fn forget_failures(&mut self) {
-        self.has_failed = false;
-    }
-
-    /// Returns whether a statement of the current user failed because the server was unavailable.
-    pub(super) fn has_failed(&self) -> bool {
-        self.has_failed
+    /// Returns whether the server owes an answer.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.tasks.is_none()
     }
 
     /// Begins a transaction, which is rolled back unless it is committed. Each of its statements may wait for a lock.
@@ -125,8 +101,7 @@ impl Session {
     /// Runs one statement in a transaction of its own and in one round trip. Returns the number of rows.
     pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
         let (statement, values) = self.bound(sql, values)?;
-        let done = self.run(move |client| client.execute(&statement, &refs(&values)));
-        self.writes.note(done.map_err(StorageError::unconfirmed))
+        self.run(move |client| client.execute(&statement, &refs(&values))).map_err(StorageError::unconfirmed)
     }
 
     /// Runs one statement that writes, in a transaction of its own and in one round trip. Returns the rows that it
@@ -136,8 +111,7 @@ impl Session {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, StorageError> {
-        let done = self.query(sql, values);
-        self.writes.note(done.map_err(StorageError::unconfirmed))
+        self.query(sql, values).map_err(StorageError::unconfirmed)
     }
 
     /// Returns a prepared statement with copies of its values, which another thread can send.
@@ -161,9 +135,7 @@ impl Session {
         &mut self,
         task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let done = self.run_within(self.answer_timeout, task);
-        self.has_failed |= done.as_ref().is_err_and(StorageError::is_unavailable);
-        done
+        self.run_within(self.answer_timeout, task)
     }
 
     fn run_within<T: Send + 'static>(
@@ -185,7 +157,7 @@ impl Session {
             None => receiver.recv().ok(),
         };
         let Some(answer) = answer else {
-            self.abandon();
+            self.tasks = None;
             let wait = wait.unwrap_or_default().as_secs();
             return Err(StorageError::unavailable(PostgresError::new(format!("no answer within {wait} s"))));
         };
@@ -221,12 +193,9 @@ impl Transaction<'_> {
 
     fn check_time(&mut self) -> Result<(), StorageError> {
         match self.until {
-            Some(until) if Instant::now() >= until => {
-                self.session.has_failed = true;
-                Err(StorageError::contended(PostgresError::new(
-                    "the transaction waited for locks for too long",
-                )))
-            }
+            Some(until) if Instant::now() >= until => Err(StorageError::contended(PostgresError::new(
+                "the transaction waited for locks for too long",
+            ))),
             _ => Ok(()),
         }
     }
@@ -234,8 +203,7 @@ impl Transaction<'_> {
     pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
         self.check_time()?;
         let (statement, values) = self.session.bound(sql, values)?;
-        let done = self.session.run(move |client| client.execute(&statement, &refs(&values)));
-        self.session.writes.note(done)
+        self.session.run(move |client| client.execute(&statement, &refs(&values)))
     }
 
     /// Commits the transaction.
@@ -245,8 +213,7 @@ impl Transaction<'_> {
     /// commit may have been made then.
     pub(super) fn commit(mut self) -> Result<(), StorageError> {
         self.is_open = false;
-        let done = self.session.run(|client| client.batch_execute("COMMIT"));
-        self.session.writes.note(done.map_err(StorageError::unconfirmed))
+        self.session.run(|client| client.batch_execute("COMMIT")).map_err(StorageError::unconfirmed)
     }
 
     /// Rolls back now rather than on drop, so that an error is returned.
@@ -261,9 +228,15 @@ impl Session {
     fn roll_back(&mut self) -> Result<(), StorageError> {
         let done = self.run(|client| client.batch_execute("ROLLBACK"));
         if done.is_err() {
-            self.abandon();
+            self.tasks = None;
         }
         done
+    }
+}
+
+impl Connection for Session {
+    fn is_broken(&self) -> bool {
+        self.is_abandoned() || self.is_closed.load(Ordering::Acquire)
     }
 }
 

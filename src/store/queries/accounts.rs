@@ -264,11 +264,6 @@ impl Store {
         // An SQLite database has one server, which counts in memory.
         if self.backend.is_shared() { Some(self) } else { None }
     }
-
-    /// Checks that the database answers.
-    pub fn ping(&self) -> Result<(), StorageError> {
-        self.measured("ping", || self.backend.ping())
-    }
 }
 
 impl Store {

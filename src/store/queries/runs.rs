@@ -373,7 +373,7 @@ impl Store {
     /// [`Notification::Connected`](crate::model::drive::Notification::Connected), which is sent when the subscription
     /// is established. Returns `false` if the store serves only one process and sends no notifications.
     pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
-        self.measured("listen", || self.backend.listen(subscriber))
+        self.measured("listen", false, || self.backend.listen(subscriber))
     }
 }
 

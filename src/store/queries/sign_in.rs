@@ -12,7 +12,6 @@ use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::sign_in::{Allowance, Attempt, Session, SetUpLink, Subject, TokenHash};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::concurrency::WaitLimit;
 use crate::store::document::plain;
 use crate::store::limits::{SESSIONS_KEPT, TOUCH_WAIT};
 use crate::store::value::{Row, values};
@@ -146,7 +145,7 @@ impl Store {
         expires: Timestamp,
     ) -> Result<(), StorageError> {
         // A page does not wait for a lock. The next page updates the session.
-        let operation = Operation::on_accounts("touch_session").light().within(WaitLimit::Within(TOUCH_WAIT));
+        let operation = Operation::on_accounts("touch_session").light().within(TOUCH_WAIT);
         self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
     }
 

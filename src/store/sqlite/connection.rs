@@ -6,20 +6,21 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::storage_error;
 use super::statements;
+use crate::base::storage::StorageError;
 use crate::store::error::OpenError;
 use crate::store::limits::SQLITE_BUSY;
 
 /// Opens the file and sets up the connection.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
-    let open = || {
-        let connection = Connection::open_with_flags(path, flags)?;
-        configure(&connection)?;
-        Ok(connection)
-    };
-    open().map_err(|error| OpenError::Connect {
-        address: format!("sqlite:{}", path.display()),
-        cause: storage_error(error),
-    })
+    open(path, flags)
+        .map_err(|cause| OpenError::Connect { address: format!("sqlite:{}", path.display()), cause })
+}
+
+/// Opens a file that was opened before.
+pub(super) fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StorageError> {
+    let connection = Connection::open_with_flags(path, flags).map_err(storage_error)?;
+    configure(&connection).map_err(storage_error)?;
+    Ok(connection)
 }
 
 /// Returns the flags for opening a file, which is created if it is missing.

@@ -1,14 +1,11 @@
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use log::warn;
-use parking_lot::Mutex;
-use r2d2::{NopErrorHandler, Pool, PooledConnection};
-use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::connection::{configure, connect, flags};
-use super::error::{pool_error, storage_error};
+use super::connection::{configure, connect, flags, open};
+use super::error::storage_error;
 use super::file::{self, FileLock};
 use super::integrity::{self, Integrity};
 use super::migrate;
@@ -16,24 +13,34 @@ use super::statements::OnConnection;
 use super::write_log::{LogState, truncate};
 use crate::base::storage::StorageError;
 use crate::store::backend::{Backend, Durability, End, Operation, Work};
-use crate::store::concurrency::{ConcurrencyLimit, Permit, WaitLimit};
 use crate::store::error::OpenError;
-use crate::store::limits::{PING_WAIT, POOL_WAIT, SQLITE_BUSY, SQLITE_BUSY_TRY, UNAVAILABLE_WAIT, WIPE_WAIT};
-use crate::store::load::StoreLoad;
+use crate::store::limits::{BACKGROUND_WAIT, PING_WAIT, SQLITE_BUSY, WIPE_WAIT};
+use crate::store::pool::{self, Pool};
 use crate::store::queries::queue::has_begun;
 use crate::store::role::Role;
-use crate::store::write_health::WriteHealth;
 
 /// An open SQLite database.
 pub(in crate::store) struct Database {
-    readers: Pool<SqliteConnectionManager>,
-    /// A limit with one permit, whose holder may lock the connection.
-    limit: ConcurrencyLimit,
-    writer: Mutex<Connection>,
+    /// The only connection that writes. A database in memory has no other.
+    writer: Pool<Connection>,
+    file: Option<DatabaseFile>,
+}
+
+/// The file of a database.
+struct DatabaseFile {
+    path: PathBuf,
+    readers: Pool<Connection>,
     integrity: Integrity,
-    writes: WriteHealth,
     log: LogState,
     lock: Option<FileLock>,
+}
+
+impl pool::Connection for Connection {
+    fn is_broken(&self) -> bool {
+        // A rollback has failed, for example because the disk was full, and its transaction is still open. It ends with
+        // the connection, unless the database would end, too.
+        !self.is_autocommit() && self.path().is_some_and(|path| !path.is_empty())
+    }
 }
 
 impl Database {
@@ -44,169 +51,139 @@ impl Database {
             Role::Server => Some(FileLock::for_a_server(&path)?),
             Role::Command => None,
         };
-        let failed = |cause| OpenError::Connect { address: format!("sqlite:{}", path.display()), cause };
-        let mut writer = connect(&path, flags())?;
+        let mut connection = connect(&path, flags())?;
         let integrity = Integrity::of(&path);
         if lock.is_some() {
             // Nothing else is read from a file of another program.
-            migrate::pending_on(&mut writer, &path)?;
-            integrity::check_file(&writer, &path)?;
+            migrate::pending_on(&mut connection, &path)?;
+            integrity::check_file(&connection, &path)?;
         }
-        migrate::run(&mut writer, &path, lock.is_some(), &role.origin())?;
+        migrate::run(&mut connection, &path, lock.is_some(), &role.origin())?;
         if lock.is_some() {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
-            writer
-                .execute(concat!("UPDATE runs SET owner = NULL WHERE ", has_begun!()), [])
-                .map_err(storage_error)
-                .map_err(failed)?;
+            let release = concat!("UPDATE runs SET owner = NULL WHERE ", has_begun!());
+            connection.execute(release, []).map_err(storage_error).map_err(|cause| OpenError::Connect {
+                address: format!("sqlite:{}", path.display()),
+                cause,
+            })?;
         }
-        writer.busy_timeout(SQLITE_BUSY_TRY).map_err(storage_error).map_err(failed)?;
-        let manager = SqliteConnectionManager::file(&path).with_flags(flags()).with_init(|connection| {
-            configure(connection)?;
-            connection.pragma_update(None, "query_only", true)
-        });
-        let readers = Pool::builder()
-            .max_size(role.pool_size())
-            .min_idle(Some(0))
-            .max_lifetime(None)
-            .connection_timeout(POOL_WAIT)
-            .error_handler(Box::new(NopErrorHandler))
-            .build_unchecked(manager);
-        Ok(Self {
-            readers,
-            limit: ConcurrencyLimit::new(1),
-            writer: Mutex::new(writer),
-            integrity,
-            writes: WriteHealth::default(),
-            log: LogState::unknown(),
-            lock,
-        })
+        let [reading, writing, _] = role.pool_sizes();
+        let readers = Pool::new(reading + writing);
+        let file = DatabaseFile { path, readers, integrity, log: LogState::unknown(), lock };
+        Ok(Self { writer: one(connection), file: Some(file) })
     }
 
-    /// Returns a connection for reading.
-    fn reader(&self, wait: Duration) -> Result<PooledConnection<SqliteConnectionManager>, StorageError> {
-        self.readers.get_timeout(wait).map_err(pool_error)
+    /// Creates a database of which nothing is left when it is dropped.
+    pub(in crate::store) fn in_memory() -> Result<Self, OpenError> {
+        let create = || {
+            let connection = Connection::open_in_memory().map_err(storage_error)?;
+            configure(&connection).map_err(storage_error)?;
+            migrate::create(&connection)?;
+            Ok(Self { writer: one(connection), file: None })
+        };
+        create().map_err(|cause| OpenError::Connect { address: "sqlite::memory:".into(), cause })
+    }
+
+    /// Runs `work` on the connection that writes. It waits for other callers and then, as long again but at most
+    /// [`SQLITE_BUSY`], for another process.
+    fn with_writer<T>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&mut Connection) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let make = || match &self.file {
+            Some(file) => open(&file.path, flags() - OpenFlags::SQLITE_OPEN_CREATE),
+            None => Err(StorageError::broken("the database in memory is lost")),
+        };
+        self.writer.with(wait, make, |connection| {
+            connection.busy_timeout(wait.min(SQLITE_BUSY)).map_err(storage_error)?;
+            work(connection)
+        })
     }
 
     /// Runs `work` in a transaction that holds the write lock from its start.
-    fn write_in_turn(
-        &self,
-        wait_limit: WaitLimit,
-        durability: Durability,
-        work: Work<'_>,
-    ) -> Result<(), StorageError> {
-        self.integrity.check()?;
-        let mut permit = self.limit.acquire(wait_limit)?;
-        let done = self.write_inside(&permit, wait_limit, durability, work);
-        permit.note(done.as_ref().map_or_else(|error| !error.is_unavailable(), |()| true));
-        done
-    }
-
-    fn write_inside(
-        &self,
-        permit: &Permit<'_>,
-        wait_limit: WaitLimit,
-        durability: Durability,
-        work: Work<'_>,
-    ) -> Result<(), StorageError> {
-        let mut writer = self.writer.lock();
-        if !writer.is_autocommit() {
-            // A rollback has failed, for example because the disk was full, and its transaction is still open.
-            writer.execute_batch("ROLLBACK").map_err(storage_error)?;
-        }
-        writer
-            .execute_batch(match durability {
-                Durability::Full => "PRAGMA synchronous = FULL",
-                Durability::Process => "PRAGMA synchronous = NORMAL",
-            })
-            .map_err(storage_error)?;
-        let wait = match wait_limit {
-            WaitLimit::Within(wait) => wait,
-            _ if permit.is_trial() => UNAVAILABLE_WAIT,
-            _ => SQLITE_BUSY,
-        };
-        let transaction = begin(&mut writer, permit, wait)?;
-        match work(&mut OnConnection(&transaction))? {
-            End::Commit => transaction.commit().map_err(storage_error).map_err(StorageError::unconfirmed),
-            End::RollBack => transaction.rollback().map_err(storage_error),
-        }
-    }
-
-    /// Checks that the file can be read and, as far as is known, written.
-    fn check_health(&self, wait: Duration) -> Result<(), StorageError> {
-        self.integrity.check()?;
-        self.reader(wait)?
-            .query_row("SELECT 1 FROM schema_version LIMIT 1", [], |_| Ok(()))
-            .map_err(storage_error)?;
-        self.writes.check(|| {
-            // A health check does not wait for a lock.
-            self.write_in_turn(WaitLimit::Within(SQLITE_BUSY_TRY), Durability::Full, &mut |statements| {
-                statements.execute("UPDATE schema_version SET name = name WHERE version = 1", &[])?;
-                Ok(End::Commit)
-            })
+    fn write_in_turn(&self, operation: &Operation, work: Work<'_>) -> Result<(), StorageError> {
+        self.with_writer(operation.wait, |connection| {
+            connection
+                .execute_batch(match operation.durability {
+                    Durability::Full => "PRAGMA synchronous = FULL",
+                    Durability::Process => "PRAGMA synchronous = NORMAL",
+                })
+                .map_err(storage_error)?;
+            let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+            let transaction = begun.map_err(storage_error)?;
+            match work(&mut OnConnection(&transaction))? {
+                End::Commit => transaction.commit().map_err(storage_error).map_err(StorageError::unconfirmed),
+                End::RollBack => transaction.rollback().map_err(storage_error),
+            }
         })
     }
 
-    /// Empties the write-ahead log for a command, which has no maintenance thread. Waits as long as a write does.
-    fn wipe_now(&self) -> Result<bool, StorageError> {
-        let _permit = self.limit.acquire(WaitLimit::Background)?;
-        truncate(&self.writer.lock(), SQLITE_BUSY)
+    fn read_within(&self, wait: Duration, work: Work<'_>) -> Result<(), StorageError> {
+        match &self.file {
+            Some(file) => {
+                let make = || {
+                    let reader = open(&file.path, flags() - OpenFlags::SQLITE_OPEN_CREATE)?;
+                    reader.pragma_update(None, "query_only", true).map_err(storage_error)?;
+                    Ok(reader)
+                };
+                file.readers.with(wait, make, |connection| work(&mut OnConnection(connection)).map(drop))
+            }
+            None => self.writer.with(
+                wait,
+                || Err(StorageError::broken("the database in memory is lost")),
+                |connection| work(&mut OnConnection(connection)).map(drop),
+            ),
+        }
     }
 }
 
-/// Begins a transaction that may write. Waits for another process's lock for `wait` at most, and reports the lock to
-/// the permit after [`SQLITE_BUSY_TRY`].
-fn begin<'a>(
-    writer: &'a mut Connection,
-    permit: &Permit<'_>,
-    wait: Duration,
-) -> Result<Transaction<'a>, StorageError> {
-    let until = Instant::now() + wait;
-    loop {
-        // Each try waits for SQLITE_BUSY_TRY.
-        match Transaction::new_unchecked(writer, TransactionBehavior::Immediate) {
-            Ok(transaction) => return Ok(transaction),
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < until =>
-            {
-                permit.note_blocked();
-            }
-            Err(error) => return Err(storage_error(error)),
-        }
-    }
+fn one(connection: Connection) -> Pool<Connection> {
+    let pool = Pool::new(1);
+    pool.add(connection);
+    pool
 }
 
 impl Backend for Database {
-    fn read(&self, _: &Operation, work: Work<'_>) -> Result<(), StorageError> {
-        work(&mut OnConnection(&*self.reader(POOL_WAIT)?)).map(drop)
+    fn read(&self, operation: &Operation, work: Work<'_>) -> Result<(), StorageError> {
+        self.read_within(operation.wait, work)
     }
 
     fn write(&self, operation: &Operation, work: Work<'_>) -> Result<(), StorageError> {
-        let done = self.write_in_turn(operation.wait_limit, operation.durability, work);
+        let Some(file) = &self.file else { return self.write_in_turn(operation, work) };
+        file.integrity.check()?;
+        let done = self.write_in_turn(operation, work);
         if operation.erases {
             // This is also done if the commit failed, because the deleted data may be in the log.
-            self.log.note_deletion();
+            file.log.note_deletion();
         }
-        self.writes.note(done)
+        done
     }
 
-    fn ping(&self) -> Result<(), StorageError> {
-        self.check_health(PING_WAIT)
+    fn check(&self) -> Result<(), StorageError> {
+        if let Some(file) = &self.file {
+            file.integrity.check()?;
+        }
+        self.read_within(PING_WAIT, &mut |statements| {
+            statements.rows("SELECT 1 FROM schema_version LIMIT 1", &[]).map(|_| End::Commit)
+        })
     }
 
-    fn load(&self) -> StoreLoad {
-        let state = self.readers.state();
-        let writes = u32::try_from(self.limit.held()).unwrap_or(u32::MAX);
-        StoreLoad {
-            used: state.connections.saturating_sub(state.idle_connections) + writes,
-            idle: state.idle_connections + 1 - writes,
-            max: self.readers.max_size() + 1,
-            is_unavailable: self.writes.has_refusal() || self.integrity.is_impaired(),
-        }
+    fn load(&self) -> [usize; 3] {
+        let (writer, readers) = (self.writer.load(), self.file.as_ref().map(|file| file.readers.load()));
+        let readers = readers.unwrap_or_default();
+        [0, 1, 2].map(|figure| writer[figure] + readers[figure])
+    }
+
+    fn is_impaired(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.integrity.is_impaired())
     }
 
     fn note_failure(&self, failure: StorageError) -> StorageError {
-        self.integrity.note_failure(failure)
+        match &self.file {
+            Some(file) => file.integrity.note_failure(failure),
+            None => failure,
+        }
     }
 
     fn is_shared(&self) -> bool {
@@ -214,20 +191,21 @@ impl Backend for Database {
     }
 
     fn wipe(&self) -> Result<bool, StorageError> {
+        let Some(file) = &self.file else { return Ok(true) };
         // This is called every second, so a file that was removed is noticed even without requests.
-        self.integrity.check()?;
-        self.log.wipe(|| match self.limit.acquire(WaitLimit::Within(Duration::ZERO)) {
-            Ok(_permit) => truncate(&self.writer.lock(), WIPE_WAIT),
-            Err(_) => Ok(false),
+        file.integrity.check()?;
+        file.log.wipe(|| match self.with_writer(WIPE_WAIT, |connection| truncate(connection)) {
+            Err(error) if error.is_contended() => Ok(false),
+            wiped => wiped,
         })
     }
 
     fn account_erased(&self) {
-        if self.lock.is_some() {
-            // A server's maintenance empties the log within a second.
+        // A server's maintenance empties the log within a second. A command has no maintenance thread.
+        if self.file.as_ref().is_none_or(|file| file.lock.is_some()) {
             return;
         }
-        match self.wipe_now() {
+        match self.with_writer(BACKGROUND_WAIT, |connection| truncate(connection)) {
             Ok(true) => {}
             Ok(false) => {
                 warn!(

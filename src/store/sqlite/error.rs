@@ -56,12 +56,6 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         || error.sqlite_error().is_some_and(is_read)
 }
 
-/// Converts the pool's error: no connection became free in time, or none could be opened.
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-pub(super) fn pool_error(error: r2d2::Error) -> StorageError {
-    StorageError::unavailable(SqliteError { text: error.to_string(), is_damage: false })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,7 @@
 //! SQLite: one file, one server, and any number of short commands at the same time.
 //!
 //! In WAL mode readers never wait. SQLite has one writer at a time. This process has one connection that writes, and
-//! callers queue for it in memory ([`ConcurrencyLimit`](super::concurrency::ConcurrencyLimit)) instead of polling the
-//! file. While another process holds the file's lock, one caller at a time waits for it, and other requests that
-//! would write are refused at once.
+//! callers queue for it in memory ([`Pool`](super::pool::Pool)) instead of polling the file.
 //!
 //! # Durability
 //! A crash of the process loses nothing. Commits that concern money, access or a guarantee reach the disk at once
@@ -17,12 +15,10 @@ mod database;
 mod error;
 mod file;
 mod integrity;
-mod memory;
 mod migrate;
 mod statements;
 mod write_log;
 
 pub(super) use backup::back_up;
 pub(super) use database::Database;
-pub(super) use memory::Memory;
 pub(super) use migrate::{migrate, pending};

@@ -2,13 +2,11 @@
 //! that is overwritten, which may never happen on a quiet server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use rusqlite::Connection;
 
 use super::error::storage_error;
 use crate::base::storage::StorageError;
-use crate::store::limits::SQLITE_BUSY_TRY;
 
 /// Whether the log may contain deleted data.
 pub(super) struct LogState(AtomicBool);
@@ -41,12 +39,9 @@ impl LogState {
     }
 }
 
-/// Empties the log while all writers wait. Returns `false` if readers blocked this until the time limit.
-pub(super) fn truncate(writer: &Connection, wait: Duration) -> Result<bool, StorageError> {
-    writer.busy_timeout(wait).map_err(storage_error)?;
-    let busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-    writer.busy_timeout(SQLITE_BUSY_TRY).map_err(storage_error)?;
-    match busy {
+/// Empties the log while all writers wait. Returns `false` if readers blocked this until the connection's time limit.
+pub(super) fn truncate(writer: &Connection) -> Result<bool, StorageError> {
+    match writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)) {
         Ok(busy) => Ok(busy == 0),
         // A rollback failed and left a transaction open. The next write ends it.
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseLocked) => Ok(false),

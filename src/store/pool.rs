@@ -1,0 +1,169 @@
+//! [`Pool`]: a limited number of connections, which callers get in the order in which they came.
+//!
+//! A caller that waits for a lock keeps its connection. Therefore each database has a pool for reading and one for
+//! writing: callers that write may wait for each other, but nobody who only reads waits for them. While all connections
+//! are blocked, only a part of the request workers waits for one, so that others can answer further requests.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, WAITING_REQUESTS};
+use crate::base::storage::StorageError;
+
+/// A connection of a pool.
+pub(super) trait Connection: Send {
+    /// Returns whether the connection can no longer be used. It is dropped then.
+    fn is_broken(&self) -> bool;
+}
+
+/// Connections of one kind. They are made when they are needed, and kept.
+pub(super) struct Pool<C> {
+    max: usize,
+    state: Mutex<State<C>>,
+    freed: Condvar,
+}
+
+struct State<C> {
+    idle: Vec<C>,
+    used: usize,
+    waiting: usize,
+    /// The time at which a connection was last given or returned.
+    moved_at: Instant,
+}
+
+/// The right to use one of the connections.
+struct Place<'a, C>(&'a Pool<C>);
+
+impl<C: Connection> Pool<C> {
+    /// Creates a pool of at most `max` connections, at least one.
+    pub(super) fn new(max: usize) -> Self {
+        let state = State { idle: Vec::new(), used: 0, waiting: 0, moved_at: Instant::now() };
+        Self { max: max.max(1), state: Mutex::new(state), freed: Condvar::new() }
+    }
+
+    /// Adds a connection that was made before, unless there are enough.
+    pub(super) fn add(&self, connection: C) {
+        let mut state = self.state.lock();
+        if state.used + state.idle.len() < self.max {
+            state.idle.push(connection);
+        }
+    }
+
+    /// Runs `work` on an idle connection, or on one from `make` if all are in use.
+    ///
+    /// # Errors
+    /// Returns a [contended](StorageError::is_contended) error if no connection becomes free within `wait`. Returns the
+    /// errors of `make` and `work`.
+    pub(super) fn with<T>(
+        &self,
+        wait: Duration,
+        make: impl FnOnce() -> Result<C, StorageError>,
+        work: impl FnOnce(&mut C) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let _place = self.place(wait)?;
+        let idle = self.state.lock().idle.pop();
+        let mut connection = idle.map_or_else(make, Ok)?;
+        let done = work(&mut connection);
+        let mut state = self.state.lock();
+        if !connection.is_broken() && state.idle.len() < self.max {
+            state.idle.push(connection);
+        }
+        drop(state);
+        done
+    }
+
+    fn place(&self, wait: Duration) -> Result<Place<'_, C>, StorageError> {
+        let began = Instant::now();
+        let mut state = self.state.lock();
+        let is_in_crowd = wait < BACKGROUND_WAIT && state.waiting >= WAITING_REQUESTS;
+        let mut has_waited = false;
+        // Callers that wait already come first.
+        while state.used >= self.max || (state.waiting > 0 && !has_waited) {
+            let until = match is_in_crowd {
+                true => (began + wait).min(state.moved_at + CROWDED_WAIT),
+                false => began + wait,
+            };
+            if Instant::now() >= until {
+                let millis = began.elapsed().as_millis();
+                return Err(StorageError::contended(format!("no connection became free within {millis} ms")));
+            }
+            state.waiting += 1;
+            self.freed.wait_until(&mut state, until);
+            state.waiting -= 1;
+            has_waited = true;
+        }
+        state.moved_at = Instant::now();
+        state.used += 1;
+        if state.used < self.max && state.waiting > 0 {
+            self.freed.notify_one();
+        }
+        Ok(Place(self))
+    }
+
+    /// Returns the numbers of connections that are in use, idle, and allowed.
+    pub(super) fn load(&self) -> [usize; 3] {
+        let state = self.state.lock();
+        [state.used, state.idle.len(), self.max]
+    }
+}
+
+impl<C> Drop for Place<'_, C> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.used -= 1;
+        state.moved_at = Instant::now();
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    impl Connection for bool {
+        fn is_broken(&self) -> bool {
+            *self
+        }
+    }
+
+    #[test]
+    fn all_callers_get_their_turn_and_never_more_at_once_than_allowed() {
+        let (pool, busy, made) = (Pool::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
+        let make = || {
+            made.fetch_add(1, Ordering::SeqCst);
+            Ok(false)
+        };
+        let work = |_: &mut bool| {
+            assert!(busy.fetch_add(1, Ordering::SeqCst) < 2);
+            thread::yield_now();
+            busy.fetch_sub(1, Ordering::SeqCst);
+            Ok(())
+        };
+        thread::scope(|scope| {
+            for _ in 0..32 {
+                scope.spawn(|| (0..50).for_each(|_| pool.with(PATIENCE, make, work).unwrap()));
+            }
+        });
+        assert!(made.into_inner() <= 2);
+        assert_eq!(pool.load()[0], 0);
+    }
+
+    #[test]
+    fn broken_connections_are_replaced_and_failures_free_their_place() {
+        let pool = Pool::new(1);
+        pool.add(true);
+        pool.with(PATIENCE, || unreachable!(), |broken| Ok(assert!(*broken))).unwrap();
+        let refused = pool.with(PATIENCE, || Err(StorageError::unavailable("away")), |_| Ok(()));
+        assert!(!refused.unwrap_err().is_contended());
+        let inside =
+            pool.with(PATIENCE, || Ok(false), |_| pool.with(Duration::ZERO, || unreachable!(), |_| Ok(())));
+        assert!(inside.unwrap_err().is_contended());
+        assert_eq!(pool.load(), [0, 1, 1]);
+    }
+}
