@@ -88,7 +88,7 @@ pub struct Me<'a> {
     /// Whether the plan includes the API: always true here, because a key of another plan gets 403.
     #[schema(examples(true))]
     pub api_access: bool,
-    /// Searches that may be started in any 60 seconds, over all keys of the account.
+    /// Searches that may be started per minute, over all keys of the account.
     #[schema(minimum = 1, examples(30))]
     pub rate_limit_per_minute: u32,
     /// Whether streams are available.

@@ -64,13 +64,13 @@ pub struct Modes {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CapabilitiesLimits)]
 pub struct Limits {
-    /// Searches that an account may start in any 60 seconds.
+    /// Searches that an account may start per minute.
     #[schema(minimum = 1, examples(30))]
     pub rate_limit_per_minute: u32,
-    /// Reads in any 60 seconds.
+    /// Reads per minute.
     #[schema(minimum = 1, examples(120))]
     pub read_rate_limit_per_minute: u32,
-    /// Streams, started or attached to, in any 60 seconds.
+    /// Streams, started or attached to, per minute.
     #[schema(minimum = 1, examples(60))]
     pub stream_rate_limit_per_minute: u32,
     /// Cost of a standard search in credits.

@@ -18,7 +18,7 @@ use super::openapi::version_3_2::in_version_3_2;
 use super::ping::PingCache;
 use super::routes::{Endpoint, TABLE};
 use crate::account::rate_limit::{RateLimitError, RateLimitState, RateLimiter};
-use crate::account::service::{AccountError, Accounts, Caller};
+use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
 use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile};
@@ -83,7 +83,7 @@ impl Api {
             Counts::Message if mcp::starts_search(request) => &[Policy::Search],
             Counts::Message => &[Policy::Read],
         };
-        match self.limiter.count(caller.account.id, policies, self.clock.now()) {
+        match self.limiter.count(caller.account.id, policies) {
             Ok(states) => {
                 counted.extend(states);
                 Ok(())
@@ -92,7 +92,6 @@ impl Api {
                 counted.push(refused);
                 Err(ApiError::rate_limited(&refused))
             }
-            Err(RateLimitError::UnknownAccount) => Err(AccountError::InvalidKey.into()),
             Err(RateLimitError::Storage(error)) => Err(error.into()),
         }
     }

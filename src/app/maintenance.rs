@@ -52,7 +52,7 @@ const TASKS: &[Task<Maintenance>] = &[
     task("suppression", PAUSE, Maintenance::read_suppression),
     task("catalogue", PAUSE, Maintenance::read_catalogue),
     task("api_caches", PAUSE, |own| own.api.sweep_caches()),
-    task("rate_limits", PAUSE, |own| own.limiter.sweep(own.clock.now())),
+    task("rate_limits", PAUSE, |own| own.limiter.sweep()),
     task("trends", PAUSE, Maintenance::note_trends),
     task("run_caches", SLOW, |own| own.runs.maintenance.sweep_caches()),
     task("key_usage", SLOW, Maintenance::flush_key_usage),

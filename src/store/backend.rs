@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `/*pg TEXT */` | a comment | `TEXT`: row locks and casts, which SQLite needs none of |
 //! | `now() + ms(N)` | functions of this program | N milliseconds from now, by the server's clock |
+//! | `clock_timestamp()` | a function of this program: milliseconds | the server's clock at this moment |
 //! | `json_each(?N)` with `value` | built in | `json_array_elements` |
 //! | `uuid(TEXT)`, `decode(TEXT, 'hex')`, `to_timestamp(SECONDS)` | functions of this program | built in |
 //! | `greatest`, `least`, `strpos`, `lower`, `date_trunc` | functions of this program | built in |
@@ -135,9 +136,6 @@ pub(super) trait Backend: Send + Sync + 'static {
     fn note_failure(&self, failure: StorageError) -> StorageError {
         failure
     }
-
-    /// Returns whether several instances may work on the database.
-    fn is_shared(&self) -> bool;
 
     /// Notifies other instances, after a short time, that a driver's write to a run was committed.
     fn publish(&self, _run: RunId, _epoch: u64) {}

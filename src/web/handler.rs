@@ -213,11 +213,9 @@ impl Web {
 
     fn count(&self, endpoint: &Endpoint, visit: &Visit) -> Result<(), WebError> {
         let (Some(policy), Some(signed_in)) = (endpoint.counts, &visit.signed_in) else { return Ok(()) };
-        let now = self.parts.clock.now();
-        match self.parts.limiter.count(signed_in.caller.account.id, &[policy], now) {
+        match self.parts.limiter.count(signed_in.caller.account.id, &[policy]) {
             Ok(_) => Ok(()),
             Err(RateLimitError::UsedUp(state)) => Err(WebError::rate_limited(state.reset_secs)),
-            Err(RateLimitError::UnknownAccount) => Err(WebError::not_signed_in()),
             Err(RateLimitError::Storage(error)) => Err(error.into()),
         }
     }

@@ -277,8 +277,6 @@ on_both! {
         };
         let mut known =
             vec!["api_keys", "batches", "idempotency_keys", "passwords", "runs", "set_up_links", "watches", "web_sessions", "webhooks"];
-        // Instances share rate limits on PostgreSQL only; these rows go with the account through a foreign key.
-        known.extend((f.database.name == "postgres").then_some("rate_grants"));
         let kept = ["audit", "charges", "credit_usage"];
         known.extend(kept);
         known.sort_unstable();

@@ -1,15 +1,13 @@
-//! Passwords, sessions, set-up links and sign-in attempts.
-
-use std::time::Duration;
+//! Passwords, sessions and set-up links.
 
 use jiff::{Timestamp, ToSpan as _};
 use sightline::account::sign_in::token::Token;
 use sightline::base::ids::{AccountId, SessionId};
 use sightline::model::account::Role;
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::sign_in::{Allowance, Attempt, Session, SetUpLink, Subject, TokenHash};
+use sightline::model::sign_in::{Session, SetUpLink, TokenHash};
 
-use super::{Fixture, at, once_connected, race};
+use super::{Fixture, at, race};
 
 const NOW: &str = "2026-03-01T12:00:00.123Z";
 
@@ -148,31 +146,6 @@ on_both! {
         }
         assert!(!f.store.set_role(AccountId::new(), Role::User, at(NOW), &Origin::CLI).unwrap());
         assert_eq!(f.account_actions(), ["account.created", "account.role_changed", "account.role_changed"]);
-    }
-
-    fn attempts_are_counted_exactly_over_all_instances(f) {
-        let allowance = Allowance { at_once: 5, every: Duration::from_secs(60) };
-        let (subject, another) = (Subject::email("a@example.org"), f.another());
-        let attempts = race(10, |index| {
-            let store = if index % 2 == 0 { &f.store } else { &another };
-            once_connected(|| store.attempt(&subject, allowance, at(NOW)))
-        });
-        assert_eq!(attempts.iter().filter(|attempt| **attempt == Attempt::Allowed).count(), 5);
-        let try_at = |now: Timestamp| f.store.attempt(&subject, allowance, now).unwrap();
-        assert_eq!(try_at(at(NOW) + 20.seconds()), Attempt::Refused(Duration::from_secs(40)));
-        assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Allowed);
-        assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Refused(Duration::from_secs(60)));
-        f.store.return_attempt(&subject, allowance).unwrap();
-        assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Allowed);
-        // A clock that is set back by a day locks no account out for a day.
-        assert_eq!(try_at(at(NOW) - 24.hours()), Attempt::Refused(Duration::from_secs(60)));
-        let other = Subject::email("b@example.org");
-        assert_eq!(f.store.attempt(&other, allowance, at(NOW)).unwrap(), Attempt::Allowed);
-
-        f.store.remove_expired(at(NOW) + 2.minutes()).unwrap();
-        assert_eq!(f.database.number("SELECT count(*) FROM sign_in_attempts"), 1);
-        f.store.remove_expired(at(NOW) + 1.hour()).unwrap();
-        assert_eq!(f.database.number("SELECT count(*) FROM sign_in_attempts"), 0);
     }
 
     fn nothing_is_left_of_a_closed_account(f) {

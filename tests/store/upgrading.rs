@@ -81,6 +81,12 @@ fn a_database_of_version_23_is_opened_with_all_its_data() {
         assert_eq!(store::pending_migrations(&url).unwrap(), [""; 0]);
         let added = i64::try_from(migrations.len()).unwrap();
         for (table, rows) in before {
+            let table = match table.as_str() {
+                "sign_in_attempts" => "rate_limits".to_owned(),
+                // Grants counted for a minute.
+                "rate_grants" => continue,
+                _ => table,
+            };
             let more = if ["schema_version", "audit"].contains(&table.as_str()) { added } else { 0 };
             assert_eq!(database.number(&format!("SELECT count(*) FROM {table}")), rows + more, "{table}");
         }

@@ -14,10 +14,8 @@ use crate::base::ids::{AccountId, RequestId, SessionId};
 use crate::base::storage::StorageError;
 use crate::model::account::{Account, Role};
 use crate::model::audit::{Actor, Origin};
-use crate::model::sign_in::{
-    Allowance, Attempt, BY_EMAIL, BY_NETWORK, BY_PAIR, Session, SessionLimits, SetUpLink, Subject,
-    USER_AGENT_BYTES,
-};
+use crate::model::quota::{BY_EMAIL, BY_NETWORK, BY_PAIR, Rate, Subject};
+use crate::model::sign_in::{Session, SessionLimits, SetUpLink, USER_AGENT_BYTES};
 use crate::store::Store;
 
 /// The time for which a set-up link is valid. It is longer than a weekend.
@@ -142,17 +140,17 @@ impl SignIns {
         let hash = self.store.password(id)?;
         let is_right = self.hasher.verify(password, hash.as_deref())?;
         let Some(account) = account.filter(|_| is_right) else { return Err(SignInError::Wrong) };
-        for (subject, allowance) in &subjects {
-            self.store.return_attempt(subject, *allowance)?;
+        for (subject, rate) in &subjects {
+            self.store.return_request(subject, *rate)?;
         }
         self.open(account.id, hash.as_deref(), client)
     }
 
-    fn count(&self, subjects: &[(Subject, Allowance)]) -> Result<(), SignInError> {
-        let now = self.clock.now();
-        for (subject, allowance) in subjects {
-            if let Attempt::Refused(wait) = self.store.attempt(subject, *allowance, now)? {
-                return Err(SignInError::TooMany(wait));
+    fn count(&self, subjects: &[(Subject, Rate)]) -> Result<(), SignInError> {
+        for (subject, rate) in subjects {
+            let counted = self.store.count_request(subject, *rate)?;
+            if !counted.is_allowed {
+                return Err(SignInError::TooMany(counted.wait));
             }
         }
         Ok(())
@@ -262,7 +260,7 @@ impl SignIns {
         let hash = self.store.password(account.id)?;
         let is_right = self.hasher.verify(password, hash.as_deref())?;
         let known = hash.filter(|_| is_right).ok_or(SignInError::Wrong)?;
-        self.store.return_attempt(&subject, BY_PAIR)?;
+        self.store.return_request(&subject, BY_PAIR)?;
         Ok(known)
     }
 
@@ -339,7 +337,7 @@ impl SignIns {
         }
     }
 
-    /// Removes expired sessions and links. The maintenance thread calls this every few seconds.
+    /// Removes expired sessions, links and counts. The maintenance thread calls this every few seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.

@@ -71,13 +71,13 @@ const ROWS: &[Row] = {
         ),
         Row(
             "RateLimit",
-            "The state of the limits that the request counted under: requests left (`r`), seconds until the oldest one no longer counts (`t`).",
+            "The state of the limits that the request counted under: requests left (`r`), seconds until one more is allowed (`t`).",
             Text(STANDINGS),
             "\"search\";r=29;t=41",
         ),
         Row(
             "X-RateLimit-Limit",
-            "Requests in any 60 seconds, of the limit with the fewest requests left.",
+            "Requests a minute, of the limit with the fewest requests left.",
             Number { least: 1 },
             "30",
         ),
@@ -89,7 +89,7 @@ const ROWS: &[Row] = {
         ),
         Row(
             "X-RateLimit-Reset",
-            "Seconds until the oldest request of the limit with the fewest requests left no longer counts.",
+            "Seconds until one more request is allowed by the limit with the fewest requests left.",
             Number { least: 1 },
             "41",
         ),

@@ -105,10 +105,6 @@ impl Backend for Database {
         })
     }
 
-    fn is_shared(&self) -> bool {
-        true
-    }
-
     fn publish(&self, run: RunId, epoch: u64) {
         self.publisher.publish(run, epoch);
     }

@@ -1,7 +1,5 @@
 //! Accounts, their keys and their use of credits.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
 use super::audit::note;
@@ -258,15 +256,6 @@ impl Store {
         rows.first().map_or(Ok(0), |row| number(row.get(0)?))
     }
 
-    /// Returns the shared counters of requests, or `None` if the store serves only one process, which counts by
-    /// itself.
-    pub fn quota(self: Arc<Self>) -> Option<Arc<Store>> {
-        // An SQLite database has one server, which counts in memory.
-        if self.backend.is_shared() { Some(self) } else { None }
-    }
-}
-
-impl Store {
     fn read_accounts(
         &self,
         name: &'static str,

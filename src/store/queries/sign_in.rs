@@ -1,15 +1,16 @@
-//! Passwords, sessions, set-up links and sign-in attempts. A transaction that changes any of them locks the account's
+//! Passwords, sessions and set-up links. A transaction that changes any of them locks the account's
 //! row first.
 
 use jiff::Timestamp;
 
 use super::accounts::{account_columns, lock, read_account};
 use super::audit::note;
+use super::quota::now;
 use crate::base::ids::{AccountId, SessionId};
 use crate::base::storage::StorageError;
 use crate::model::account::{Account, BEING_DELETED, Role};
 use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::sign_in::{Allowance, Attempt, Session, SetUpLink, Subject, TokenHash};
+use crate::model::sign_in::{Session, SetUpLink, TokenHash};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::plain;
@@ -50,21 +51,17 @@ const LINK_ACCOUNT: &str = concat!(
      WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3"
 );
 
-/// Counts an attempt. `?2` is the current moment, `?3` the interval between attempts, `?4` the maximum distance of
-/// `due` from now. A `due` further in the future was written before the clock was set back.
-const ATTEMPT: &str = "INSERT INTO sign_in_attempts AS a (subject, due) VALUES (?1, CAST(?2 AS bigint) + CAST(?3 AS bigint)) \
-     ON CONFLICT (subject) DO UPDATE SET due = greatest(least(a.due, ?2 + CAST(?4 AS bigint)), ?2) + ?3 \
-     WHERE greatest(least(a.due, ?2 + ?4), ?2) + ?3 <= ?2 + ?4 RETURNING due";
-const FORGIVE: &str = "UPDATE sign_in_attempts SET due = due - ?2 WHERE subject = ?1";
-
-/// Queries whether anything has expired. `?1` is the current moment, `?2` the same in
-/// milliseconds.
-const ANY_EXPIRED: &str = "SELECT EXISTS (SELECT 1 FROM web_sessions WHERE expires_at <= ?1) \
+/// Queries whether anything has expired by now, which is `?1`. Counts expire by the clock of the database.
+const ANY_EXPIRED: &str = concat!(
+    "SELECT EXISTS (SELECT 1 FROM web_sessions WHERE expires_at <= ?1) \
      OR EXISTS (SELECT 1 FROM set_up_links WHERE expires_at <= ?1) \
-     OR EXISTS (SELECT 1 FROM sign_in_attempts WHERE due <= ?2)";
+     OR EXISTS (SELECT 1 FROM rate_limits WHERE due <= ",
+    now!(),
+    ")"
+);
 const EXPIRED: [&str; 2] =
     ["DELETE FROM web_sessions WHERE expires_at <= ?1", "DELETE FROM set_up_links WHERE expires_at <= ?1"];
-const PAST: &str = "DELETE FROM sign_in_attempts WHERE due <= ?1";
+const PAST: &str = concat!("DELETE FROM rate_limits WHERE due <= ", now!());
 
 impl Store {
     /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
@@ -241,42 +238,17 @@ impl Store {
         })
     }
 
-    /// Counts an attempt to sign in.
-    pub fn attempt(
-        &self,
-        subject: &Subject,
-        allowance: Allowance,
-        now: Timestamp,
-    ) -> Result<Attempt, StorageError> {
-        let operation = Operation::on_accounts("attempt").light();
-        let (now, every, ahead) = (now.as_millisecond(), allowance.every_ms(), allowance.ahead_ms());
-        if !self.change(operation, ATTEMPT, values![&subject.0, now, every, ahead])?.is_empty() {
-            return Ok(Attempt::Allowed);
-        }
-        let sql = "SELECT due FROM sign_in_attempts WHERE subject = ?1";
-        let rows = self.rows(operation, sql, values![&subject.0])?;
-        let due: i64 = rows.first().map_or(Ok(now), |row| row.get(0))?;
-        Ok(Attempt::Refused(allowance.wait(due.min(now.saturating_add(ahead)), now)))
-    }
-
-    /// Subtracts an attempt that succeeded.
-    pub fn return_attempt(&self, subject: &Subject, allowance: Allowance) -> Result<(), StorageError> {
-        let operation = Operation::on_accounts("return_attempt").light();
-        self.change(operation, FORGIVE, values![&subject.0, allowance.every_ms()]).map(drop)
-    }
-
-    /// Removes expired sessions and links, and counts of attempts that have no effect any more.
+    /// Removes expired sessions and links, and counts of requests and attempts that have no effect any more.
     pub fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
         let operation = Operation::on_accounts("remove_expired").in_background().light();
-        let millis = now.as_millisecond();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        let any = self.rows(operation, ANY_EXPIRED, values![now, millis])?;
+        let any = self.rows(operation, ANY_EXPIRED, values![now])?;
         if !any.first().map_or(Ok(false), |row| row.get(0))? {
             return Ok(());
         }
         self.write(operation, |statements| {
             EXPIRED.iter().try_for_each(|sql| statements.execute(sql, values![now]).map(drop))?;
-            statements.execute(PAST, values![millis]).map(drop)
+            statements.execute(PAST, &[]).map(drop)
         })
     }
 }

@@ -186,10 +186,6 @@ impl Backend for Database {
         }
     }
 
-    fn is_shared(&self) -> bool {
-        false
-    }
-
     fn wipe(&self) -> Result<bool, StorageError> {
         let Some(file) = &self.file else { return Ok(true) };
         // This is called every second, so a file that was removed is noticed even without requests.

@@ -104,7 +104,10 @@ pub(super) fn add_functions(connection: &Connection) -> SqlResult<()> {
     })?;
     connection.create_scalar_function("ms", 1, pure, |call| call.get::<i64>(0))?;
     let changing = FunctionFlags::SQLITE_UTF8;
-    connection.create_scalar_function("now", 0, changing, |_| Ok(Timestamp::now().as_millisecond()))
+    for name in ["now", "clock_timestamp"] {
+        connection.create_scalar_function(name, 0, changing, |_| Ok(Timestamp::now().as_millisecond()))?;
+    }
+    Ok(())
 }
 
 /// Returns the first number if `is_first` holds for both, and the second one otherwise. NULL is ignored.

@@ -184,10 +184,9 @@ fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId
 
 /// Counts the search for the rate limit, which the API shares.
 fn count(web: &Web, caller: &Caller) -> Result<Option<Refusal>, WebError> {
-    match web.parts.limiter.count(caller.account.id, &[Policy::Search], web.parts.clock.now()) {
+    match web.parts.limiter.count(caller.account.id, &[Policy::Search]) {
         Ok(_) => Ok(None),
         Err(RateLimitError::UsedUp(state)) => Ok(Some(Refusal::too_many(state.reset_secs))),
-        Err(RateLimitError::UnknownAccount) => Err(WebError::not_signed_in()),
         Err(RateLimitError::Storage(error)) => Err(error.into()),
     }
 }
