@@ -9,6 +9,7 @@ use log::{Level, log};
 use super::frame::{Frame, render_as};
 use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
+use crate::account::sign_in::password::HashingError;
 use crate::base::ids::RequestId;
 use crate::base::storage::{StorageError, StorageErrorKind};
 use crate::http::{Refusal, Response, RouteError};
@@ -214,7 +215,7 @@ impl From<SignInError> for WebError {
     fn from(error: SignInError) -> Self {
         match error {
             SignInError::Storage(error) => error.into(),
-            SignInError::Busy => Self::unavailable(),
+            SignInError::Hashing(HashingError::Busy) => Self::unavailable(),
             SignInError::Random(_) | SignInError::Hashing(_) => Self::internal(error),
             SignInError::UnknownAccount => Self::not_signed_in(),
             SignInError::UnknownSession | SignInError::LinkOver => Self::no_such_page(),

@@ -27,7 +27,10 @@ fn a_set_up_link_works_once_and_then_the_password() {
         for (fields, want) in [
             ([("password", PASSWORD), ("again", "another")], "The two passwords differ"),
             ([("password", "short"), ("again", "short")], "at least 12 characters"),
-            ([("password", "password12345"), ("again", "password12345")], "a common one"),
+            (
+                [("password", "password12345"), ("again", "password12345")],
+                "similar to a commonly used password. Add another word",
+            ),
         ] {
             let answer = person.post(&link, &link, &fields);
             assert!(answer.status == 422 && text(&answer).contains(want), "{answer}");

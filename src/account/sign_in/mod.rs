@@ -4,10 +4,8 @@
 //! |---|---|
 //! | [`service`] | the use cases: sign in, read the session, sign out, set up, change the password |
 //! | [`password`] | rules for passwords, and Argon2id with bounded concurrency |
-//! | `common` | common passwords |
 //! | [`token`] | random tokens and their hashes |
 
-mod common;
 pub mod password;
 pub mod service;
 pub mod token;

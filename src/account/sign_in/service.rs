@@ -42,28 +42,15 @@ pub enum SignInError {
     /// The account has no such session.
     #[error("no such session")]
     UnknownSession,
-    /// Too many passwords are being verified.
-    #[error("too many passwords are being verified")]
-    Busy,
+    /// No hash of a password was computed.
+    #[error(transparent)]
+    Hashing(#[from] HashingError),
     /// The system provided no random numbers.
     #[error("the system provides no random numbers: {0}")]
     Random(#[from] getrandom::Error),
-    /// Hashing failed, most likely because there is not enough memory.
-    #[error("cannot hash the password")]
-    Hashing(#[source] argon2::password_hash::Error),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-}
-
-impl From<HashingError> for SignInError {
-    fn from(error: HashingError) -> Self {
-        match error {
-            HashingError::Busy => Self::Busy,
-            HashingError::Random(error) => Self::Random(error),
-            HashingError::Failed(error) => Self::Hashing(error),
-        }
-    }
 }
 
 /// The client of a sign-in.
@@ -120,7 +107,7 @@ impl SignIns {
     ///
     /// # Errors
     /// Returns [`SignInError::Wrong`], after the same work whether or not the account exists,
-    /// [`SignInError::TooMany`], [`SignInError::Busy`], or an error of the store.
+    /// [`SignInError::TooMany`], [`SignInError::Hashing`], or an error of the store.
     pub fn sign_in(
         &self,
         email: &str,
@@ -248,7 +235,7 @@ impl SignIns {
     /// These attempts are limited too, separately from those to sign in.
     ///
     /// # Errors
-    /// Returns [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Busy`], or an error of the store.
+    /// Returns [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Hashing`], or an error of the store.
     pub fn confirm(&self, account: &Account, password: &Password) -> Result<(), SignInError> {
         self.known_hash(account, password).map(|_| ())
     }
@@ -275,8 +262,8 @@ impl SignIns {
         new: &Password,
         client: &SignInClient,
     ) -> Result<Opened, SignInError> {
-        new.check(&account.email)?;
         let known = self.known_hash(account, old)?;
+        new.check(&account.email)?;
         let hash = self.hasher.hash(new)?;
         let by = Origin::request(Actor::Account(account.id), &client.request);
         if !self.store.set_password(account.id, &hash, Some(&known), self.clock.now(), &by)? {
@@ -311,7 +298,7 @@ impl SignIns {
     /// Consumes a link: sets the password, ends all sessions of the account, and begins a new one.
     ///
     /// # Errors
-    /// Returns [`SignInError::LinkOver`], [`SignInError::Weak`], [`SignInError::Busy`], or an error of the store.
+    /// Returns [`SignInError::LinkOver`], [`SignInError::Weak`], [`SignInError::Hashing`], or an error of the store.
     pub fn use_link(
         &self,
         token: &Token,
