@@ -19,7 +19,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT};
-use super::value::{Row, Value};
+use super::value::{FromRow, Row, Value};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::{Notification, Subscriber};
@@ -85,6 +85,31 @@ pub(super) trait Statements {
 
     /// Notifies other instances when the transaction commits. SQLite has no other instances.
     fn announce(&mut self, notification: Notification) -> Result<(), StorageError>;
+}
+
+impl dyn Statements + '_ {
+    /// Runs a statement and reads its rows.
+    pub(super) fn all<T: FromRow>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<T>, StorageError> {
+        self.rows(sql, values)?.iter().map(Row::read).collect()
+    }
+
+    /// Runs a statement and reads its first row, if it returns one.
+    pub(super) fn first<T: FromRow>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<T>, StorageError> {
+        self.rows(sql, values)?.first().map(Row::read).transpose()
+    }
+
+    /// Runs a statement and returns whether it returns a row.
+    pub(super) fn has(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<bool, StorageError> {
+        Ok(!self.rows(sql, values)?.is_empty())
+    }
 }
 
 /// The end of a transaction whose work succeeded.

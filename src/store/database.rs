@@ -9,7 +9,7 @@ use super::backend::{Backend, End, Operation, Statements, Work};
 use super::limits::TRIAL_WAIT;
 use super::metrics::StoreMetrics;
 use super::outage::Outage;
-use super::value::{Row, Value};
+use super::value::{FromRow, Row, Value};
 use crate::base::storage::StorageError;
 
 /// An open database, SQLite or PostgreSQL. Every operation is one transaction.
@@ -99,6 +99,26 @@ impl Store {
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, StorageError> {
         self.read(operation, |statements| statements.rows(sql, values))
+    }
+
+    /// Runs one statement that reads, and reads its rows.
+    pub(super) fn all<T: FromRow>(
+        &self,
+        operation: Operation,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<T>, StorageError> {
+        self.read(operation, |statements| statements.all(sql, values))
+    }
+
+    /// Runs one statement that reads, and reads its first row, if it returns one.
+    pub(super) fn first<T: FromRow>(
+        &self,
+        operation: Operation,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<T>, StorageError> {
+        self.read(operation, |statements| statements.first(sql, values))
     }
 
     /// Runs statements in one transaction. Rolls it back if `work` fails.

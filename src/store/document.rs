@@ -38,6 +38,9 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, StorageError>
     })
 }
 
+/// A column with JSON text.
+pub(super) struct Json<T>(pub(super) T);
+
 /// Encodes a result for its row.
 pub(super) fn encode_result(record: &ResultRecord) -> Result<String, StorageError> {
     let too_deep = record.metadata.values().any(|value| is_deeper_than(value, METADATA_DEPTH));

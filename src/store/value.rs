@@ -9,14 +9,24 @@
 //! | moment | INTEGER, milliseconds since 1970 | timestamptz, whole milliseconds |
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+use super::document::{Json, decode};
 use crate::base::ids::{
     AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
 };
 use crate::base::storage::StorageError;
+use crate::model::batch::RowRefusal;
+use crate::model::event::EventType;
+use crate::model::follow::Class;
+use crate::model::run::Status;
+use crate::model::watch::{ChangeKind, PauseReason};
+use crate::model::webhook::{DeliveryStatus, DisabledReason};
+use crate::modules::query::SearchType;
 
 /// A parameter of a statement, or the value of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +69,101 @@ macro_rules! values {
 }
 pub(super) use values;
 
+/// A type that is read from the next columns of a row.
+pub(super) trait FromRow: Sized {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError>;
+}
+
+/// The columns of a row that have not been read.
+pub(super) struct Cells<'r> {
+    row: &'r Row,
+    next: usize,
+}
+
+impl Cells<'_> {
+    /// Reads the next columns.
+    pub(super) fn read<T: FromRow>(&mut self) -> Result<T, StorageError> {
+        T::from_row(self)
+    }
+}
+
+impl<T: FromCell> FromRow for T {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        cells.next += 1;
+        cells.row.get(cells.next - 1)
+    }
+}
+
+impl<T: DeserializeOwned> FromRow for Json<T> {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        cells.next += 1;
+        decode(cells.row.text(cells.next - 1)?).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned> FromRow for Option<Json<T>> {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        cells.next += 1;
+        Ok(cells.row.optional_text(cells.next - 1)?.map(decode).transpose()?.map(Json))
+    }
+}
+
+macro_rules! tuples {
+    ($(($($part:ident),+))+) => {
+        $(impl<$($part: FromRow),+> FromRow for ($($part,)+) {
+            fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+                Ok(($(cells.read::<$part>()?,)+))
+            }
+        })+
+    };
+}
+tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
+
+/// Names the columns of a type once: for `SELECT`, as a macro with that name, and for reading a row. A column has the
+/// name of its field, unless another expression is given.
+macro_rules! row {
+    ($columns:ident: $kind:ident from $prefix:literal { $($field:ident $(= $sql:literal)?),+ $(,)? }) => {
+        macro_rules! $columns {
+            () => {
+                $crate::store::value::joined!($($crate::store::value::column!($prefix $field $($sql)?)),+)
+            };
+        }
+
+        impl $crate::store::value::FromRow for $kind {
+            fn from_row(cells: &mut $crate::store::value::Cells<'_>) -> Result<Self, $crate::base::storage::StorageError> {
+                Ok(Self { $($field: cells.read()?),+ })
+            }
+        }
+    };
+}
+pub(super) use row;
+
+macro_rules! column {
+    ($prefix:literal $field:ident) => {
+        concat!($prefix, stringify!($field))
+    };
+    ($prefix:literal $field:ident $sql:literal) => {
+        $sql
+    };
+}
+pub(super) use column;
+
+macro_rules! joined {
+    ($first:expr $(, $further:expr)*) => {
+        concat!($first $(, ", ", $further)*)
+    };
+}
+pub(super) use joined;
+
 impl Row {
+    /// Reads a type from the first columns.
+    ///
+    /// # Errors
+    /// Returns an error if a column does not exist or has another type.
+    pub(super) fn read<T: FromRow>(&self) -> Result<T, StorageError> {
+        Cells { row: self, next: 0 }.read()
+    }
+
     /// Reads a column, counted from 0.
     ///
     /// # Errors
@@ -118,11 +222,71 @@ impl FromCell for bool {
     }
 }
 
-impl FromCell for i64 {
+macro_rules! whole_numbers {
+    ($($kind:ty),*) => {
+        $(
+            impl FromCell for $kind {
+                fn from_cell(cell: &Value<'_>) -> Option<Self> {
+                    if let Value::Int(value) = cell { (*value).try_into().ok() } else { None }
+                }
+            }
+
+            /// A number that SQL cannot express becomes the largest one.
+            impl From<$kind> for Value<'_> {
+                fn from(value: $kind) -> Self {
+                    Self::Int(value.try_into().unwrap_or(i64::MAX))
+                }
+            }
+        )*
+    };
+}
+whole_numbers!(i64, u8, u16, u32, u64, usize);
+
+/// A time span in whole milliseconds.
+impl FromCell for Duration {
     fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        if let Value::Int(value) = cell { Some(*value) } else { None }
+        u64::from_cell(cell).map(Self::from_millis)
     }
 }
+
+impl From<Duration> for Value<'_> {
+    fn from(span: Duration) -> Self {
+        Self::Int(span.as_millis().try_into().unwrap_or(i64::MAX))
+    }
+}
+
+macro_rules! words {
+    ($($kind:ty),*) => {
+        $(
+            impl FromCell for $kind {
+                fn from_cell(cell: &Value<'_>) -> Option<Self> {
+                    if let Value::Text(word) = cell { Self::from_name(word) } else { None }
+                }
+            }
+
+            impl From<$kind> for Value<'_> {
+                fn from(value: $kind) -> Self {
+                    Self::Text(Cow::Borrowed(value.as_str()))
+                }
+            }
+        )*
+    };
+}
+/// A list of words as JSON. Words of a later version are left out.
+macro_rules! lists {
+    ($($kind:ty),*) => {
+        $(impl FromCell for Vec<$kind> {
+            fn from_cell(cell: &Value<'_>) -> Option<Self> {
+                let Value::Text(text) = cell else { return None };
+                let names: Vec<Cow<'_, str>> = decode(text).ok()?;
+                Some(names.iter().filter_map(|name| <$kind>::from_name(name)).collect())
+            }
+        })*
+    };
+}
+lists!(ChangeKind, EventType);
+
+words!(ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status);
 
 impl FromCell for f64 {
     fn from_cell(cell: &Value<'_>) -> Option<Self> {
@@ -191,15 +355,13 @@ macro_rules! from {
 
 from! {
     bool => Value::Bool;
-    i64 => Value::Int;
-    u32 => |value| Value::Int(i64::from(value));
     f64 => Value::Float;
-    String => |value| Value::Text(Cow::Owned(value));
-    Cow<'a, str> => Value::Text;
+    String => |value: String| plain(Cow::Owned(value));
+    Cow<'a, str> => plain;
     Uuid => Value::Id;
     Timestamp => Value::Moment;
-    &'a str => |value| Value::Text(Cow::Borrowed(value));
-    &'a String => |value: &'a String| Value::Text(Cow::Borrowed(value));
+    &'a str => |value| plain(Cow::Borrowed(value));
+    &'a String => |value: &'a String| plain(Cow::Borrowed(value));
     &'a [u8] => |value| Value::Bytes(Cow::Borrowed(value));
 }
 
@@ -207,6 +369,11 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
     fn from(value: &'a [u8; N]) -> Self {
         Self::Bytes(Cow::Borrowed(value))
     }
+}
+
+/// Replaces U+0000, which PostgreSQL refuses in a text, by U+FFFD. JSON documents contain it as an escape only.
+fn plain(text: Cow<'_, str>) -> Value<'_> {
+    Value::Text(if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{FFFD}")) } else { text })
 }
 
 macro_rules! ids {

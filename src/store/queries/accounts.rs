@@ -13,24 +13,15 @@ use crate::model::credits::Cycle;
 use crate::model::drive::Notification;
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{encode, plain};
-use crate::store::number::number;
-use crate::store::value::{Row, Value, values};
+use crate::store::document::encode;
+use crate::store::value::{FromCell, Value, row, values};
 
-/// The columns of the table `a` that [`read_account`] reads.
-macro_rules! account_columns {
-    () => {
-        "a.id, a.email, a.plan, a.anchor, a.created_at, a.role"
-    };
-}
+row! { account_columns: Account from "a." { id, email, plan, anchor, created_at, role } }
 pub(super) use account_columns;
 
-macro_rules! key_columns {
-    () => {
-        "k.id, k.account, k.hash, k.last_four, k.label, k.created_at, k.last_used_at, k.revoked_at"
-    };
+row! {
+    key_columns: KeyRecord from "k." { id, account, hash, last_four, label, created_at, last_used_at, revoked_at }
 }
-const KEY_COLUMNS: usize = 8;
 
 macro_rules! accounts {
     ($rest:literal) => {
@@ -85,8 +76,8 @@ impl Store {
                  ON CONFLICT (email) DO NOTHING",
                 values![
                     account.id,
-                    plain(&account.email),
-                    plain(&account.plan),
+                    &account.email,
+                    &account.plan,
                     account.anchor,
                     account.created_at,
                     account.role.as_str(),
@@ -102,18 +93,18 @@ impl Store {
 
     /// Returns the account with that id.
     pub fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError> {
-        Ok(self.read_accounts("account", accounts!("WHERE a.id = ?1"), values![id])?.pop())
+        self.first(Operation::on_accounts("account"), accounts!("WHERE a.id = ?1"), values![id])
     }
 
     /// Returns the account with that email address, which must be in lower case.
     pub fn account_by_email(&self, email: &str) -> Result<Option<Account>, StorageError> {
         let sql = accounts!("WHERE a.email = ?1");
-        Ok(self.read_accounts("account_by_email", sql, values![plain(email)])?.pop())
+        self.first(Operation::on_accounts("account_by_email"), sql, values![email])
     }
 
     /// Returns all accounts, the oldest first.
     pub fn accounts(&self) -> Result<Vec<Account>, StorageError> {
-        self.read_accounts("accounts", accounts!("ORDER BY a.created_at, a.id"), values![])
+        self.all(Operation::on_accounts("accounts"), accounts!("ORDER BY a.created_at, a.id"), values![])
     }
 
     /// Changes the plan. Returns `false` if the account is unknown or is being deleted.
@@ -126,15 +117,13 @@ impl Store {
     ) -> Result<bool, StorageError> {
         self.write(Operation::on_accounts("set_plan"), |statements| {
             let known = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
-            let found = statements.rows(known, values![id])?;
-            let Some(row) = found.first() else { return Ok(false) };
-            let before: String = row.get(0)?;
+            let Some(before) = statements.first::<String>(known, values![id])? else { return Ok(false) };
             if before == BEING_DELETED {
                 return Ok(false);
             }
             if before != plan {
                 let sql = "UPDATE accounts SET plan = ?2 WHERE id = ?1";
-                statements.execute(sql, values![id, plain(plan)])?;
+                statements.execute(sql, values![id, plan])?;
                 let event =
                     AuditEvent::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
                 note(statements, &event, at, by)?;
@@ -177,7 +166,7 @@ impl Store {
     pub fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
         let sql = "SELECT id FROM accounts WHERE plan = ?1 ORDER BY id";
         let operation = Operation::on_accounts("closed_accounts").in_background();
-        self.rows(operation, sql, values![BEING_DELETED])?.iter().map(|row| row.get(0)).collect()
+        self.all(operation, sql, values![BEING_DELETED])
     }
 
     /// Adds a key. Returns `false` if the account is unknown or is being deleted.
@@ -189,8 +178,8 @@ impl Store {
                     key.id,
                     key.account,
                     &key.hash.0,
-                    plain(&key.last_four),
-                    plain(&key.label),
+                    &key.last_four,
+                    &key.label,
                     key.created_at,
                     key.last_used_at,
                     key.revoked_at,
@@ -207,18 +196,16 @@ impl Store {
 
     /// Returns the key with that hash, revoked or not, and its owner.
     pub fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("key_by_hash"), KEY_AND_OWNER, values![&hash.0])?;
-        rows.first().map(|row| Ok((read_key(row)?, read_account(row, KEY_COLUMNS)?))).transpose()
+        self.first(Operation::on_accounts("key_by_hash"), KEY_AND_OWNER, values![&hash.0])
     }
 
     /// Returns all keys of an account, or of every account for `None`, the oldest first.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
         let operation = Operation::on_accounts("keys");
-        let rows = match account {
-            Some(account) => self.rows(operation, keys!("WHERE k.account = ?1"), values![account])?,
-            None => self.rows(operation, keys!(""), values![])?,
-        };
-        rows.iter().map(read_key).collect()
+        match account {
+            Some(account) => self.all(operation, keys!("WHERE k.account = ?1"), values![account]),
+            None => self.all(operation, keys!(""), values![]),
+        }
     }
 
     /// Revokes a key. A key that is already revoked keeps its first date. Returns `false` if the key is unknown.
@@ -226,11 +213,10 @@ impl Store {
         self.write(Operation::on_accounts("revoke_key"), |statements| {
             let known =
                 "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
-            let found = statements.rows(known, values![id])?;
-            let Some(row) = found.first() else { return Ok(false) };
-            if row.get(1)? {
+            let Some((account, is_valid)) = statements.first(known, values![id])? else { return Ok(false) };
+            if is_valid {
                 statements.execute("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1", values![id, at])?;
-                note(statements, &AuditEvent::of_object(Action::KeyRevoked, row.get(0)?, id), at, by)?;
+                note(statements, &AuditEvent::of_object(Action::KeyRevoked, account, id), at, by)?;
                 statements.announce(Notification::Access)?;
             }
             Ok(true)
@@ -252,55 +238,33 @@ impl Store {
 
     /// Returns the credits that an account has used in the cycle that starts at `cycle.start`.
     pub fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError> {
-        let rows = self.rows(Operation::on_accounts("credits_used"), USED, values![account, cycle.start])?;
-        rows.first().map_or(Ok(0), |row| number(row.get(0)?))
-    }
-
-    fn read_accounts(
-        &self,
-        name: &'static str,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Account>, StorageError> {
-        let rows = self.rows(Operation::on_accounts(name), sql, values)?;
-        rows.iter().map(|row| read_account(row, 0)).collect()
+        let used = self.first(Operation::on_accounts("credits_used"), USED, values![account, cycle.start])?;
+        Ok(used.unwrap_or_default())
     }
 }
 
 /// Locks an account for this transaction alone. Returns `false` if it does not exist or is being deleted.
 pub(super) fn lock(statements: &mut dyn Statements, account: AccountId) -> Result<bool, StorageError> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
-    Ok(!statements.rows(sql, values![account, BEING_DELETED])?.is_empty())
+    statements.has(sql, values![account, BEING_DELETED])
 }
 
 /// Locks an account against its deletion, which waits for this transaction, or this transaction waits for it. Returns
 /// `false` if it does not exist or is being deleted.
 pub(super) fn lock_shared(statements: &mut dyn Statements, account: AccountId) -> Result<bool, StorageError> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
-    Ok(!statements.rows(sql, values![account, BEING_DELETED])?.is_empty())
+    statements.has(sql, values![account, BEING_DELETED])
 }
 
-pub(super) fn read_account(row: &Row, first: usize) -> Result<Account, StorageError> {
-    Ok(Account {
-        id: row.get(first)?,
-        email: row.get(first + 1)?,
-        plan: row.get(first + 2)?,
-        anchor: row.get(first + 3)?,
-        created_at: row.get(first + 4)?,
-        // A role that only a later version knows grants nothing here.
-        role: Role::from_name(&row.get::<String>(first + 5)?).unwrap_or_default(),
-    })
+impl FromCell for KeyHash {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        <[u8; 32]>::from_cell(cell).map(Self)
+    }
 }
 
-fn read_key(row: &Row) -> Result<KeyRecord, StorageError> {
-    Ok(KeyRecord {
-        id: row.get(0)?,
-        account: row.get(1)?,
-        hash: KeyHash(row.get(2)?),
-        last_four: row.get(3)?,
-        label: row.get(4)?,
-        created_at: row.get(5)?,
-        last_used_at: row.get(6)?,
-        revoked_at: row.get(7)?,
-    })
+/// A role that only a later version knows grants nothing here.
+impl FromCell for Role {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        String::from_cell(cell).map(|name| Self::from_name(&name).unwrap_or_default())
+    }
 }

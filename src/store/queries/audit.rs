@@ -7,10 +7,9 @@ use crate::base::storage::StorageError;
 use crate::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{decode, encode};
-use crate::store::number::{bigint, limit, number};
+use crate::store::document::{Json, encode};
 use crate::store::schema::Migration;
-use crate::store::value::{Row, values};
+use crate::store::value::{Cells, FromRow, Row, values};
 
 const INSERT: &str = "INSERT INTO audit (at, actor, actor_id, action, account, object, request, detail) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -62,21 +61,20 @@ impl Store {
         self.read(Operation::on_accounts("audit"), |statements| {
             // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.
             let since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH).max(Timestamp::UNIX_EPOCH);
-            let mut after = bigint(filter.after)?;
+            let mut after = filter.after;
             if filter.since.is_some() {
-                let found = statements.rows(FIRST_SINCE, values![since])?;
-                let first: Option<i64> = found.first().map_or(Ok(None), |row| row.get(0))?;
+                let first = statements.first::<Option<u64>>(FIRST_SINCE, values![since])?.flatten();
                 let Some(first) = first else { return Ok(Vec::new()) };
                 after = after.max(first - 1);
             }
             let rows = match filter.account {
                 Some(account) => {
                     let sql = entries_where!(" AND account = ?4");
-                    statements.rows(sql, values![after, since, limit(count), account])?
+                    statements.rows(sql, values![after, since, count, account])?
                 }
-                None => statements.rows(entries_where!(""), values![after, since, limit(count)])?,
+                None => statements.rows(entries_where!(""), values![after, since, count])?,
             };
-            rows.iter().map(entry).collect()
+            rows.iter().map(Row::read).collect()
         })
     }
 }
@@ -87,22 +85,18 @@ pub(in crate::store) fn migrated(migration: &Migration) -> AuditEvent {
     AuditEvent { object: Some(migration.name.to_owned()), ..event }
 }
 
-fn entry(row: &Row) -> Result<Entry, StorageError> {
-    let actor = match (row.text(2)?, row.get(3)?) {
-        ("account", Some(id)) => Actor::Account(AccountId(id)),
-        ("key", Some(id)) => Actor::Key(KeyId(id)),
-        ("cli", None) => Actor::Cli,
-        ("system", None) => Actor::System,
-        _ => return Err(StorageError::broken("an entry of the audit has an unknown actor")),
-    };
-    Ok(Entry {
-        id: number(row.get(0)?)?,
-        at: row.get(1)?,
-        actor,
-        action: row.get(4)?,
-        account: row.get(5)?,
-        object: row.get(6)?,
-        request: row.get(7)?,
-        detail: row.optional_text(8)?.map(decode).transpose()?.unwrap_or_default(),
-    })
+impl FromRow for Entry {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        let (id, at) = cells.read()?;
+        let actor = match cells.read::<(String, _)>()? {
+            (kind, Some(id)) if kind == "account" => Actor::Account(AccountId(id)),
+            (kind, Some(id)) if kind == "key" => Actor::Key(KeyId(id)),
+            (kind, None) if kind == "cli" => Actor::Cli,
+            (kind, None) if kind == "system" => Actor::System,
+            _ => return Err(StorageError::broken("an entry of the audit has an unknown actor")),
+        };
+        let (action, account, object, request) = cells.read()?;
+        let detail = cells.read::<Option<Json<_>>>()?.map(|Json(detail)| detail).unwrap_or_default();
+        Ok(Self { id, at, actor, action, account, object, request, detail })
+    }
 }

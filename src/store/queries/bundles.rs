@@ -8,11 +8,12 @@ use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::bundle::{AddedBundle, BundleVersion, KEPT_BUNDLES, StoredBundle};
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::number::{bigint, limit, number};
-use crate::store::value::values;
+use crate::store::value::{row, values};
+
+row! { bundle_columns: StoredBundle from "" { serial, created_at, stored_at, text = "document" } }
 
 const IN_USE: &str =
-    "SELECT serial, created_at, stored_at, document FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
+    concat!("SELECT ", bundle_columns!(), " FROM catalog_bundles ORDER BY serial DESC LIMIT 1");
 const VERSION: &str = "SELECT serial, stored_at FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
 const INSERT: &str = "INSERT INTO catalog_bundles (serial, created_at, stored_at, document) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (serial) DO NOTHING";
@@ -27,8 +28,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn bundle_version(&self) -> Result<Option<BundleVersion>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("bundle_version").in_background(), VERSION, values![])?;
-        rows.first().map(|row| Ok((number(row.get(0)?)?, row.get(1)?))).transpose()
+        self.first(Operation::on_accounts("bundle_version").in_background(), VERSION, values![])
     }
 
     /// Returns the bundle in use.
@@ -36,16 +36,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn bundle(&self) -> Result<Option<StoredBundle>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("bundle").in_background(), IN_USE, values![])?;
-        let stored = rows.first().map(|row| {
-            Ok(StoredBundle {
-                serial: number(row.get(0)?)?,
-                created_at: row.get(1)?,
-                stored_at: row.get(2)?,
-                text: row.get(3)?,
-            })
-        });
-        stored.transpose()
+        self.first(Operation::on_accounts("bundle").in_background(), IN_USE, values![])
     }
 
     /// Stores a bundle unless its serial is at most that of the bundle in use, records it in the audit, and removes all
@@ -54,15 +45,14 @@ impl Store {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle, StorageError> {
-        let serial = bigint(bundle.serial)?;
+        let serial = bundle.serial;
         self.write(Operation::on_accounts("add_bundle"), |statements| {
-            if let Some(row) = statements.rows(IN_USE, values![])?.first() {
-                let in_use: i64 = row.get(0)?;
-                if in_use > serial {
-                    return Ok(AddedBundle::Older(number(in_use)?));
+            if let Some(in_use) = statements.first::<StoredBundle>(IN_USE, values![])? {
+                if in_use.serial > serial {
+                    return Ok(AddedBundle::Older(in_use.serial));
                 }
-                if in_use == serial {
-                    let is_same = row.text(3)? == bundle.text;
+                if in_use.serial == serial {
+                    let is_same = in_use.text == bundle.text;
                     return Ok(if is_same { AddedBundle::InUse } else { AddedBundle::SameSerial });
                 }
             }
@@ -70,7 +60,7 @@ impl Store {
             if statements.execute(INSERT, row)? == 0 {
                 return Err(StorageError::contended("another command stored a bundle with this serial"));
             }
-            statements.execute(FORGET, values![limit(KEPT_BUNDLES)])?;
+            statements.execute(FORGET, values![KEPT_BUNDLES])?;
             let event = AuditEvent::of_service(Action::CatalogUpdated).with("serial", bundle.serial);
             note(statements, &event, bundle.stored_at, by)?;
             Ok(AddedBundle::Added)
@@ -84,9 +74,7 @@ impl Store {
     /// Returns an error if the store fails.
     pub fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>, StorageError> {
         self.write(Operation::on_accounts("remove_bundle"), |statements| {
-            let rows = statements.rows(REMOVE, values![])?;
-            let Some(row) = rows.first() else { return Ok(None) };
-            let serial: u64 = number(row.get(0)?)?;
+            let Some(serial) = statements.first::<u64>(REMOVE, values![])? else { return Ok(None) };
             let event = AuditEvent::of_service(Action::CatalogRolledBack).with("serial", serial);
             note(statements, &event, at, by)?;
             Ok(Some(serial))

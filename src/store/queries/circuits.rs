@@ -12,7 +12,6 @@ use crate::modules::outcome::Outcome;
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
-use crate::store::number::{millis, number};
 use crate::store::value::{Row, values};
 
 /// The table of the circuits of one kind.
@@ -138,7 +137,7 @@ pub(super) fn share_circuits<C: StoredCause>(
 }
 
 /// An element of the array of [`Table::put`].
-type Element<'r> = (&'r str, i64, Option<String>, Option<i64>, Option<i64>, Option<i64>);
+type Element<'r> = (&'r str, i64, Option<String>, Option<i64>, Option<u128>, Option<i64>);
 
 fn element<C: StoredCause>(record: &CircuitRecord<C>) -> Result<Element<'_>, StorageError> {
     let opening = record.opening.as_ref();
@@ -147,7 +146,7 @@ fn element<C: StoredCause>(record: &CircuitRecord<C>) -> Result<Element<'_>, Sto
         record.changed_at.as_millisecond(),
         opening.map(|opening| opening.cause.write()).transpose()?,
         opening.map(|opening| opening.since.as_millisecond()),
-        opening.map(|opening| millis(opening.wait)),
+        opening.map(|opening| opening.wait.as_millis()),
         opening.map(|opening| opening.next_try.as_millisecond()),
     ))
 }
@@ -165,7 +164,7 @@ fn read_circuit<C: StoredCause>(row: &Row) -> Result<CircuitRecord<C>, StorageEr
         Some(cause) => Some(Opening {
             cause: C::read(cause)?,
             since: row.get(3)?,
-            wait: Duration::from_millis(number(row.get(4)?)?),
+            wait: Duration::from_millis(row.get(4)?),
             next_try: row.get(5)?,
         }),
     };

@@ -6,7 +6,6 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::credits::Charge;
 use crate::store::backend::Statements;
-use crate::store::number::{bigint, number};
 use crate::store::value::values;
 
 /// Adds a run's cost (`?3`) to the usage of its cycle unless the sum would exceed the cap (`?4`). Returns a row if
@@ -36,10 +35,7 @@ pub(super) fn use_credits(
     account: AccountId,
     charge: &Charge,
 ) -> Result<bool, StorageError> {
-    // A cap above the largest number in SQL is no limit.
-    let allowed = charge.allowed.map(|allowed| i64::try_from(allowed).unwrap_or(i64::MAX));
-    let values = values![account, charge.cycle.start, bigint(charge.credits)?, allowed];
-    Ok(!statements.rows(CHARGE, values)?.is_empty())
+    statements.has(CHARGE, values![account, charge.cycle.start, charge.credits, charge.allowed])
 }
 
 /// Returns the credits that the charge's cycle has used so far.
@@ -48,8 +44,7 @@ pub(super) fn used(
     account: AccountId,
     charge: &Charge,
 ) -> Result<u64, StorageError> {
-    let rows = statements.rows(USED, values![account, charge.cycle.start])?;
-    rows.first().map_or(Ok(0), |row| number(row.get(0)?))
+    Ok(statements.first(USED, values![account, charge.cycle.start])?.unwrap_or_default())
 }
 
 /// Adds the booking of a charge to the ledger.
@@ -60,7 +55,7 @@ pub(super) fn note_charge(
     charge: &Charge,
     at: Timestamp,
 ) -> Result<(), StorageError> {
-    let values = values![run, account, charge.cycle.start, bigint(charge.credits)?, at];
+    let values = values![run, account, charge.cycle.start, charge.credits, at];
     statements.execute(NOTE_CHARGE, values).map(drop)
 }
 

@@ -20,7 +20,6 @@ use crate::model::drive::Notification;
 use crate::model::retention::{BATCH, BatchSize, RemovalResult};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::number::{limit, millis, number};
 use crate::store::value::{Value, values};
 
 /// Records that a server runs. A stored moment in the future is from a clock that was set back, and does not count.
@@ -111,13 +110,13 @@ pub(super) fn erase_runs(statements: &mut dyn Statements, id: AccountId) -> Resu
     if !is_closed(statements, id)? {
         return Ok(0);
     }
-    let mut runs = batch(statements, SOME_LIVE_RUNS, values![id, limit(BATCH.runs)], BATCH)?;
+    let mut runs = batch(statements, SOME_LIVE_RUNS, values![id, BATCH.runs], BATCH)?;
     for run in &runs {
         // Readers that started following the run after the account was closed look again.
         statements.announce(Notification::Deleted(RunId(*run)))?;
     }
     if runs.is_empty() {
-        runs = batch(statements, SOME_RUNS, values![id, limit(BATCH.runs)], BATCH)?;
+        runs = batch(statements, SOME_RUNS, values![id, BATCH.runs], BATCH)?;
     }
     remove_runs(statements, &runs)
 }
@@ -150,7 +149,7 @@ fn is_closed(statements: &mut dyn Statements, id: AccountId) -> Result<bool, Sto
 
 fn count_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
     let rows = statements.rows("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
-    rows.first().map_or(Ok(0), |row| number(row.get(0)?))
+    rows.first().map_or(Ok(0), |row| Ok(row.get(0)?))
 }
 
 fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), StorageError> {
@@ -162,7 +161,7 @@ impl Store {
     /// longer than `pause`, by their clocks. Returns 1970 if there was no such record.
     pub fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError> {
         let operation = Operation::on_runs("note_running").in_background().light();
-        let rows = self.change(operation, NOTE_RUNNING, values![at, Timestamp::UNIX_EPOCH, millis(pause)])?;
+        let rows = self.change(operation, NOTE_RUNNING, values![at, Timestamp::UNIX_EPOCH, pause])?;
         rows.first().map_or(Ok(at), |row| row.get(0))
     }
 
@@ -187,9 +186,9 @@ impl Store {
                 return Ok(RemovalResult::Busy);
             }
             statements.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
-            let old = batch(statements, OLD_RUNS, values![ended_before, limit(most.runs)], most)?;
+            let old = batch(statements, OLD_RUNS, values![ended_before, most.runs], most)?;
             let runs = remove_runs(statements, &old)?;
-            statements.execute(REMOVE_BATCHES, values![ended_before, limit(most.runs)])?;
+            statements.execute(REMOVE_BATCHES, values![ended_before, most.runs])?;
             if runs > 0 {
                 let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
                 note(statements, &event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;
@@ -215,7 +214,7 @@ fn batch(
     most: BatchSize,
 ) -> Result<Vec<Uuid>, StorageError> {
     let rows = statements.rows(sql, values)?;
-    let runs = rows.iter().map(|row| Ok((row.get(0)?, number(row.get(1)?)?)));
+    let runs = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?)));
     Ok(first_batch(&runs.collect::<Result<Vec<_>, StorageError>>()?, most))
 }
 

@@ -17,7 +17,6 @@ use crate::modules::outcome::Outcome;
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
-use crate::store::number::number;
 use crate::store::value::{Row, values};
 
 /// The columns of a row, in the order in which [`read_tally`] reads them.
@@ -152,7 +151,7 @@ fn encode_tallies(tallies: &Tallies) -> Result<String, StorageError> {
 fn read_tally(row: &Row) -> Result<(Arc<str>, Tally), StorageError> {
     const LATENCY: usize = 2 + COLUMNS.len();
     let mut tally = Tally {
-        checks: number(row.get(1)?)?,
+        checks: row.get(1)?,
         latency: [row.get(LATENCY)?, row.get(LATENCY + 1)?],
         last_checked: row.get(LATENCY + 2)?,
         last_hit: row.get(LATENCY + 3)?,

@@ -10,12 +10,14 @@ use crate::model::drive::Notification;
 use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate, StoredNotes};
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::document::{decode, encode};
-use crate::store::number::number;
-use crate::store::value::{Row, values};
+use crate::store::document::{Json, decode, encode};
+use crate::store::value::{Cells, FromRow, Row, row, values};
+
+row! { annotation_columns: Annotation from "" { note, not_this_person } }
 
 const OF_RUN: &str = "SELECT tags, note FROM runs WHERE id = ?1";
-const OF_RESULTS: &str = "SELECT result, note, not_this_person FROM annotations WHERE run = ?1";
+const OF_RESULTS: &str =
+    concat!("SELECT result, ", annotation_columns!(), " FROM annotations WHERE run = ?1");
 
 /// Changes the notes of a run. `?3` and `?5` tell whether the tags and the note change.
 const NOTE_RUN: &str = "UPDATE runs SET tags = CASE WHEN ?3 THEN CAST(?4 AS text) ELSE tags END, \
@@ -34,12 +36,10 @@ impl Store {
     /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
     pub fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
         self.read(Operation::on_runs("notes"), |statements| {
-            let of_run = statements.rows(OF_RUN, values![run])?;
-            let results = statements.rows(OF_RESULTS, values![run])?;
-            let annotation = |row: &Row| Ok((number(row.get(0)?)?, read_annotation(row, 1)?));
+            let notes = statements.first(OF_RUN, values![run])?.unwrap_or_default();
             Ok(StoredNotes {
-                run: of_run.first().map_or(Ok(RunNotes::default()), |row| read_notes(row, 0))?,
-                results: results.iter().map(annotation).collect::<Result<_, StorageError>>()?,
+                run: notes,
+                results: statements.all(OF_RESULTS, values![run])?.into_iter().collect(),
             })
         })
     }
@@ -58,11 +58,10 @@ impl Store {
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, update.tags.is_some(), tags, update.note.is_some(), text];
         self.write(Operation::on_runs("note_run").erasing(), |statements| {
-            let rows = statements.rows(NOTE_RUN, values)?;
-            let Some(row) = rows.first() else { return Ok(None) };
+            let Some(notes) = statements.first(NOTE_RUN, values)? else { return Ok(None) };
             note(statements, &AuditEvent::of_object(Action::RunAnnotated, account, run), at, by)?;
             statements.announce(Notification::Annotated(run))?;
-            read_notes(row, 0).map(Some)
+            Ok(Some(notes))
         })
     }
 
@@ -80,13 +79,12 @@ impl Store {
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, result, update.note.is_some(), text, update.not_this_person];
         self.write(Operation::on_runs("annotate").erasing(), |statements| {
-            let rows = statements.rows(ANNOTATE, values)?;
-            let Some(row) = rows.first() else { return Ok(None) };
+            let Some(annotation) = statements.first(ANNOTATE, values)? else { return Ok(None) };
             statements.execute(FORGET, values![run, result])?;
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
             note(statements, &event, at, by)?;
             statements.announce(Notification::Annotated(run))?;
-            read_annotation(row, 0).map(Some)
+            Ok(Some(annotation))
         })
     }
 }
@@ -97,7 +95,9 @@ pub(super) fn read_notes(row: &Row, first: usize) -> Result<RunNotes, StorageErr
     Ok(RunNotes { tags, note: row.get(first + 1)? })
 }
 
-/// Reads an annotation from two columns, of which `first` is the first.
-fn read_annotation(row: &Row, first: usize) -> Result<Annotation, StorageError> {
-    Ok(Annotation { note: row.get(first)?, not_this_person: row.get(first + 1)? })
+impl FromRow for RunNotes {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        let (tags, note) = cells.read::<(Option<Json<_>>, _)>()?;
+        Ok(Self { tags: tags.map(|Json(tags)| tags).unwrap_or_default(), note })
+    }
 }

@@ -1,5 +1,7 @@
 //! Deliveries to webhooks, stored in the transaction of the change that they report.
 
+use jiff::Timestamp;
+
 use crate::base::ids::{AccountId, DeliveryId, RunId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::batch::Batch;
@@ -7,8 +9,7 @@ use crate::model::event::{Event, EventType, RunEnded, WatchFound};
 use crate::model::run::{RunError, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
 use crate::store::backend::Statements;
-use crate::store::document::decode;
-use crate::store::number::number;
+use crate::store::document::{Json, decode};
 use crate::store::value::values;
 
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
@@ -33,26 +34,19 @@ const LOCK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg F
 /// Reports the end of a run to the webhooks of its account. This is called in the transaction that ends the run, after
 /// its refund.
 pub(super) fn report_end(statements: &mut dyn Statements, run: RunId) -> Result<(), StorageError> {
-    let mut webhooks: Vec<(WebhookId, Vec<EventType>)> = Vec::new();
-    for row in statements.rows(OF_RUN, values![run])? {
-        webhooks.push((row.get(0)?, read_events(row.text(1)?)?));
-    }
+    let webhooks: Vec<(WebhookId, Vec<EventType>)> = statements.all(OF_RUN, values![run])?;
     if webhooks.is_empty() {
         return Ok(());
     }
-    let found = statements.rows(ENDED, values![run])?;
-    let Some(row) = found.first() else { return Ok(()) };
-    let Some(kind) = Status::from_name(row.text(0)?).and_then(EventType::of_run) else { return Ok(()) };
-    let error: Option<RunError> = row.optional_text(5)?.map(decode).transpose()?;
-    let ended = RunEnded {
-        run,
-        total_results: number(row.get(2)?)?,
-        // A run may be ended because its documents cannot be read.
-        coverage: decode(row.text(3)?).unwrap_or_default(),
-        credits_charged: number(row.get(4)?)?,
-        error: error.map(|error| error.code),
-    };
-    let event = Event::run_ended(kind, row.get(1)?, &ended);
+    type Ended = (Status, Timestamp, u64, String, u64, Option<Json<RunError>>);
+    let found = statements.first::<Ended>(ENDED, values![run])?;
+    let Some((status, at, total_results, coverage, credits_charged, error)) = found else { return Ok(()) };
+    let Some(kind) = EventType::of_run(status) else { return Ok(()) };
+    // A run may be ended because its documents cannot be read.
+    let coverage = decode(&coverage).unwrap_or_default();
+    let error = error.map(|Json(error)| error.code);
+    let ended = RunEnded { run, total_results, coverage, credits_charged, error };
+    let event = Event::run_ended(kind, at, &ended);
     let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));
     wanting.try_for_each(|(webhook, _)| add(statements, *webhook, &event).map(drop))
 }
@@ -69,9 +63,9 @@ pub(super) fn report_watch(
         return Ok(());
     }
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
-    for row in statements.rows(OF_WATCH, values![watch])? {
-        let kinds: Vec<ChangeKind> = decode(row.text(3)?)?;
-        let is_wanted = row.get(2)? || read_events(row.text(1)?)?.contains(&EventType::WatchChanged);
+    type Wanting = (WebhookId, Vec<EventType>, bool, Vec<ChangeKind>, Timestamp);
+    for (webhook, events, is_named, kinds, now) in statements.all::<Wanting>(OF_WATCH, values![watch])? {
+        let is_wanted = is_named || events.contains(&EventType::WatchChanged);
         if !is_wanted || !changes.iter().any(|change| kinds.contains(&change.kind)) {
             continue;
         }
@@ -82,7 +76,7 @@ pub(super) fn report_watch(
             removed: count(ChangeKind::Removed),
             changed: count(ChangeKind::Changed),
         };
-        add(statements, row.get(0)?, &Event::watch_changed(row.get(4)?, &found))?;
+        add(statements, webhook, &Event::watch_changed(now, &found))?;
     }
     Ok(())
 }
@@ -94,9 +88,9 @@ pub(super) fn report_end_of_batch(
 ) -> Result<(), StorageError> {
     let Some(ended_at) = batch.ended_at else { return Ok(()) };
     let event = Event::batch_ended(batch, ended_at);
-    for row in statements.rows(OF_ACCOUNT, values![batch.account])? {
-        if read_events(row.text(1)?)?.contains(&EventType::BatchCompleted) {
-            add(statements, row.get(0)?, &event)?;
+    for (webhook, events) in statements.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![batch.account])? {
+        if events.contains(&EventType::BatchCompleted) {
+            add(statements, webhook, &event)?;
         }
     }
     Ok(())
@@ -109,7 +103,7 @@ pub(super) fn add_delivery(
     webhook: WebhookId,
     event: &Event,
 ) -> Result<Option<DeliveryId>, StorageError> {
-    if statements.rows(LOCK, values![webhook, account])?.is_empty() {
+    if !statements.has(LOCK, values![webhook, account])? {
         return Ok(None);
     }
     add(statements, webhook, event).map(Some)
@@ -123,10 +117,4 @@ fn add(
     let id = DeliveryId::new();
     statements.execute(INSERT, values![id, webhook, event.name, event.body()])?;
     Ok(id)
-}
-
-/// Reads the events of a webhook. Events of a later version are left out.
-pub(super) fn read_events(text: &str) -> Result<Vec<EventType>, StorageError> {
-    let names: Vec<String> = decode(text)?;
-    Ok(names.iter().filter_map(|name| EventType::from_name(name)).collect())
 }

@@ -42,12 +42,12 @@ impl Store {
         let operation = Operation::on_accounts("count_request").light();
         let values = values![&subject.0, rate.period_us(), rate.slack_us()];
         if let Some(row) = self.change(operation, COUNT, values)?.first() {
-            return Ok(rate.counted(true, row.get(0)?, row.get(1)?));
+            let (due, now) = row.read()?;
+            return Ok(rate.counted(true, due, now));
         }
-        let rows = self.rows(operation, DUE, values![&subject.0])?;
-        let row = rows.first().ok_or_else(|| StorageError::broken("an aggregate returned no row"))?;
-        let now = row.get(1)?;
-        Ok(rate.counted(false, row.get::<Option<i64>>(0)?.unwrap_or(now), now))
+        let known = self.first::<(Option<i64>, _)>(operation, DUE, values![&subject.0])?;
+        let (due, now) = known.ok_or_else(|| StorageError::broken("an aggregate returned no row"))?;
+        Ok(rate.counted(false, due.unwrap_or(now), now))
     }
 
     /// Subtracts a request that was counted and is not to count.

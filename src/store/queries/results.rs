@@ -10,7 +10,6 @@ use crate::model::entity::EntityKey;
 use crate::model::run::ResultRecord;
 use crate::store::backend::Statements;
 use crate::store::document::{decode, encode, encode_result};
-use crate::store::number::bigint;
 use crate::store::value::{Row, values};
 
 /// Selects the results of a run in order. `?1` is the run, `?2` the id after which they start, `?3` the maximum
@@ -64,10 +63,10 @@ pub(super) fn add(
     lease: Lease,
     delta: &Delta,
 ) -> Result<Write, StorageError> {
-    if statements.rows(LOCK, values![run, lease.owner.0, bigint(lease.epoch)?])?.is_empty() {
+    if !statements.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
         return Ok(Write::LeaseLost);
     }
-    let revision = bigint(delta.revision)?;
+    let revision = delta.revision;
     let mut new = 0;
     if !delta.added.is_empty() {
         let added = encode_batch(run, &delta.added)?;
@@ -79,7 +78,7 @@ pub(super) fn add(
     if !delta.changed.is_empty() {
         statements.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
     }
-    statements.execute(COUNT, values![run, bigint(new)?, revision])?;
+    statements.execute(COUNT, values![run, new, revision])?;
     Ok(Write::Done)
 }
 

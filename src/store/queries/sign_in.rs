@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::accounts::{account_columns, lock, read_account};
+use super::accounts::{account_columns, lock};
 use super::audit::note;
 use super::quota::now;
 use crate::base::ids::{AccountId, SessionId};
@@ -13,17 +13,16 @@ use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::sign_in::{Session, SetUpLink, TokenHash};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::plain;
 use crate::store::limits::{SESSIONS_KEPT, TOUCH_WAIT};
-use crate::store::value::{Row, values};
+use crate::store::value::{row, values};
 
-macro_rules! session_columns {
-    () => {
-        "s.id, s.account, s.csrf, s.created_at, s.last_seen_at, s.expires_at, s.user_agent, s.address"
-    };
+row! {
+    session_columns: Session from "s." {
+        id, account, csrf, created_at, last_seen_at, expires_at, user_agent, address
+    }
 }
-const SESSION_COLUMNS: usize = 8;
 
+const PASSWORD: &str = "SELECT hash FROM passwords WHERE account = ?1";
 const SESSION: &str = concat!(
     "SELECT ",
     session_columns!(),
@@ -66,9 +65,7 @@ const PAST: &str = concat!("DELETE FROM rate_limits WHERE due <= ", now!());
 impl Store {
     /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
     pub fn password(&self, account: AccountId) -> Result<Option<String>, StorageError> {
-        let sql = "SELECT hash FROM passwords WHERE account = ?1";
-        let rows = self.rows(Operation::on_accounts("password"), sql, values![account])?;
-        rows.first().map(|row| row.get(0)).transpose()
+        self.first(Operation::on_accounts("password"), PASSWORD, values![account])
     }
 
     /// Replaces the password with the hash `known`, ends all sessions and voids set-up links. Returns `false` if the
@@ -113,8 +110,8 @@ impl Store {
                 session.created_at,
                 session.last_seen_at,
                 session.expires_at,
-                plain(&session.user_agent),
-                plain(&session.address),
+                &session.user_agent,
+                &session.address,
             ];
             statements.execute(OPEN, values)?;
             statements.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
@@ -130,8 +127,7 @@ impl Store {
         token: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<(Session, Account)>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("session"), SESSION, values![&token.0, now])?;
-        rows.first().map(|row| Ok((read_session(row)?, read_account(row, SESSION_COLUMNS)?))).transpose()
+        self.first(Operation::on_accounts("session"), SESSION, values![&token.0, now])
     }
 
     /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
@@ -148,8 +144,7 @@ impl Store {
 
     /// Returns the sessions of an account that have not expired, the most recently used one first.
     pub fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("sessions"), SESSIONS, values![account, now])?;
-        rows.iter().map(read_session).collect()
+        self.all(Operation::on_accounts("sessions"), SESSIONS, values![account, now])
     }
 
     /// Ends a session of that account. Returns `false` if the account has no such session.
@@ -188,7 +183,11 @@ impl Store {
 
     /// Returns the account whose password that link sets, if the link is valid.
     pub fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError> {
-        self.read(Operation::on_accounts("set_up_account"), |statements| link_account(statements, token, now))
+        self.first(
+            Operation::on_accounts("set_up_account"),
+            LINK_ACCOUNT,
+            values![&token.0, now, BEING_DELETED],
+        )
     }
 
     /// Consumes a link: sets the password of its account and ends all sessions. Returns `None` if the link is not
@@ -201,7 +200,8 @@ impl Store {
         by: &Origin,
     ) -> Result<Option<Account>, StorageError> {
         self.write(Operation::on_accounts("use_set_up_link"), |statements| {
-            let Some(account) = link_account(statements, token, now)? else { return Ok(None) };
+            let account = statements.first::<Account>(LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])?;
+            let Some(account) = account else { return Ok(None) };
             if !lock(statements, account.id)? {
                 return Ok(None);
             }
@@ -242,8 +242,7 @@ impl Store {
     pub fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
         let operation = Operation::on_accounts("remove_expired").in_background().light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        let any = self.rows(operation, ANY_EXPIRED, values![now])?;
-        if !any.first().map_or(Ok(false), |row| row.get(0))? {
+        if self.first(operation, ANY_EXPIRED, values![now])? != Some(true) {
             return Ok(());
         }
         self.write(operation, |statements| {
@@ -253,15 +252,6 @@ impl Store {
     }
 }
 
-fn link_account(
-    statements: &mut dyn Statements,
-    token: &TokenHash,
-    now: Timestamp,
-) -> Result<Option<Account>, StorageError> {
-    let rows = statements.rows(LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])?;
-    rows.first().map(|row| read_account(row, 0)).transpose()
-}
-
 /// Returns whether the account still has the password hash `known`. It may have been changed while the password was
 /// verified. The account is locked, so the result is valid until the end of the transaction.
 fn knows(
@@ -269,9 +259,7 @@ fn knows(
     account: AccountId,
     known: Option<&str>,
 ) -> Result<bool, StorageError> {
-    let rows = statements.rows("SELECT hash FROM passwords WHERE account = ?1", values![account])?;
-    let hash: Option<String> = rows.first().map(|row| row.get(0)).transpose()?;
-    Ok(hash.as_deref() == known)
+    Ok(statements.first::<String>(PASSWORD, values![account])?.as_deref() == known)
 }
 
 fn put_password(
@@ -287,17 +275,4 @@ fn put_password(
     )?;
     statements.execute("DELETE FROM set_up_links WHERE account = ?1", values![account])?;
     statements.execute("DELETE FROM web_sessions WHERE account = ?1", values![account]).map(drop)
-}
-
-fn read_session(row: &Row) -> Result<Session, StorageError> {
-    Ok(Session {
-        id: row.get(0)?,
-        account: row.get(1)?,
-        csrf: row.get(2)?,
-        created_at: row.get(3)?,
-        last_seen_at: row.get(4)?,
-        expires_at: row.get(5)?,
-        user_agent: row.get(6)?,
-        address: row.get(7)?,
-    })
 }

@@ -7,8 +7,7 @@ use crate::model::drive::{Lease, Write};
 use crate::model::run::Thumbnails;
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::number::{bigint, number};
-use crate::store::value::{Row, values};
+use crate::store::value::values;
 
 /// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
 const KEEP: &str = concat!(
@@ -29,21 +28,18 @@ impl Store {
         png: &[u8],
     ) -> Result<Write, StorageError> {
         let operation = Operation::on_runs("keep_thumbnail").in_background().light();
-        let values = values![run, lease.owner.0, bigint(lease.epoch)?, result, png];
+        let values = values![run, lease.owner.0, lease.epoch, result, png];
         let kept = self.change(operation, KEEP, values)?;
         Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
     }
 
     /// Returns the thumbnail of a result as a PNG.
     pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-        let rows = self.rows(Operation::on_runs("thumbnail"), ONE, values![run, result])?;
-        rows.first().map(|row| row.get(0)).transpose()
+        self.first(Operation::on_runs("thumbnail"), ONE, values![run, result])
     }
 
     /// Returns all thumbnails of a run as PNGs, by the ids of their results.
     pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
-        let rows = self.rows(Operation::on_runs("thumbnails"), ALL, values![run])?;
-        let read = |row: &Row| Ok((number(row.get(0)?)?, row.get(1)?));
-        rows.iter().map(read).collect()
+        Ok(self.all(Operation::on_runs("thumbnails"), ALL, values![run])?.into_iter().collect())
     }
 }

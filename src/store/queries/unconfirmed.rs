@@ -15,7 +15,6 @@ use crate::base::storage::StorageError;
 use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::document::not_confirmed;
-use crate::store::number::millis;
 use crate::store::value::values;
 
 /// Selects runs that wait, unconfirmed, for longer than it takes to confirm them.
@@ -51,11 +50,11 @@ impl Store {
     /// Ends waiting runs, and deletes batches and watches, that have been unconfirmed for that long.
     pub fn undo_unconfirmed(&self, age: Duration) -> Result<(), StorageError> {
         self.write(Operation::on_runs("undo_unconfirmed").in_background(), |statements| {
-            for row in statements.rows(WAITING, values![millis(age)])? {
-                end_as_failed(statements, row.get(0)?, &not_confirmed())?;
+            for run in statements.all(WAITING, values![age])? {
+                end_as_failed(statements, run, &not_confirmed())?;
             }
-            statements.execute(DELETE_BATCHES, values![millis(age)])?;
-            statements.execute(DELETE_WATCHES, values![millis(age)]).map(drop)
+            statements.execute(DELETE_BATCHES, values![age])?;
+            statements.execute(DELETE_WATCHES, values![age]).map(drop)
         })
     }
 }

@@ -7,27 +7,32 @@ use uuid::Uuid;
 
 use super::accounts::lock;
 use super::audit::note;
-use super::outbox::{add_delivery, read_events};
+use super::outbox::add_delivery;
 use super::webhook_sending;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::event::Event;
 use crate::model::webhook::{
-    Answer, Claimed, Consequence, Delivery, DeliveryStatus, DisabledReason, LastAttempt, MOST_WEBHOOKS,
-    SealedSecret, Webhook, WebhookAdded, WebhookChange,
+    Answer, Claimed, Consequence, Delivery, DisabledReason, LastAttempt, MOST_WEBHOOKS, SealedSecret,
+    Webhook, WebhookAdded, WebhookChange,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{encode, plain};
-use crate::store::number::{limit, millis, number};
-use crate::store::value::{Row, values};
+use crate::store::document::encode;
+use crate::store::value::{Cells, FromCell, FromRow, Row, Value, row, values};
 
-macro_rules! webhook_columns {
-    () => {
-        "id, account, url, events, disabled, failing_since, \
-         CASE WHEN earlier_until > now() THEN earlier_until END, created_at"
-    };
+row! {
+    webhook_columns: Webhook from "" {
+        id, account, url, events, disabled, failing_since,
+        earlier_secret_until = "CASE WHEN earlier_until > now() THEN earlier_until END", created_at
+    }
+}
+row! {
+    delivery_columns: Delivery from "" {
+        id, event, status, created_at, attempts, next_attempt_at = "due_at",
+        last = "last_attempt_at, http_status, error, latency_ms, head"
+    }
 }
 
 const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
@@ -53,11 +58,6 @@ const ROTATE: &str = concat!(
 );
 const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2";
 
-macro_rules! delivery_columns {
-    () => {
-        "id, event, status, created_at, attempts, due_at, last_attempt_at, http_status, error, latency_ms, head"
-    };
-}
 const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 const DELIVERY: &str = concat!("SELECT ", delivery_columns!(), " FROM webhook_deliveries WHERE id = ?1");
 const DELIVERIES: &str = concat!(
@@ -86,14 +86,12 @@ impl Store {
             if !lock(statements, webhook.account)? {
                 return Ok(WebhookAdded::UnknownAccount);
             }
-            let rows = statements.rows(COUNT, values![webhook.account])?;
-            let count: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
-            if count >= MOST_WEBHOOKS as u64 {
+            if statements.first::<usize>(COUNT, values![webhook.account])? >= Some(MOST_WEBHOOKS) {
                 return Ok(WebhookAdded::TooMany);
             }
             let Webhook { id, account, url, events, created_at, .. } = webhook;
             let events = encode(events)?;
-            statements.execute(INSERT, values![*id, *account, plain(url), events, &secret.0, *created_at])?;
+            statements.execute(INSERT, values![*id, *account, url, events, &secret.0, *created_at])?;
             let event = AuditEvent::of_object(Action::WebhookCreated, *account, id)
                 .with("events", webhook.events.len());
             note(statements, &event, *created_at, by)?;
@@ -103,14 +101,12 @@ impl Store {
 
     /// Returns the webhooks of an account, the oldest first.
     pub fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("webhooks"), LIST, values![account])?;
-        rows.iter().map(read_webhook).collect()
+        self.all(Operation::on_accounts("webhooks"), LIST, values![account])
     }
 
     /// Returns the secrets of at most `most` webhooks, the newest first.
     pub fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("sealed_secrets"), SECRETS, values![limit(most)])?;
-        rows.iter().map(|row| Ok((row.get(0)?, SealedSecret(row.get(1)?)))).collect()
+        self.all(Operation::on_accounts("sealed_secrets"), SECRETS, values![most])
     }
 
     /// Changes a webhook and adds an audit entry. Returns the webhook, or `None` if the account has no such webhook.
@@ -123,12 +119,12 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Webhook>, StorageError> {
-        let url = change.url.as_ref().map(|url| plain(url.as_str()));
+        let url = change.url.as_ref().map(|url| url.as_str());
         let events = change.events.as_ref().map(encode).transpose()?;
         let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
         self.write(Operation::on_accounts("change_webhook"), |statements| {
-            let rows = statements.rows(CHANGE, values![id, account, url, events, change.enabled])?;
-            noted(statements, &rows, &event, at, by)
+            let changed = statements.first(CHANGE, values![id, account, url, events, change.enabled])?;
+            noted(statements, changed, &event, at, by)
         })
     }
 
@@ -145,8 +141,8 @@ impl Store {
     ) -> Result<Option<Webhook>, StorageError> {
         let event = AuditEvent::of_object(Action::WebhookRotated, account, id);
         self.write(Operation::on_accounts("rotate_secret"), |statements| {
-            let rows = statements.rows(ROTATE, values![id, account, &secret.0, millis(overlap)])?;
-            noted(statements, &rows, &event, at, by)
+            let changed = statements.first(ROTATE, values![id, account, &secret.0, overlap])?;
+            noted(statements, changed, &event, at, by)
         })
     }
 
@@ -178,7 +174,7 @@ impl Store {
     ) -> Result<Option<Delivery>, StorageError> {
         self.write(Operation::on_accounts("add_delivery"), |statements| {
             let Some(delivery) = add_delivery(statements, account, id, event)? else { return Ok(None) };
-            statements.rows(DELIVERY, values![delivery])?.first().map(read_delivery).transpose()
+            statements.first(DELIVERY, values![delivery])
         })
     }
 
@@ -192,12 +188,11 @@ impl Store {
         count: usize,
     ) -> Result<Option<Vec<Delivery>>, StorageError> {
         self.read(Operation::on_accounts("deliveries"), |statements| {
-            if statements.rows(KNOWN, values![id, account])?.is_empty() {
+            if !statements.has(KNOWN, values![id, account])? {
                 return Ok(None);
             }
-            let rows = statements
-                .rows(DELIVERIES, values![id, before.unwrap_or(DeliveryId(Uuid::max())), limit(count)])?;
-            rows.iter().map(read_delivery).collect::<Result<_, _>>().map(Some)
+            let before = before.unwrap_or(DeliveryId(Uuid::max()));
+            statements.all(DELIVERIES, values![id, before, count]).map(Some)
         })
     }
 
@@ -209,7 +204,7 @@ impl Store {
         id: DeliveryId,
     ) -> Result<Option<Delivery>, StorageError> {
         let rows = self.change(Operation::on_accounts("replay"), REPLAY, values![id, webhook, account])?;
-        rows.first().map(read_delivery).transpose()
+        rows.first().map(Row::read).transpose()
     }
 
     /// Returns at most `most` deliveries that are due and that no instance sends, with their webhooks: the first one of
@@ -251,54 +246,31 @@ impl Store {
     }
 }
 
-/// Returns the changed webhook of `rows` and adds the audit entry, if there is one.
+/// Adds the audit entry of a webhook, if there is one, and returns it.
 fn noted(
     statements: &mut dyn Statements,
-    rows: &[Row],
+    changed: Option<Webhook>,
     event: &AuditEvent,
     at: Timestamp,
     by: &Origin,
 ) -> Result<Option<Webhook>, StorageError> {
-    let Some(row) = rows.first() else { return Ok(None) };
-    note(statements, event, at, by)?;
-    read_webhook(row).map(Some)
+    if changed.is_some() {
+        note(statements, event, at, by)?;
+    }
+    Ok(changed)
 }
 
-fn read_webhook(row: &Row) -> Result<Webhook, StorageError> {
-    let disabled = row.optional_text(4)?.map(|name| {
-        DisabledReason::from_name(name)
-            .ok_or_else(|| StorageError::broken("a webhook is disabled for an unknown reason"))
-    });
-    Ok(Webhook {
-        id: row.get(0)?,
-        account: row.get(1)?,
-        url: row.get(2)?,
-        events: read_events(row.text(3)?)?,
-        disabled: disabled.transpose()?,
-        failing_since: row.get(5)?,
-        earlier_secret_until: row.get(6)?,
-        created_at: row.get(7)?,
-    })
+impl FromCell for SealedSecret {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        FromCell::from_cell(cell).map(Self)
+    }
 }
 
-fn read_delivery(row: &Row) -> Result<Delivery, StorageError> {
-    let last_at: Option<Timestamp> = row.get(6)?;
-    let http_status: Option<i64> = row.get(7)?;
-    let latency: Option<i64> = row.get(9)?;
-    let answer = Answer {
-        http_status: http_status.map(number).transpose()?,
-        error: row.get(8)?,
-        latency: Duration::from_millis(latency.map_or(Ok(0), number)?),
-        head: row.get(10)?,
-    };
-    Ok(Delivery {
-        id: row.get(0)?,
-        event: row.get(1)?,
-        status: DeliveryStatus::from_name(row.text(2)?)
-            .ok_or_else(|| StorageError::broken("a delivery has an unknown status"))?,
-        created_at: row.get(3)?,
-        attempts: number(row.get(4)?)?,
-        next_attempt_at: row.get(5)?,
-        last: last_at.map(|at| LastAttempt { at, answer }),
-    })
+impl FromRow for Option<LastAttempt> {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        let (at, http_status, error) = cells.read::<(Option<Timestamp>, _, _)>()?;
+        let (latency, head) = cells.read::<(Option<Duration>, _)>()?;
+        let answer = Answer { http_status, error, latency: latency.unwrap_or_default(), head };
+        Ok(at.map(|at| LastAttempt { at, answer }))
+    }
 }
