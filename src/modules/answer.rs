@@ -18,6 +18,8 @@ use super::text::unquote_txt;
 
 /// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
 const CHARSET_REACH: usize = 1024;
+/// The bytes of a page's head in which it is searched, since browsers search on to the end of the head.
+const CHARSET_REACH_IN_HEAD: usize = 8 * 1024;
 
 /// A response with its body as text, JSON and HTML. Each form is created on first use.
 pub(crate) struct Answer<'r> {
@@ -324,15 +326,21 @@ fn encoding(label: &str) -> Option<&'static Encoding> {
 }
 
 /// Returns the first charset that exists of `<meta charset=…>`, `<meta http-equiv=… content="text/html; charset=…">` or
-/// `<?xml … encoding="…"?>`. Comments do not count.
+/// `<?xml … encoding="…"?>` in the head. Comments and scripts do not count.
 fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
-    let head = &body[..body.len().min(CHARSET_REACH)];
+    let head = &body[..body.len().min(CHARSET_REACH_IN_HEAD)];
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
     let mut rest = head.as_str();
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
         if let Some(comment) = rest.strip_prefix("!--") {
             rest = comment.split_once("-->").map_or("", |(_, after)| after);
+        } else if let Some(name) =
+            ["script", "style", "title"].into_iter().find(|name| rest.starts_with(name))
+        {
+            rest = rest.split_once(&format!("</{name}")).map_or("", |(_, after)| after);
+        } else if rest.starts_with("body") && head.len() - rest.len() > CHARSET_REACH {
+            break;
         } else if let Some(tag) = rest.strip_prefix("meta") {
             let tag = tag.split('>').next().unwrap_or_default();
             let is_other = tag.contains("content") && !tag.contains("http-equiv");

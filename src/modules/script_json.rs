@@ -155,12 +155,12 @@ pub(crate) fn read(text: &str) -> Option<Value> {
 
 /// Returns the content of a script without the comment signs around it, which hid it from old browsers.
 pub(crate) fn without_comment(script: &str) -> &str {
-    let script = script.trim();
-    let script = ["<!--", "//<![CDATA[", "<![CDATA["]
+    let script = script.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let script = ["<!--", "//<![CDATA[", "/*<![CDATA[*/", "<![CDATA["]
         .iter()
         .find_map(|open| script.strip_prefix(open))
         .unwrap_or(script);
-    ["-->", "//]]>", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
+    ["-->", "//]]>", "/*]]>*/", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
 }
 
 fn with_valid_strings(text: &str) -> String {
@@ -337,9 +337,10 @@ mod tests {
         }
         let mut documents = Documents::default();
         documents.add_json("<!-- {\"a\": 1} -->");
+        documents.add_json("\u{feff}/*<![CDATA[*/ {\"a\": 1} /*]]>*/");
         documents.add_json("{}");
         documents.add_json("{");
-        assert_eq!(documents.list(), [json!({"a": 1})]);
+        assert_eq!(documents.list(), [json!({"a": 1}), json!({"a": 1})]);
         assert!(!documents.is_full);
     }
 

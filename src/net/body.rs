@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use encoding_rs::Encoding;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use ureq::http::HeaderMap;
-use ureq::http::header::CONTENT_ENCODING;
+use ureq::http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 
 use super::failure::probe_error;
 use crate::modules::probe::{Phase, ProbeError};
@@ -43,11 +43,12 @@ enum Coding {
     Deflate,
 }
 
-/// Returns the content codings in the order in which they were applied. An unknown one is an error, because the body is
-/// not what the site shows. Values that sites confuse with content codings are ignored, as in browsers.
+/// Returns the content codings, and then the transfer codings, in the order in which they were applied. An unknown one is
+/// an error, because the body is not what the site shows. Values that sites confuse with codings are ignored, as in
+/// browsers. The connection has already decoded `chunked`.
 fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, ProbeError> {
     let mut codings = Vec::new();
-    for value in headers.get_all(CONTENT_ENCODING) {
+    for value in headers.get_all(CONTENT_ENCODING).iter().chain(headers.get_all(TRANSFER_ENCODING)) {
         let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
         for name in value.split(',').map(str::trim) {
             codings.push(match name {

@@ -31,16 +31,22 @@ pub(super) fn next(
     answer: &HeaderMap,
     allowed: u8,
 ) -> Result<Option<Hop>, ProbeError> {
-    let (true, Some(location)) = (matches!(status, 301 | 302 | 303 | 307 | 308), answer.get(LOCATION)) else {
+    // As in browsers, an empty address leads nowhere, and different addresses are an error.
+    let locations = answer.get_all(LOCATION).iter().map(|value| value.as_bytes().trim_ascii());
+    let mut locations = locations.filter(|location| !location.is_empty());
+    let (true, Some(location)) = (matches!(status, 301 | 302 | 303 | 307 | 308), locations.next()) else {
         return Ok(None);
     };
     if allowed == 0 {
         return Ok(None);
     }
+    if locations.any(|other| other != location) {
+        return Err(ProbeError::Redirect("to several addresses".into()));
+    }
     if hop.index >= allowed {
         return Err(ProbeError::Redirect(format!("more than {allowed} redirects")));
     }
-    let url = target(&hop.url, &encode_address(location.as_bytes()))?;
+    let url = target(&hop.url, &encode_address(location))?;
     let method = method_after(status, hop.method);
     let mut next = Hop {
         index: hop.index + 1,
@@ -154,6 +160,26 @@ mod tests {
         }
         for status in [200, 300, 304, 305, 306, 404] {
             assert!(follow(&hop(Get, "https://a.example/x"), status, "/y").unwrap().is_none(), "{status}");
+        }
+    }
+
+    #[test]
+    fn empty_addresses_are_ignored_and_different_ones_are_an_error() {
+        let from = hop(Method::Get, "https://a.example/x");
+        for (locations, expected) in [
+            (&[""][..], Ok(None)),
+            (&[" ", ""], Ok(None)),
+            (&["", "/n"], Ok(Some("https://a.example/n"))),
+            (&["/n", "/n "], Ok(Some("https://a.example/n"))),
+            (&["/n", "/m"], Err(())),
+        ] {
+            let mut answer = HeaderMap::new();
+            for location in locations {
+                answer.append(LOCATION, HeaderValue::from_static(location));
+            }
+            let found = next(&from, 302, &answer, 5).map_err(drop);
+            let found = found.as_ref().map(|hop| hop.as_ref().map(|hop| hop.url.as_str()));
+            assert_eq!(found.map_err(|()| &()), expected.as_ref().map(|it| *it), "{locations:?}");
         }
     }
 

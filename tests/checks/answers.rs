@@ -58,6 +58,10 @@ fn a_text_is_decoded_with_its_charset() {
         ("text/html", after("<meta charset=none-such>"), "Привет"),
         ("text/html", after("<!-- <meta charset=koi8-r> -->"), "Привет"),
         ("text/html", after("<script charset=koi8-r src=/x></script>"), "Привет"),
+        ("text/html", after("<script>'<meta charset=koi8-r>'</script>"), "Привет"),
+        // Beyond its beginning, the head of a page counts and its body does not.
+        ("text/html", after(&format!("<title>{}</title>", "x".repeat(2_000))), "Привет"),
+        ("text/html", format!("{:2000}<body><meta charset=koi8-r>{NAME}", "<p>").into_bytes(), NAME),
         ("text/html", after("<meta name=about content='charset=koi8-r'>"), "Привет"),
         ("application/json; charset=iso-8859-1", format!("{{\"n\": \"{NAME}\"}}").into_bytes(), NAME),
         ("application/json", format!("{{\"n\": \"<meta charset=koi8-r>{NAME}\"}}").into_bytes(), NAME),

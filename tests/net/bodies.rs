@@ -95,6 +95,13 @@ fn compressed_bodies_are_decoded() {
         let answer = encoded(encoding, &body).unwrap_or_else(|e| panic!("{encoding}: {e}"));
         assert_eq!((answer.body.as_slice(), answer.truncated), (expected, false), "{encoding}");
     }
+    assert_eq!(transferred("gzip, chunked", &gzip(&text)).unwrap().body, text);
+}
+
+/// Returns the answer to a request whose body was sent in one chunk, with these transfer codings.
+fn transferred(codings: &str, body: &[u8]) -> Result<Response, ProbeError> {
+    let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: {codings}\r\n\r\n{:x}\r\n", body.len());
+    answer_to([head.as_bytes(), body, b"\r\n0\r\n\r\n"].concat())
 }
 
 #[test]
@@ -120,6 +127,8 @@ fn undecodable_content_is_an_error() {
         let name = encoding.strip_prefix("gzip, ").unwrap_or(encoding);
         assert_eq!(why, format!("body: its content coding `{name}` is not known"));
     }
+    let why = transferred("none-such, chunked", b"<h1>readable by chance</h1>").unwrap_err().to_string();
+    assert_eq!(why, "body: its content coding `none-such` is not known");
 }
 
 #[test]

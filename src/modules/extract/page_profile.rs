@@ -43,13 +43,13 @@ impl PageProfile {
             (!text.is_empty() && !is_site).then_some(text)
         };
         let is_profile = meta(&["og:type"]).is_some_and(|kind| kind.to_ascii_lowercase().contains("profile"));
-        let named = linked("name").and_then(Value::as_str).map(str::to_owned);
+        let named = linked("name").and_then(text).map(str::to_owned);
         let display_name = named
             .or_else(|| full_name(page))
             .or_else(|| own_title.and_then(|title| bare_name(title, is_profile, &[site, platform], name)))
             .and_then(says)
             .filter(|text| !same_name(text.trim_start_matches('@'), name));
-        let described = linked("description").and_then(Value::as_str);
+        let described = linked("description").and_then(text);
         let bio = described.or_else(|| meta(&["og:description", "description", "twitter:description"]));
         let image = linked("image")
             .and_then(image)
@@ -148,6 +148,15 @@ fn referred<'v>(person: &'v Value, objects: &'v [Value]) -> &'v Value {
     objects.iter().find(|it| it.get("@id") == Some(id) && it.get("name").is_some()).unwrap_or(person)
 }
 
+/// Returns the text of a JSON-LD value, which may be in a list or have a language.
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(values) => values.iter().find_map(text),
+        Value::Object(members) => members.get("@value")?.as_str(),
+        _ => value.as_str(),
+    }
+}
+
 fn image(value: &Value) -> Option<&str> {
     match value {
         Value::String(address) => Some(address),
@@ -242,6 +251,11 @@ mod tests {
             {"@type": "Person", "name": "Ana R.", "description": "Likes maps", "image": [{"url": "https://i.example/a"}]}}]}</script>"#;
         let want = json!({"title": "ana", "display_name": "Ana R.", "bio": "Likes maps", "avatar_url": "https://i.example/a"});
         assert_eq!(shown("ana", linked, None), want);
+        let valued = r#"<script type="application/ld+json">/*<![CDATA[*/ {"@type": "Person",
+            "name": {"@value": "Ana R.", "@language": "en"}, "description": ["Likes maps"]} /*]]>*/</script>"#;
+        assert_eq!(shown("ana", valued, None), json!({"display_name": "Ana R.", "bio": "Likes maps"}));
+        let listed = r#"<meta property="og:description description" content="Likes maps"><meta name="a description" content="x">"#;
+        assert_eq!(shown("ana", listed, None), json!({"bio": "Likes maps"}));
         let plain = r#"<title>Site</title><meta name=description content="Said already"><meta property="og:title" content="ana's page">
             <meta property="og:image" content="data:image/png;base64,AA">"#;
         assert_eq!(

@@ -339,9 +339,10 @@ impl<'s> Builder<'s> {
 
     fn meta(&mut self) {
         let Some(content) = self.attribute("content") else { return };
-        let names = ["property", "name", "itemprop"].map(|key| self.attribute(key));
-        let mut names: Vec<String> =
-            names.into_iter().flatten().map(|name| name.trim().to_ascii_lowercase()).collect();
+        // Unlike `name`, the other attributes are lists.
+        let lists = ["property", "itemprop"].into_iter().filter_map(|key| self.attribute(key));
+        let names = lists.flat_map(str::split_ascii_whitespace).chain(self.attribute("name").map(str::trim));
+        let mut names: Vec<String> = names.map(str::to_ascii_lowercase).collect();
         names.dedup();
         let metas: Vec<_> = names.into_iter().map(|name| (name, content.to_owned())).collect();
         let free = MAX_METAS.saturating_sub(self.page.metas.len());
