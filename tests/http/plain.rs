@@ -177,6 +177,7 @@ fn a_complete_chunked_body_is_never_refused() {
             ("Connection: close\r\n", "3\r\nabc\r\n0\r\n\r\n", "abc", false),
             ("Connection: close\r\n", "0\r\n\r\n", "", false),
             ("", "6\r\n{\"a\":1\r\n1;x\r\n}\r\n0\r\n\r\n", r#"{"a":1}"#, true),
+            ("", "a\r\n\u{feff}{\"a\":1}\r\n0\r\n\r\n", "\u{feff}{\"a\":1}", true),
             ("Connection: close\r\n", "4\r\n[{}]\r\n0\r\n\r\n", "[{}]", true),
         ] {
             let mut client = server.connect();

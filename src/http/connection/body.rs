@@ -48,6 +48,7 @@ pub(crate) fn read(
 
 /// Returns whether a body cannot be the beginning of a longer one: a JSON object or array that is closed.
 fn is_whole(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     matches!(body.trim_ascii(), [b'{', .., b'}'] | [b'[', .., b']'])
         && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
