@@ -50,6 +50,7 @@ const RECORDS: &[(&str, &str, &[&str])] = &[
     ("SPF", "weak", &["v=spf1 mx"]),
     ("SPF", "weak", &["v=spf1 ip4:0.0.0.0/0 -all"]),
     ("SPF", "weak", &["v=spf1 ip6:::/0 -all"]),
+    ("SPF", "weak", &["v=spf1 mx//0 -all"]),
     ("SPF", "weak", &["v=spf1 ipv4:192.0.2.1 -all"]),
     ("SPF", "weak", &["v=spf1 ip4:192.0.2.256 -all"]),
     ("SPF", "weak", &["v=spf1 ip4:192.0.2.0/33 -all"]),

@@ -138,7 +138,7 @@ impl<'r> Spf<'r> {
             let qualifier = found[1].chars().next().unwrap_or('+');
             self.lookups += usize::from(["include", "exists", "ptr", "a", "mx"].contains(&name.as_str()));
             self.is_loop |= name == "include" && target.is_some_and(|target| is_same_host(target, domain));
-            let is_everybody = name == "all" || (four == "0" && qualifier != '-');
+            let is_everybody = name == "all" || ((four == "0" || six == "0") && qualifier != '-');
             self.rest = is_everybody.then_some(qualifier);
         }
         Some(())
