@@ -96,12 +96,17 @@ impl Searched {
     }
 }
 
-/// Returns the account whose profile has the pasted address `text`.
+/// Returns the first of the pasted addresses that is the profile of an account, with the account.
 ///
 /// # Errors
 /// Fails if the catalogue cannot be loaded.
-pub fn account_in(engine: &EngineConfig, text: &str) -> Result<Option<NamedAccount>, AppError> {
-    Ok(load_catalog(&catalog_sources(engine))?.profiles().account_in(text))
+pub fn account_in<'t>(
+    engine: &EngineConfig,
+    texts: &[&'t str],
+) -> Result<Option<(&'t str, NamedAccount)>, AppError> {
+    let catalog = load_catalog(&catalog_sources(engine))?;
+    let profiles = catalog.profiles();
+    Ok(texts.iter().find_map(|text| Some((*text, profiles.account_in(text)?))))
 }
 
 /// Runs one search until it ends or `sink` breaks it off, and then the searches that its leads start. If `stop` is set, the

@@ -30,11 +30,16 @@ pub(super) struct Row {
     pub(super) query: Query,
 }
 
-/// Reads a list. Queries that are listed twice are searched once.
+/// Reads a list. Queries that are listed twice are searched once. The texts whose types are recognized are added to
+/// `recognized`.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or if a query is not valid: then nothing is searched.
-pub(super) fn read(file: &Path, search_type: Option<SearchType>) -> Result<Vec<Row>, Failure> {
+pub(super) fn read(
+    file: &Path,
+    search_type: Option<SearchType>,
+    recognized: &mut Vec<String>,
+) -> Result<Vec<Row>, Failure> {
     let name = file.display();
     let cannot_read = |error: io::Error| Failure::Failed(format!("cannot read {name}: {error}"));
     let mut bytes = Vec::new();
@@ -46,8 +51,13 @@ pub(super) fn read(file: &Path, search_type: Option<SearchType>) -> Result<Vec<R
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::Usage(format!("{name} is larger than {} MiB", MAX_BYTES / 1024 / 1024)));
     }
-    let recognized = |query: &str| Some(search_type.unwrap_or_else(|| SearchType::recognized(query)));
-    let draft = table::read_with(&bytes, recognized)
+    let of_query = |query: &str| {
+        Some(search_type.unwrap_or_else(|| {
+            recognized.push(query.to_owned());
+            SearchType::recognized(query)
+        }))
+    };
+    let draft = table::read_with(&bytes, of_query)
         .map_err(|error| Failure::Usage(format!("invalid list {name}: {error}")))?;
     if !draft.invalid.is_empty() {
         let rows = draft.invalid.iter().map(|row| {

@@ -155,7 +155,7 @@ fn link_class(text: &str) -> Result<Class, String> {
 }
 
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let searched = searches_of(&args)?;
+    let (searched, recognized) = searches_of(&args)?;
     args.engine.check(std::env::vars_os())?;
     let follow = Option::<FollowOrder>::from(args.follow);
     let files = args.outputs.iter().map(|path| OutputFile::begin(path)).collect::<Result<Vec<_>, _>>()?;
@@ -178,9 +178,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         return Err(Failure::Usage("--follow needs a single query".to_owned()));
     }
     start_log(&args.log)?;
-    if let Some(text) = &searches_address(&args.words) {
-        refuse_address(&args.engine, text)?;
-    }
+    refuse_addresses(&args.engine, &recognized)?;
     let request = SearchRequest {
         engine: args.engine,
         premium: args.premium,
@@ -210,16 +208,21 @@ enum Searches {
     List(Vec<list::Row>),
 }
 
-fn searches_of(args: &SearchArgs) -> Result<Searches, Failure> {
+/// Returns what is searched, and the texts whose types were recognized.
+fn searches_of(args: &SearchArgs) -> Result<(Searches, Vec<String>), Failure> {
     let (search_type, words) = words::split(&args.words);
-    match (&args.from, words) {
-        (Some(file), []) => Ok(Searches::List(list::read(file, search_type)?)),
+    let mut recognized = Vec::new();
+    let searches = match (&args.from, words) {
+        (Some(file), []) => Ok(Searches::List(list::read(file, search_type, &mut recognized)?)),
         (Some(_), _) => Err(Failure::Usage("--from replaces the queries of the command line".to_owned())),
         (None, []) => {
             let text = "a query is missing: sightline search [TYPE] <QUERY>…, or --from FILE";
             Err(Failure::Usage(text.to_owned()))
         }
         (None, words) => {
+            if search_type.is_none() {
+                recognized = words.to_vec();
+            }
             let mut rows = words::rows(search_type, words)?;
             Ok(match (rows.pop(), rows.is_empty()) {
                 (Some(row), true) => Searches::One(row.query),
@@ -229,37 +232,46 @@ fn searches_of(args: &SearchArgs) -> Result<Searches, Failure> {
                 }
             })
         }
+    }?;
+    Ok((searches, recognized))
+}
+
+/// Refuses the addresses of profiles, since they do not say what to search for.
+fn refuse_addresses(engine: &EngineConfig, texts: &[String]) -> Result<(), Failure> {
+    let texts = texts.iter().map(|text| text.trim_matches(|c: char| c.is_whitespace() || "<>".contains(c)));
+    let addresses: Vec<&str> = texts.filter(|text| text.contains('/')).collect();
+    if addresses.is_empty() {
+        return Ok(());
     }
-}
-
-/// Returns the first word with a slash, if the types of the words are recognized. It may be the address of a profile.
-fn searches_address(words: &[String]) -> Option<String> {
-    let is_typed = words.first().is_some_and(|first| SearchType::from_name(first).is_some());
-    words.iter().find(|word| !is_typed && word.contains('/')).cloned()
-}
-
-/// Refuses the address of a profile, since it does not say what to search for.
-fn refuse_address(engine: &EngineConfig, text: &str) -> Result<(), Failure> {
-    let Some(account) = app::account_in(engine, text)? else { return refuse_handle(text) };
-    let (platform, id, text) = (plain(account.module.platform()), account.module.id(), plain(text));
-    let name = plain(account.query.raw());
+    let Some((text, account)) = app::account_in(engine, &addresses)? else {
+        return addresses.into_iter().try_for_each(refuse_handle);
+    };
+    let (platform, id, name) = (plain(account.module.platform()), account.module.id(), account.query.raw());
+    let (domain, text, name) = (domain_of(text), plain(text), plain(name));
     Err(Failure::Usage(format!(
         "{text} is the address of {name} on {platform}. Nothing was searched; choose one of these:\n  \
          sightline search username {name} --module {id}   only on {platform}\n  \
          sightline search username {name}   on all sites\n  \
-         sightline search domain {text}   the domain"
+         sightline search domain {domain}   the domain"
     )))
 }
 
-/// Refuses `https://host/@user` on a host that the catalogue does not know.
+/// Returns the domain of an address.
+fn domain_of(address: &str) -> String {
+    let domain = Query::parse(SearchType::Domain, address);
+    domain.map_or_else(|_| plain(address).into_owned(), |domain| domain.normal().to_owned())
+}
+
+/// Refuses `https://host/@user` and `https://host/@user@home` on a host that the catalogue does not know.
 fn refuse_handle(text: &str) -> Result<(), Failure> {
     let address = text.trim().split_once("://").map_or(text.trim(), |(_, address)| address);
-    let Some((host, path)) = address.split_once('/') else { return Ok(()) };
-    let name = path.strip_prefix('@').and_then(|rest| rest.split(['/', '?', '#']).next());
-    let Some(name) = name.filter(|name| Query::parse(SearchType::Username, name).is_ok()) else {
+    let path = address.split_once('/').and_then(|(_, path)| path.strip_prefix('@'));
+    let handle = path.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let (name, home) = handle.split_once('@').unwrap_or((handle, text));
+    if Query::parse(SearchType::Username, name).is_err() {
         return Ok(());
-    };
-    let (text, host, name) = (plain(text), plain(host), plain(name));
+    }
+    let (text, host, name) = (plain(text), domain_of(home), plain(name));
     Err(Failure::Usage(format!(
         "{text} looks like the address of {name} on {host}. Nothing was searched; choose one of these:\n  \
          sightline search username {name}   on all sites\n  \

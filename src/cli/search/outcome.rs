@@ -97,7 +97,8 @@ fn advice(record: &RunRecord) -> Option<String> {
     let (failed, (what, _)) = named.map(|kind| (count(record, kind.1), kind)).into_iter().max()?;
     (record.summary.coverage.conclusive() == 0 && failed > 0).then(|| {
         format!(
-            "\n{what} ({failed} of {} modules): is this machine online, and does it need a proxy (--outbound-proxy)?",
+            "\n{what} ({failed} of {} modules): is this machine online, and does it need a proxy \
+             (--outbound-proxy, with socks5h:// or httph:// if names are known only there)?",
             record.modules.len()
         )
     })

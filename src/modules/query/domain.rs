@@ -25,7 +25,9 @@ const SPECIAL_USE: [&str; 9] =
 /// # Errors
 /// Returns a description of the mistake, which does not repeat the text.
 pub fn normalize(text: &str) -> Result<String, String> {
-    normalize_host(host_of(text)?)
+    // Addresses are often written in angle brackets (RFC 3986, appendix C).
+    let bare = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);
+    normalize_host(host_of(bare)?)
 }
 
 /// Returns the host of a pasted text, without scheme, user, port, path, query and fragment.

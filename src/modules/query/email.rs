@@ -1,6 +1,9 @@
 //! Validation and normal form of email addresses.
 
+use std::borrow::Cow;
+
 use super::domain;
+use crate::base::encoding::percent_decode;
 
 /// The maximum length of a local part in bytes (RFC 5321).
 pub const MAX_LOCAL_BYTES: usize = 64;
@@ -17,7 +20,7 @@ pub(super) const ALLOWED: &str = "an email address such as name+tag@example.com:
 /// # Errors
 /// Returns a description of the mistake, which does not repeat the text.
 pub fn normalize(text: &str) -> Result<String, String> {
-    let text = unwrapped(text);
+    let text = &*unwrapped(text);
     let (local, host) = text.rsplit_once('@').ok_or("the email address has no '@'")?;
     check_local(local)?;
     let domain = domain::normalize_host(host)?;
@@ -30,7 +33,7 @@ pub fn normalize(text: &str) -> Result<String, String> {
 
 /// Returns the address in a pasted text: `Name <user@host>` (RFC 5322), `mailto:user@host?subject=…` (RFC 6068),
 /// `acct:user@host` (RFC 7565) and `@user@host`, as the Fediverse writes it.
-fn unwrapped(text: &str) -> &str {
+fn unwrapped(text: &str) -> Cow<'_, str> {
     let inner = text.strip_suffix('>').and_then(|text| text.rsplit_once('<'));
     let text = inner.map_or(text, |(_, inner)| inner.trim());
     let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
@@ -39,7 +42,11 @@ fn unwrapped(text: &str) -> &str {
         "acct" => rest,
         _ => text,
     };
-    text.strip_prefix('@').filter(|text| text.contains('@')).unwrap_or(text)
+    let text = text.strip_prefix('@').filter(|text| text.contains('@')).unwrap_or(text);
+    match percent_decode(text).filter(|_| matches!(scheme.to_ascii_lowercase().as_str(), "mailto" | "acct")) {
+        Some(decoded) => Cow::Owned(decoded),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// Checks that the local part is a dot-atom (RFC 5322) in ASCII, without quotes and comments.

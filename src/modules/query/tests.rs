@@ -93,6 +93,7 @@ fn domains_have_a_normal_form() {
     let labelled = format!("{label}.com");
     for (raw, expected) in [
         ("example.com", "example.com"),
+        ("<https://example.com/a>", "example.com"),
         (" EXAMPLE.Com. ", "example.com"),
         ("www.example.co.uk", "www.example.co.uk"),
         ("bücher.example.de", "xn--bcher-kva.example.de"),
@@ -227,6 +228,8 @@ fn emails_have_a_normal_form() {
         ("acct:alice@example.com", "alice@example.com"),
         ("acct:@alice@example.com", "alice@example.com"),
         ("MAILTO:me@example.com?subject=a@b", "me@example.com"),
+        ("mailto:%6De%2bx@example.com", "me+x@example.com"),
+        ("100%25@example.com", "100%25@example.com"),
         ("<me@example.com>", "me@example.com"),
         ("< mailto:me@example.com >", "me@example.com"),
         ("Example Person <me@example.com>", "me@example.com"),

@@ -54,7 +54,7 @@ pub fn read(bytes: &[u8], default_type: Option<SearchType>) -> Result<Draft, Tab
 /// Returns an error in the same cases as [`read`].
 pub fn read_with(
     bytes: &[u8],
-    default_type: impl Fn(&str) -> Option<SearchType>,
+    mut default_type: impl FnMut(&str) -> Option<SearchType>,
 ) -> Result<Draft, TableError> {
     let text = decoded(bytes).ok_or_else(|| {
         TableError::new("the file is not text in UTF-8", "CSV in UTF-8, or in UTF-16 with a byte order mark")
@@ -83,7 +83,7 @@ pub fn read_with(
     }
     let (mut draft, mut lines) = (Draft::default(), Lines { text, at: 0, line: 1 });
     for (row, record) in (1..).zip(records) {
-        match columns.search(record, &default_type) {
+        match columns.search(record, &mut default_type) {
             Ok(query) => draft.add(row, &query, BatchSearch::plain(&query)),
             Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
                 row,
@@ -130,8 +130,8 @@ fn without_remarks(text: &str) -> (String, Option<u8>) {
             _ => None,
         };
         separator = separator.or(named);
-        is_first &= bare.is_empty();
         let is_remark = named.is_some() || bare.starts_with('#');
+        is_first &= bare.is_empty() || bare.starts_with('#');
         kept.push_str(if is_remark { &line[content.len()..] } else { line });
     }
     (kept, separator)
@@ -192,7 +192,7 @@ impl Columns {
     fn search(
         &self,
         record: &StringRecord,
-        default_type: &impl Fn(&str) -> Option<SearchType>,
+        default_type: &mut impl FnMut(&str) -> Option<SearchType>,
     ) -> Result<Query, (&'static str, String, String)> {
         let cell = |at: usize| record.get(at).filter(|cell| !cell.is_empty());
         let names = || SearchType::ALL.map(SearchType::as_str).join(", ");
@@ -234,6 +234,7 @@ mod tests {
             "sep=;\r\ntype;query\r\nusername;alice\r\nemail;a@example.com\r\n",
             "\u{feff}\nsep=,\ntype,query,a;b;c\nusername,alice\nemail,a@example.com\n",
             "\"sep=|\"\rtype|query\rusername|alice\remail|a@example.com",
+            "# a\nsep=;\ntype;query\nusername;alice\nemail;a@example.com\n",
             "# a, \"list\ntype,query\nusername,alice\n  # more\nemail,a@example.com\n",
         ] {
             assert_eq!(searches(text, USERNAME), want, "{text:?}");
