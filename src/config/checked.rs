@@ -8,6 +8,8 @@ use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 
+use crate::base::address::without_credentials;
+
 /// The most characters of a refused value that a message repeats.
 const SHOWN_CHARS: usize = 80;
 
@@ -63,14 +65,6 @@ fn option_name(arg: Option<&Arg>) -> String {
     match arg.get_env().and_then(OsStr::to_str) {
         Some(variable) => format!("{arg} ({variable})"),
         None => arg.to_string(),
-    }
-}
-
-/// Returns the text without what is between `//` and the last `@` of an address: a user and a password.
-fn without_credentials(text: &str) -> String {
-    match text.split_once("//").and_then(|(start, rest)| Some((start, rest.rsplit_once('@')?.1))) {
-        Some((start, host)) => format!("{start}//…@{host}"),
-        None => text.to_owned(),
     }
 }
 

@@ -168,7 +168,7 @@ pub struct BundleConfig {
     /// Public key whose signed catalogue bundles are used, as `catalog bundle --new-key` prints it (repeatable;
     /// variable: separated by commas)
     #[arg(id = "catalog_keys", long = "catalog-key", env = "SIGHTLINE_CATALOG_KEY", value_name = "KEY")]
-    #[arg(value_delimiter = ',', value_parser = checked(PublicKey::parse))]
+    #[arg(value_delimiter = ',', value_parser = secret(PublicKey::parse))]
     pub keys: Vec<PublicKey>,
 }
 

@@ -49,7 +49,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--catalog", "/"], "for --catalog <FILE>: not a file"),
     (
         &["--catalog-key", "abc"],
-        "\"abc\" for --catalog-key <KEY>: a public Ed25519 key is allowed: 32 bytes in",
+        "value for --catalog-key <KEY>: a public Ed25519 key is allowed: 32 bytes in",
     ),
     (&["--no-builtin"], "--no-builtin leaves no modules: it is only allowed together with --catalog FILE"),
     (&["--check-workers", "many"], "\"many\" for --check-workers <N>: a whole number from 1 to 4096"),

@@ -90,6 +90,9 @@ fn sqlite_path(path: &str) -> Result<PathBuf, UrlError> {
     if path.starts_with(':') {
         return Err(UrlError::new("a database in memory is lost when the program ends; use sqlite:PATH"));
     }
+    if path.contains("://") {
+        return Err(UrlError::new(format!("a path must follow \"sqlite:\", not another address; {FORMS}")));
+    }
     if path.contains('?') {
         return Err(UrlError::new("an SQLite address has no parameters: \"?\" is not allowed in its path"));
     }

@@ -3,11 +3,15 @@
 use super::{Folder, ran, sightline};
 
 const SECRET: &str = "hunter2";
+/// A key that signs no bundle.
+const PUBLIC_KEY: &str = "Eql4GOeyFJHB4jweZWGUqTiImXILkO4lQsLP8eArP24=";
 
 #[test]
 fn each_bad_flag_is_refused_by_its_name() {
     let folder = Folder::new();
     let missing = folder.path("missing.json");
+    let handles = folder.path("handles.txt");
+    std::fs::write(&handles, "bob\nhttps://example.social/@alice\n").unwrap();
     for (args, want) in [
         (
             vec!["serve", "--listen", "8080"],
@@ -38,6 +42,14 @@ fn each_bad_flag_is_refused_by_its_name() {
         ),
         (vec!["search", "https://example.social/@alice"], "sightline search email alice@example.social "),
         (vec!["search", "alice", "example.social/@alice/9?x#y"], "sightline search username alice "),
+        (
+            vec!["search", "<https://example.social:8443/@alice>"],
+            "sightline search email alice@example.social ",
+        ),
+        (vec!["search", "https://example.social/@alice@example.org"], "search email alice@example.org "),
+        (vec!["search", "example.org/page", "https://example.social/@bob"], "search username bob "),
+        (vec!["search", "example.org/page", "<https://github.com/bob?a&b>"], "search domain github.com "),
+        (vec!["search", "--from", &handles], "sightline search email alice@example.social "),
         (
             vec!["search", "alice", "https://gitlab.com/alice", "--sandbox"],
             "is the address of alice on GitLab",
@@ -180,6 +192,11 @@ fn a_refusal_never_repeats_a_secret() {
         vec!["serve", "--databse=postgres://u:hunter2@h/d"],
         vec!["search", "username", "x", "--database", "mysql://u:hunter2@h/d"],
         vec!["account", "list", "--database", "postgres//u:hunter2@h/d"],
+        vec!["account", "list", "--database", "sqlite:postgres://u:hunter2@h/d"],
+        vec!["serve", "--listen", "u:hunter2@127.0.0.1:80"],
+        vec!["serve", "--base-url", "https://h.example/?token=hunter2"],
+        vec!["serve", "--catalog-key", "hunter2"],
+        vec!["catalog", "update", "http://u:hunter2@h.example/b?sign=hunter2", "--catalog-key", PUBLIC_KEY],
     ] {
         ran(&args, &[]).code_is(2).never_prints(SECRET);
     }

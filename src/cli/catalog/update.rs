@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::load::faults;
 use crate::app::read_bundle;
+use crate::base::address::without_credentials;
 use crate::base::text::plain;
 use crate::cli::database::open_store;
 use crate::cli::exit::{Exit, Failure};
@@ -62,7 +63,7 @@ pub(super) fn update(mut args: UpdateArgs, out: &mut dyn Write) -> Result<Exit, 
         ));
     }
     start_log(&args.log)?;
-    let shown = plain(&args.source).into_owned();
+    let shown = plain(&without_credentials(&args.source)).into_owned();
     let text = read_bundle(&args.source, &args.engine).map_err(|error| {
         let message = format!("{shown}: {}", plain(&error.to_string()));
         if error.is_config() { Failure::Usage(message) } else { Failure::Failed(message) }
