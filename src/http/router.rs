@@ -288,6 +288,47 @@ fn match_pattern(pattern: &'static str, path: &str) -> Option<Segments> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
+
+    /// A logger that keeps the lines about requests.
+    struct Recorder;
+
+    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    impl log::Log for Recorder {
+        fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn log(&self, record: &log::Record<'_>) {
+            if let Some(id) = record.key_values().get("request_id".into()) {
+                LINES.lock().push(format!("{} {id} {}", record.level(), record.args()));
+            }
+        }
+
+        fn flush(&self) {}
+    }
+
+    #[test]
+    fn the_cause_of_a_panic_is_logged_under_the_id_of_the_request() {
+        log::set_logger(&Recorder).unwrap();
+        log::set_max_level(log::LevelFilter::Error);
+        let works: [(fn(), &str); 3] = [
+            (|| panic!("on purpose"), "on purpose"),
+            (|| panic!("in process {}", std::process::id()), "in process "),
+            (|| std::panic::panic_any(7), "for an unknown reason"),
+        ];
+        for (work, cause) in works {
+            let id = RequestId::accept(None);
+            assert!(caught(&id, work).is_none());
+            let line = format!("ERROR {} the handler panicked: {cause}", id.as_str());
+            assert!(
+                LINES.lock().iter().any(|logged| logged.starts_with(&line)),
+                "{line}: {:?}",
+                LINES.lock()
+            );
+        }
+    }
 
     static ROUTES: &[Route<()>] = &[
         Route { method: "POST", path: "/v1/searches", endpoint: () },
