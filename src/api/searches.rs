@@ -337,10 +337,8 @@ pub(super) fn refused(refused: Refused, charge: &Charge) -> ApiError {
             ApiError::conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
         }
         Refused::WatchNotDue => ApiError::no_such("watch"),
-        // No request starts the run of a batch, and a retry that is not free any more is started with a charge.
-        Refused::RowGone | Refused::NoFreeRetry => {
-            ApiError::internal(format!("the start was refused as {refused:?}"))
-        }
+        // No request starts the run of a batch.
+        Refused::RowGone => ApiError::internal(format!("the start was refused as {refused:?}")),
         Refused::InsufficientCredits { used } => {
             let limit = charge.allowed.unwrap_or_default();
             ApiError::insufficient_credits(limit, used, charge.credits, charge.cycle.end)

@@ -42,8 +42,7 @@ pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Asks the modules again that came to no conclusion.
 ///
 /// Starts a search of these modules alone, with the query and the options of the first one; it follows no leads. Costs as
-/// much as a search. One retry is free if the search has ended within the last ten minutes with an answer of less than
-/// half of its modules, and was not stopped. Counts as `search`.
+/// much as a search. Counts as `search`.
 #[utoipa::path(
     post,
     path = "/v1/searches/{run_id}/retry",
@@ -70,12 +69,12 @@ pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
     let found = api.find(call)?;
-    let (summary, now) = (found.summary(), api.clock.now());
+    let summary = found.summary();
     let reports = api.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &api.runs.selector.catalog(), now)
+    let retry = Retry::of(&summary, &reports, &api.runs.selector.catalog())
         .map_err(|error| ApiError::conflict(error.to_string()))?;
     require_premium(api, caller, retry.is_premium())?;
-    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(now));
+    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(api.clock.now()));
     let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
     let charge = api.accounts.charge(caller, retry.cost());
     let origin = Origin::request(caller.actor, call.request_id);

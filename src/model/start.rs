@@ -40,8 +40,7 @@ pub struct NewRun {
     pub watch: Option<WatchStart>,
     /// The row of a batch, if a batch starts it.
     pub batch: Option<RowRef>,
-    /// The run whose modules without a conclusion are asked again, if that is what the run is for. With a charge of no
-    /// credits it takes the free retry of that run.
+    /// The run whose modules without a conclusion are asked again, if that is what the run is for.
     pub retry_of: Option<RunId>,
     /// Whether checks query the simulated web.
     pub simulated: bool,
@@ -170,8 +169,6 @@ pub enum Refused {
     WatchNotDue,
     /// The row of the batch is not pending any more, or the batch was stopped.
     RowGone,
-    /// The run has no free retry any more.
-    NoFreeRetry,
     /// The account does not have enough credits.
     InsufficientCredits {
         /// The credits that were used in the current cycle.

@@ -1,8 +1,5 @@
 //! [`Retry`]: asking the modules of a run again that came to no conclusion.
 
-use std::time::Duration;
-
-use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 use super::start_request::{StartError, StartRequest, StartResult};
@@ -10,14 +7,11 @@ use super::starter::Starter;
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, cost};
 use crate::model::run::{ModuleReport, RunSummary};
-use crate::model::start::{Idempotency, Refused};
+use crate::model::start::Idempotency;
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-
-/// The time after the end of a run in which its retry may be free.
-const FREE_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// A run of the modules of another run that came to no conclusion.
 #[derive(Debug)]
@@ -26,7 +20,6 @@ pub struct Retry<'a> {
     query: Query,
     modules: Vec<String>,
     is_premium: bool,
-    is_free: bool,
 }
 
 /// Why there is nothing to ask again.
@@ -48,15 +41,10 @@ impl<'a> Retry<'a> {
     ///
     /// # Errors
     /// Returns the reason if there is nothing to ask again.
-    pub fn of(
-        run: &'a RunSummary,
-        reports: &[ModuleReport],
-        catalog: &Catalog,
-        now: Timestamp,
-    ) -> Result<Self, NoRetry> {
-        let Some(completed_at) = run.completed_at.filter(|_| run.status.is_terminal()) else {
+    pub fn of(run: &'a RunSummary, reports: &[ModuleReport], catalog: &Catalog) -> Result<Self, NoRetry> {
+        if !run.status.is_terminal() {
             return Err(NoRetry::Running);
-        };
+        }
         let query = Query::parse(run.search_type, &run.query).map_err(|_| NoRetry::InvalidQuery)?;
         let left = reports.iter().filter(|report| may_conclude(report));
         let modules: Vec<_> = left
@@ -69,7 +57,6 @@ impl<'a> Retry<'a> {
         Ok(Self {
             query,
             is_premium: modules.iter().any(|module| module.is_premium()),
-            is_free: is_free(run, completed_at, now),
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             of: run,
         })
@@ -80,17 +67,12 @@ impl<'a> Retry<'a> {
         self.is_premium
     }
 
-    /// Returns whether it costs nothing, unless another retry of the run was free.
-    pub fn is_free(&self) -> bool {
-        self.is_free
-    }
-
     /// Returns the number of modules that are asked.
     pub fn modules(&self) -> usize {
         self.modules.len()
     }
 
-    /// Returns the cost in credits if it is not free.
+    /// Returns the cost in credits.
     pub fn cost(&self) -> u64 {
         cost(self.is_premium)
     }
@@ -100,7 +82,7 @@ impl<'a> Retry<'a> {
         Sha256::digest(format!("retry {}", self.of.id)).into()
     }
 
-    /// Starts the run. `charge` is the cost that applies if the retry is not free.
+    /// Starts the run.
     ///
     /// # Errors
     /// Returns the errors of [`Starter::start`].
@@ -111,20 +93,8 @@ impl<'a> Retry<'a> {
         idempotency: Option<Idempotency>,
         origin: Origin,
     ) -> Result<StartResult, StartError> {
-        let request = self.request(charge, idempotency, origin);
-        if self.is_free {
-            let free = StartRequest { charge: Charge { credits: 0, ..charge }, ..request.clone() };
-            match starter.start(free) {
-                Err(StartError::Refused(Refused::NoFreeRetry)) => {}
-                started => return started,
-            }
-        }
-        starter.start(request)
-    }
-
-    fn request(&self, charge: Charge, idempotency: Option<Idempotency>, origin: Origin) -> StartRequest {
         let options = self.of.options;
-        StartRequest {
+        starter.start(StartRequest {
             account: self.of.account,
             query: self.query.clone(),
             premium: self.is_premium,
@@ -144,7 +114,7 @@ impl<'a> Retry<'a> {
             charge,
             idempotency,
             origin,
-        }
+        })
     }
 }
 
@@ -157,13 +127,4 @@ fn may_conclude(report: &ModuleReport) -> bool {
         }),
         outcome => !outcome.is_conclusive(),
     }
-}
-
-/// Returns whether a retry that starts now is free: the run was less than half conclusive, and has just ended. Its owner
-/// did not stop it, and it is not itself a free retry.
-fn is_free(run: &RunSummary, completed_at: Timestamp, now: Timestamp) -> bool {
-    let was_free = run.retry_of.is_some() && run.credits_charged == 0 && run.error.is_none();
-    let is_recent = now.duration_since(completed_at) <= SignedDuration::from_secs(FREE_FOR.as_secs() as i64);
-    let is_poor = run.coverage.conclusive() * 2 < run.coverage.applicable();
-    is_poor && is_recent && run.stopped_at.is_none() && !was_free
 }

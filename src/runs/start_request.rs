@@ -32,8 +32,7 @@ pub struct StartRequest {
     pub watch: Option<WatchStart>,
     /// The row of a batch, if a batch starts the run.
     pub batch: Option<RowRef>,
-    /// The run whose modules without a conclusion are asked again, if that is what the run is for. With a charge of no
-    /// credits it takes the free retry of that run.
+    /// The run whose modules without a conclusion are asked again, if that is what the run is for.
     pub retry_of: Option<RunId>,
     /// How leads are followed, if they are.
     pub follow: Option<Arc<FollowOrder>>,

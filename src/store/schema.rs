@@ -27,8 +27,12 @@ macro_rules! migration {
 }
 
 /// All steps, oldest first. The first one makes a new database.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[migration!(23, "schema"), migration!(24, "0024_unconfirmed"), migration!(25, "0025_rate_limits")];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    migration!(23, "schema"),
+    migration!(24, "0024_unconfirmed"),
+    migration!(25, "0025_rate_limits"),
+    migration!(26, "0026_searches"),
+];
 
 /// Returns the steps that a database of that version lacks, oldest first. A new database has no version.
 ///

@@ -125,15 +125,3 @@ fn a_stopped_root_stops_the_search_that_its_lead_has_started() {
         site.open();
     }
 }
-
-#[test]
-fn the_retry_of_a_search_without_answers_is_free() {
-    let server = Setup::new().start();
-    let id = server.search("username", "limited");
-    assert_eq!(server.finished(&id)["status"], "failed");
-    let before = used(&server);
-    let again = post(&server, &id, "retry").json()["run_id"].as_str().unwrap().to_owned();
-    let again = server.finished(&again);
-    assert_eq!((&again["credits_charged"], &again["retry_of"]), (&json!(0), &json!(id)));
-    assert_eq!(used(&server), before);
-}

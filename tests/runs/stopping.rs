@@ -15,11 +15,10 @@ impl Bench {
         self.store.run(run, self.account).unwrap().unwrap()
     }
 
-    /// Starts the retry of a run that costs `credits` if it is not free, and waits for its end.
-    fn retry(&self, run: RunId, minutes_later: i64) -> Result<RunSummary, NoRetry> {
+    /// Starts the retry of a run, and waits for its end.
+    fn retry(&self, run: RunId) -> Result<RunSummary, NoRetry> {
         let (summary, reports) = (self.in_store(run), self.store.modules(run).unwrap());
-        let now = SystemClock.now() + jiff::SignedDuration::from_mins(minutes_later);
-        let retry = Retry::of(&summary, &reports, &self.runs.selector.catalog(), now)?;
+        let retry = Retry::of(&summary, &reports, &self.runs.selector.catalog())?;
         let Ok(StartResult::Started(run)) =
             retry.start(&self.runs.starter, self.order("x").charge, None, Origin::CLI)
         else {
@@ -39,9 +38,8 @@ fn a_run_that_is_stopped_before_any_conclusion_fails_and_is_refunded() {
     assert_eq!((summary.status, summary.error.unwrap().code), (Status::Failed, "stopped".to_owned()));
     eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
     assert_eq!(bench.in_store(run.id()).credits_charged, 0);
-    // It was not unlucky, so its retry is not free.
     bench.web.open_gate();
-    let retry = bench.retry(run.id(), 0).unwrap();
+    let retry = bench.retry(run.id()).unwrap();
     assert_eq!((retry.credits_charged, retry.retry_of, retry.total_results), (1, Some(run.id()), 5));
 }
 
@@ -93,28 +91,21 @@ fn a_root_stops_its_family() {
 }
 
 #[test]
-fn a_retry_asks_only_what_gave_no_answer_and_is_free_once() {
+fn a_retry_asks_only_what_gave_no_answer() {
     let catalog = [modules("ok", 1), modules("miss", 1), modules("gate", 3)].concat();
     let bench = bench(&catalog, config());
     let options = RunOptions { time_budget: TimeBudget::from_secs(1), ..RunOptions::default() };
     let order = StartRequest { options, ..bench.order("alice") };
     let run = bench.start_order(order);
-    assert_eq!(bench.retry(run.id(), 0), Err(NoRetry::Running));
+    assert_eq!(bench.retry(run.id()), Err(NoRetry::Running));
     let first = bench.finish(&run);
     assert_eq!((first.status, first.coverage.conclusive(), bench.used()), (Status::Completed, 2, 1));
     eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
-    // Ten minutes later, it costs a credit.
-    let late = Retry::of(&first, &run.published.reports(), &bench.runs.selector.catalog(), {
-        first.completed_at.unwrap() + jiff::SignedDuration::from_secs(601)
-    });
-    assert!(!late.unwrap().is_free());
 
     bench.web.open_gate();
-    let free = bench.retry(run.id(), 0).unwrap();
-    assert_eq!((free.credits_charged, free.total_results, bench.used()), (0, 3, 1));
-    assert_eq!((free.progress.modules_total, free.options.time_budget), (3, TimeBudget::from_secs(1)));
-    let paid = bench.retry(run.id(), 0).unwrap();
-    assert_eq!((paid.credits_charged, bench.used()), (1, 2));
-    eventually("its end is stored", || bench.in_store(free.id).status.is_terminal());
-    assert_eq!(bench.retry(free.id, 0), Err(NoRetry::NothingLeft));
+    let again = bench.retry(run.id()).unwrap();
+    assert_eq!((again.credits_charged, again.total_results, bench.used()), (1, 3, 2));
+    assert_eq!((again.progress.modules_total, again.options.time_budget), (3, TimeBudget::from_secs(1)));
+    eventually("its end is stored", || bench.in_store(again.id).status.is_terminal());
+    assert_eq!(bench.retry(again.id), Err(NoRetry::NothingLeft));
 }

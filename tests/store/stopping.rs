@@ -1,11 +1,11 @@
-//! Stopping runs, and the free retry.
+//! Stopping runs.
 
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::audit::Origin;
 use sightline::model::drive::{StoppedRun, Write};
-use sightline::model::start::{NewRun, Refused, Started};
+use sightline::model::start::{NewRun, Started};
 
-use super::{HOLDS, at, charge, checkpoint, completed, race};
+use super::{HOLDS, at, charge, checkpoint, completed};
 
 const NOW: &str = "2026-03-01T12:00:30.123Z";
 const LATER: &str = "2026-03-01T12:00:40Z";
@@ -38,21 +38,5 @@ on_both! {
         let taken = f.store.take_over(&claim).unwrap();
         assert_eq!(taken.len(), 1);
         assert_eq!((taken[0].summary.id, taken[0].summary.stopped_at), (runs[1].id, Some(at(NOW))));
-    }
-
-    fn a_run_has_one_free_retry(f) {
-        let run = f.started();
-        f.finish(&run, &completed());
-        let retry = |credits| {
-            let retry = NewRun { retry_of: Some(run.id), ..f.new_run() };
-            (f.store.start(&retry, &charge(credits, None)).unwrap(), retry)
-        };
-        let started = race(4, |_| super::once_connected(|| Ok::<_, sightline::base::storage::StorageError>(retry(0).0)));
-        assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
-        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::Refused(Refused::NoFreeRetry))));
-        let (started, paid) = retry(1);
-        assert_eq!((started, f.summary(&paid).retry_of, f.used()), (Started::Created, Some(run.id), 2));
-        let stranger = NewRun { retry_of: Some(RunId::new()), ..f.new_run() };
-        assert_eq!(f.store.start(&stranger, &charge(0, None)).unwrap(), Started::Refused(Refused::NoFreeRetry));
     }
 }

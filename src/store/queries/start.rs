@@ -45,9 +45,6 @@ const INSERT: &str = concat!(
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
-/// Takes the free retry of a run.
-const TAKE_RETRY: &str =
-    "UPDATE runs SET free_retry = ?3 WHERE id = ?1 AND account = ?2 AND free_retry IS NULL";
 /// Locks the root of a family. After a root was stopped, no lead is followed until the following has ended.
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 \
      AND NOT (stopped_at IS NOT NULL AND following IS NOT NULL AND following = 'running') /*pg FOR NO KEY UPDATE */";
@@ -93,11 +90,6 @@ pub(super) fn start(
         && !take_turn(statements, run.account, row)?
     {
         return Ok(Started::Refused(Refused::RowGone));
-    }
-    if let Some(retried) = run.retry_of.filter(|_| charge.credits == 0)
-        && statements.execute(TAKE_RETRY, values![retried, run.account, run.id])? == 0
-    {
-        return Ok(Started::Refused(Refused::NoFreeRetry));
     }
     if let Some(max_waiting) = run.max_waiting
         && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(max_waiting)

@@ -243,10 +243,7 @@ pub(super) fn started(
             Refused::WatchNotDue => return Err(WebError::no_such_page()),
             Refused::Overloaded => Refusal::overloaded(),
             // Only a lead starts a run of a family, and a batch those of its rows.
-            // A retry that is not free any more is started again with a charge.
-            Refused::FamilyGone | Refused::FamilyFull | Refused::RowGone | Refused::NoFreeRetry => {
-                Refusal::overloaded()
-            }
+            Refused::FamilyGone | Refused::FamilyFull | Refused::RowGone => Refusal::overloaded(),
         }),
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),

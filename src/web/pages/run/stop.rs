@@ -26,15 +26,13 @@ pub(super) struct Again {
 impl Again {
     /// Returns the button of a run. Returns `None` if the run has not ended, or there is nothing to ask again.
     pub(super) fn of(web: &Web, run: &RunSummary, reports: &[ModuleReport], caller: &Caller) -> Option<Self> {
-        let now = web.parts.clock.now();
-        let retry = Retry::of(run, reports, &web.parts.runs.selector.catalog(), now).ok()?;
+        let retry = Retry::of(run, reports, &web.parts.runs.selector.catalog()).ok()?;
         if retry.is_premium() && !caller.plan.premium {
             return None;
         }
-        let price = match (retry.is_free(), retry.cost()) {
-            (true, _) => "free".to_owned(),
-            (false, 1) => "1 credit".to_owned(),
-            (false, cost) => format!("{cost} credits"),
+        let price = match retry.cost() {
+            1 => "1 credit".to_owned(),
+            cost => format!("{cost} credits"),
         };
         Some(Self { modules: retry.modules(), price })
     }
@@ -61,9 +59,9 @@ pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (caller, parts) = (visit.caller()?, &web.parts);
     let found = find(web, &visit)?;
-    let (summary, now) = (found.summary(), parts.clock.now());
+    let summary = found.summary();
     let reports = parts.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &parts.runs.selector.catalog(), now).map_err(|_| {
+    let retry = Retry::of(&summary, &reports, &parts.runs.selector.catalog()).map_err(|_| {
         WebError::invalid("No site of this search can give another answer. Nothing was charged.")
     })?;
     if retry.is_premium() && !caller.plan.premium {
@@ -73,7 +71,7 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
     }
     let key = once_key(visit.form().get("once"));
     let key = key.ok_or_else(|| WebError::invalid("The form was incomplete. Nothing was charged."))?;
-    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(now));
+    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(parts.clock.now()));
     let idempotency = Some(Idempotency { key, body_hash, valid_since });
     let charge = parts.accounts.charge(caller, retry.cost());
     let run = retry.start(&parts.runs.starter, charge, idempotency, visit.origin()?);
