@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use log::debug;
 use parking_lot::Mutex;
@@ -67,15 +67,16 @@ pub enum RateLimitError {
 pub struct RateLimiter {
     limits: RateLimits,
     store: Arc<Store>,
-    /// The time at which the next read of each account is due, in microseconds since `started_at`.
-    reads: Mutex<HashMap<AccountId, i64>>,
+    /// The times at which the next requests are due, in microseconds since `started_at`: of reads, and of searches and
+    /// streams as they were when one was last refused.
+    dues: Mutex<HashMap<(AccountId, Policy), i64>>,
     started_at: Instant,
 }
 
 impl RateLimiter {
     /// Creates a limiter that counts searches and streams in `store`.
     pub fn new(limits: RateLimits, store: Arc<Store>) -> Self {
-        Self { limits, store, reads: Mutex::default(), started_at: Instant::now() }
+        Self { limits, store, dues: Mutex::default(), started_at: Instant::now() }
     }
 
     /// Returns the limits in force.
@@ -92,18 +93,15 @@ impl RateLimiter {
         account: AccountId,
         policies: &[Policy],
     ) -> Result<Vec<RateLimitState>, RateLimitError> {
+        if let Some(state) = policies.iter().find_map(|&policy| self.known_refusal(account, policy)) {
+            return Err(RateLimitError::UsedUp(state));
+        }
         let mut states: Vec<RateLimitState> = Vec::with_capacity(policies.len());
         for &policy in policies {
             match self.count_one(account, policy) {
                 Ok(state) => states.push(state),
                 Err(refused) => {
-                    for earlier in &states {
-                        let (subject, rate) =
-                            (Subject::requests(account, earlier.policy), Rate::per_minute(earlier.limit));
-                        if let Err(error) = self.store.return_request(&subject, rate) {
-                            debug!("a refused request counts, because it cannot be returned: {error}");
-                        }
-                    }
+                    states.iter().for_each(|earlier| self.return_one(account, earlier.policy));
                     return Err(refused);
                 }
             }
@@ -111,34 +109,59 @@ impl RateLimiter {
         Ok(states)
     }
 
+    /// Refuses a request without the store if no other one can have been allowed since the last refusal. Otherwise, a
+    /// client that sends many requests would keep the database busy.
+    fn known_refusal(&self, account: AccountId, policy: Policy) -> Option<RateLimitState> {
+        let (due, now, rate) = (*self.dues.lock().get(&(account, policy))?, self.now(), self.rate(policy));
+        rate.next_due(due, now).is_none().then(|| self.state(policy, rate.counted(false, due, now)))
+    }
+
     fn count_one(&self, account: AccountId, policy: Policy) -> Result<RateLimitState, RateLimitError> {
-        let limit = self.limits.of(policy);
-        let rate = Rate::per_minute(limit);
+        let (key, now, rate) = ((account, policy), self.now(), self.rate(policy));
         let counted = match policy {
-            Policy::Read => self.count_read(account, rate),
+            Policy::Read => rate.count(self.dues.lock().entry(key).or_insert(now), now),
             Policy::Search | Policy::Stream => {
                 let subject = Subject::requests(account, policy);
                 self.store.count_request(&subject, rate).map_err(RateLimitError::Storage)?
             }
         };
-        let reset_secs = u64::try_from(counted.wait.as_millis()).unwrap_or(u64::MAX).div_ceil(1000).max(1);
-        let state = RateLimitState { policy, limit, remaining: counted.remaining, reset_secs };
-        if counted.is_allowed { Ok(state) } else { Err(RateLimitError::UsedUp(state)) }
+        let state = self.state(policy, counted);
+        if counted.is_allowed {
+            return Ok(state);
+        }
+        self.dues
+            .lock()
+            .insert(key, now.saturating_add(rate.slack_us()).saturating_add(micros(counted.wait)));
+        Err(RateLimitError::UsedUp(state))
     }
 
-    fn count_read(&self, account: AccountId, rate: Rate) -> Counted {
-        let mut reads = self.reads.lock();
-        let now = self.now();
-        rate.count(reads.entry(account).or_insert(now), now)
+    fn return_one(&self, account: AccountId, policy: Policy) {
+        if let Err(error) = self.store.return_request(&Subject::requests(account, policy), self.rate(policy))
+        {
+            debug!("a refused request counts, because it cannot be returned: {error}");
+        }
+    }
+
+    fn rate(&self, policy: Policy) -> Rate {
+        Rate::per_minute(self.limits.of(policy))
+    }
+
+    fn state(&self, policy: Policy, counted: Counted) -> RateLimitState {
+        let reset_secs = micros(counted.wait).unsigned_abs().div_ceil(1_000_000).max(1);
+        RateLimitState { policy, limit: self.limits.of(policy), remaining: counted.remaining, reset_secs }
     }
 
     fn now(&self) -> i64 {
-        i64::try_from(self.started_at.elapsed().as_micros()).unwrap_or(i64::MAX)
+        micros(self.started_at.elapsed())
     }
 
-    /// Removes accounts without recent reads. The maintenance thread calls this about once a second.
+    /// Removes accounts without recent requests. The maintenance thread calls this about once a second.
     pub fn sweep(&self) {
         let now = self.now();
-        self.reads.lock().retain(|_, due| *due > now);
+        self.dues.lock().retain(|_, due| *due > now);
     }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

@@ -272,7 +272,7 @@ impl ApiError {
             Failure::RunsDiffer => Self::not_comparable(NotComparable::OtherQuery),
             Failure::RateLimited => {
                 let policy = Policy::Search;
-                Self::rate_limited(&RateLimitState { policy, limit: 30, remaining: 0, reset_secs: 41 })
+                Self::rate_limited(&RateLimitState { policy, limit: 30, remaining: 0, reset_secs: 2 })
             }
             Failure::HeadTooLarge => Refusal::HeadTooLarge.into(),
             Failure::Internal => Self::internal("an example"),

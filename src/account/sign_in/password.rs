@@ -30,7 +30,8 @@ const HASH_BYTES: usize = 32;
 
 /// The maximum number of hashes that are computed at once. Each uses a core and 19 MiB for about 20 ms.
 const MOST_AT_ONCE: usize = 2;
-/// The maximum number of callers that compute a hash or wait for that. Further ones are refused.
+/// The maximum number of callers that compute a hash or wait for that. Further ones are refused, because callers use
+/// the threads of streams.
 const MOST_CALLERS: usize = 64;
 /// The longest time for which they wait.
 const WAIT: Duration = Duration::from_secs(5);
@@ -74,8 +75,9 @@ impl Password {
             return Err(WeakPassword::TooShort);
         }
         let start = |text: &str| text.chars().take(ESTIMATED_CHARS).collect::<String>();
-        let known = start(email);
-        let known: Vec<&str> = [known.as_str(), "sightline"].into_iter().chain(email.split('@')).collect();
+        // Of a long address, only the start can occur in the start of a password.
+        let address = start(email);
+        let known: Vec<&str> = [address.as_str(), "sightline"].into_iter().chain(email.split('@')).collect();
         let estimate = zxcvbn(&start(text), &known);
         if estimate.score() >= Score::Three {
             return Ok(());
@@ -105,7 +107,7 @@ pub enum HashingError {
 /// A hasher of passwords. It computes a few hashes at a time, and further callers wait.
 pub struct PasswordHasher {
     argon2: Argon2<'static>,
-    /// The lock that a caller holds while it computes a hash is one of these.
+    /// A caller holds one of these locks while it computes a hash.
     turns: [Mutex<()>; MOST_AT_ONCE],
     /// Each caller has a clone, so they are counted.
     callers: Arc<()>,

@@ -73,7 +73,7 @@ const ROWS: &[Row] = {
             "RateLimit",
             "The state of the limits that the request counted under: requests left (`r`), seconds until one more is allowed (`t`).",
             Text(STANDINGS),
-            "\"search\";r=29;t=41",
+            "\"search\";r=29;t=2",
         ),
         Row(
             "X-RateLimit-Limit",
@@ -91,7 +91,7 @@ const ROWS: &[Row] = {
             "X-RateLimit-Reset",
             "Seconds until one more request is allowed by the limit with the fewest requests left.",
             Number { least: 1 },
-            "41",
+            "2",
         ),
         Row("Retry-After", "Whole seconds to wait before the next try.", Number { least: 1 }, "2"),
         Row(
