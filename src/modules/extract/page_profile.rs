@@ -31,7 +31,7 @@ impl PageProfile {
         }
         let page = answer.page();
         let objects = answer.json_ld();
-        let person = objects.iter().find_map(owner).map(|person| referred(person, objects));
+        let person = owner(objects).map(|person| referred(person, objects));
         let linked = |member: &str| person.and_then(|person| person.get(member));
         let meta =
             |names: &[&str]| names.iter().find_map(|name| page.metas(name).find(|it| !it.trim().is_empty()));
@@ -119,27 +119,33 @@ fn without(text: &str, name: &str) -> String {
     if name.is_empty() { text.to_lowercase() } else { text.to_lowercase().replace(&name, NAME) }
 }
 
-/// Returns the JSON-LD object that describes the owner of the page.
-fn owner(object: &Value) -> Option<&Value> {
-    let is_type = |object: &Value, wanted: &[&str]| {
-        let bare =
-            |kind: &Value| kind.as_str().and_then(|kind| kind.rsplit(['/', ':']).next()).map(str::to_owned);
-        let fits = |kind: &Value| bare(kind).is_some_and(|kind| wanted.contains(&kind.as_str()));
-        match object.get("@type") {
-            Some(Value::Array(kinds)) => kinds.iter().any(fits),
-            Some(kind) => fits(kind),
-            None => false,
-        }
-    };
-    if is_type(object, &["ProfilePage"])
-        && let Some(person) = ["mainEntity", "about"].iter().find_map(|member| match object.get(member)? {
-            Value::Array(elements) => elements.iter().find(|it| it.is_object()),
-            it => Some(it).filter(|it| it.is_object()),
-        })
-    {
-        return Some(person);
+/// Returns the JSON-LD object that describes the owner of the page: what a `ProfilePage` is about before any `Person`,
+/// who may be the author of something on the page.
+fn owner(objects: &[Value]) -> Option<&Value> {
+    let of_type = |wanted| objects.iter().filter(move |object| is_type(object, wanted));
+    of_type("ProfilePage")
+        .find_map(main_entity)
+        .or_else(|| of_type("Person").next())
+        .or_else(|| of_type("ProfilePage").next())
+}
+
+/// Returns the object that a page is about.
+fn main_entity(page: &Value) -> Option<&Value> {
+    ["mainEntity", "about"].iter().find_map(|member| match page.get(member)? {
+        Value::Array(elements) => elements.iter().find(|it| it.is_object()),
+        it => Some(it).filter(|it| it.is_object()),
+    })
+}
+
+/// Returns whether a JSON-LD object has the type of schema.org.
+fn is_type(object: &Value, wanted: &str) -> bool {
+    let fits =
+        |kind: &Value| kind.as_str().is_some_and(|kind| kind.rsplit(['/', ':']).next() == Some(wanted));
+    match object.get("@type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(fits),
+        Some(kind) => fits(kind),
+        None => false,
     }
-    is_type(object, &["Person", "ProfilePage"]).then_some(object)
 }
 
 /// Returns the object that `person` refers to by its `@id`, or `person` itself.
@@ -254,6 +260,9 @@ mod tests {
         let valued = r#"<script type="application/ld+json">/*<![CDATA[*/ {"@type": "Person",
             "name": {"@value": "Ana R.", "@language": "en"}, "description": ["Likes maps"]} /*]]>*/</script>"#;
         assert_eq!(shown("ana", valued, None), json!({"display_name": "Ana R.", "bio": "Likes maps"}));
+        let author = r#"<script type="application/ld+json">[{"@type": "Person", "name": "An Author"},
+            {"@type": "ProfilePage", "name": "Ana R. at Site", "mainEntity": {"@id": "x:ana"}}, {"@id": "x:ana", "name": "Ana R."}]</script>"#;
+        assert_eq!(shown("ana", author, None), json!({"display_name": "Ana R."}));
         let listed = r#"<meta property="og:description description" content="Likes maps"><meta name="a description" content="x">"#;
         assert_eq!(shown("ana", listed, None), json!({"bio": "Likes maps"}));
         let plain = r#"<title>Site</title><meta name=description content="Said already"><meta property="og:title" content="ana's page">
