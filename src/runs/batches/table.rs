@@ -74,10 +74,11 @@ pub fn read_with(
         Some(first) => Columns::of(first)?,
         None => return Err(TableError::number(0)),
     };
+    let mut records: Vec<&StringRecord> = records.collect();
+    let columns = columns.named_by(&records);
     if columns.has_header {
-        records.next();
+        records.remove(0);
     }
-    let records: Vec<&StringRecord> = records.collect();
     if records.is_empty() || records.len() > MAX_SEARCHES {
         return Err(TableError::number(records.len()));
     }
@@ -174,19 +175,33 @@ struct Columns {
     has_header: bool,
     search_type: Option<usize>,
     query: usize,
+    /// The type of all queries, if the header is its name.
+    named: Option<SearchType>,
 }
 
 impl Columns {
     fn of(first: &StringRecord) -> Result<Self, TableError> {
         let place = |name: &str| first.iter().position(|cell| cell.eq_ignore_ascii_case(name));
         if let Some(query) = place("query") {
-            return Ok(Self { has_header: true, search_type: place("type"), query });
+            return Ok(Self { has_header: true, search_type: place("type"), query, named: None });
         }
         // A trailing delimiter is no column.
         if first.iter().skip(1).any(|cell| !cell.is_empty()) {
             return Err(TableError::new("the first line names no column query", ALLOWED));
         }
-        Ok(Self { has_header: false, search_type: None, query: 0 })
+        Ok(Self { has_header: false, search_type: None, query: 0, named: None })
+    }
+
+    /// Takes the first line for a header if it is the name of a type, as in an exported column `email`, and the next line
+    /// is a query of that type.
+    fn named_by(self, records: &[&StringRecord]) -> Self {
+        let [first, second, ..] = records else { return self };
+        let cell = |record: &StringRecord| record.get(0).unwrap_or_default().to_owned();
+        let named = SearchType::from_name(&cell(first).to_ascii_lowercase()).filter(|_| !self.has_header);
+        match named.filter(|named| Query::parse(*named, &cell(second)).is_ok()) {
+            Some(named) => Self { has_header: true, named: Some(named), ..self },
+            None => self,
+        }
     }
 
     fn search(
@@ -199,7 +214,9 @@ impl Columns {
         let search_type = match self.search_type.and_then(cell) {
             Some(name) => SearchType::from_name(&name.to_ascii_lowercase())
                 .ok_or_else(|| ("type", "the type is unknown".to_owned(), names()))?,
-            None => default_type(cell(self.query).unwrap_or_default())
+            None => self
+                .named
+                .or_else(|| default_type(cell(self.query).unwrap_or_default()))
                 .ok_or_else(|| ("type", "type is missing".to_owned(), names()))?,
         };
         Query::parse(search_type, cell(self.query).unwrap_or_default())
@@ -253,6 +270,19 @@ mod tests {
         for text in ["alice\nbob", "query\r\nalice\r\nbob\r\n", "alice;\nbob;\n", "\n\nalice\n \nbob\n,,\n"] {
             let names: Vec<String> = searches(text, USERNAME).into_iter().map(|(_, query)| query).collect();
             assert_eq!(names, ["alice", "bob"], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_type_above_such_queries_is_a_header() {
+        for (text, want) in [
+            ("username\nbob.it\n", &[(SearchType::Username, "bob.it")][..]),
+            ("\u{feff}Email;\r\na@example.com;\r\n", &[(SearchType::Email, "a@example.com")]),
+            ("email\nbob\n", &[(SearchType::Username, "email"), (SearchType::Username, "bob")]),
+            ("domain\n", &[(SearchType::Username, "domain")]),
+        ] {
+            let want: Vec<_> = want.iter().map(|(kind, query)| (*kind, (*query).to_owned())).collect();
+            assert_eq!(searches(text, USERNAME), want, "{text:?}");
         }
     }
 
