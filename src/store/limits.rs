@@ -30,18 +30,10 @@ pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(3);
 /// The time for which SQLite waits for readers before it empties its write-ahead log. All writers wait meanwhile, and
 /// the next try comes a second later.
 pub(super) const WIPE_WAIT: Duration = Duration::from_millis(50);
-/// The time for which a process that has to change the schema of an SQLite file waits for other such processes, and
-/// the interval at which it checks the lock.
-pub(super) const SQLITE_CHANGE_WAIT: Duration = Duration::from_secs(10);
+/// The time for which a process waits for the lock of an SQLite file, which a server holds until it ends and a command
+/// while it changes the schema, and the interval at which it looks.
+pub(super) const SQLITE_LOCK_WAIT: Duration = Duration::from_secs(5);
 pub(super) const SQLITE_LOCK_LOOK: Duration = Duration::from_millis(10);
-
-/// The time for which a server waits for the lock of an SQLite file before it fails. It is longer than it takes to
-/// clear the lock that a dead server has left.
-pub(super) const SQLITE_SERVER_SEEN: Duration = Duration::from_millis(250);
-
-/// The time for which a command waits for the lock of an SQLite file before it concludes that a server of an older
-/// version holds it. It is longer than a new server needs to change the schema itself.
-pub(super) const SQLITE_OLD_SERVER_SEEN: Duration = Duration::from_secs(2);
 
 /// The time by which the check of an SQLite file may delay the start. The check of a file of 1.3 GB in the page cache
 /// takes two to three seconds.

@@ -1,9 +1,8 @@
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use super::connector::Connector;
 use super::publisher::Publisher;
-use super::session::Session;
+use super::sessions::Sessions;
 use super::statements::rows;
 use super::target::PostgresTarget;
 use super::{listener, migrate};
@@ -21,35 +20,6 @@ use crate::store::value::{Row, Value};
 pub(in crate::store) struct Database {
     sessions: Arc<Sessions>,
     publisher: Publisher,
-}
-
-/// The connections to the server.
-pub(super) struct Sessions {
-    pub(super) connector: Connector,
-    reading: Arc<Pool<Session>>,
-    pub(super) writing: Arc<Pool<Session>>,
-    /// For health checks, which wait for nobody.
-    health: Arc<Pool<Session>>,
-}
-
-impl Sessions {
-    /// Runs `work` on a connection whose server answers.
-    pub(super) fn with<T>(
-        &self,
-        pool: &Arc<Pool<Session>>,
-        wait: Duration,
-        work: impl FnOnce(&mut Session) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        self.connector.check_reach()?;
-        pool.with(
-            wait,
-            || self.connector.session(pool),
-            |session| {
-                self.connector.refresh(session, pool)?;
-                work(session)
-            },
-        )
-    }
 }
 
 impl Database {

@@ -8,9 +8,9 @@ use log::{debug, info, warn};
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
-use super::database::Sessions;
 use super::error::{PostgresError, described};
 use super::publisher::{self, CHANNEL};
+use super::sessions::Sessions;
 use crate::base::storage::StorageError;
 use crate::model::drive::{Notification, Subscriber};
 use crate::store::limits::{HANDSHAKE, PING_WAIT};

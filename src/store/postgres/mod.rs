@@ -35,6 +35,7 @@ mod listener;
 mod migrate;
 mod publisher;
 mod session;
+mod sessions;
 mod statements;
 mod target;
 mod tls;

@@ -9,8 +9,8 @@ use log::debug;
 use parking_lot::{Condvar, Mutex};
 use uuid::Uuid;
 
-use super::database::Sessions;
 use super::session::{Session, Transaction};
+use super::sessions::Sessions;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::Notification;

@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use log::warn;
@@ -10,7 +11,6 @@ use super::file::{self, FileLock};
 use super::integrity::{self, Integrity};
 use super::migrate;
 use super::statements::OnConnection;
-use super::write_log::{LogState, truncate};
 use crate::base::storage::StorageError;
 use crate::store::backend::{Backend, Durability, End, Operation, Work};
 use crate::store::error::OpenError;
@@ -31,7 +31,9 @@ struct DatabaseFile {
     path: PathBuf,
     readers: Pool<Connection>,
     integrity: Integrity,
-    log: LogState,
+    /// Whether the write-ahead log may hold deleted data. That is overwritten in the file, but stays in its log until the
+    /// log is overwritten, which may never happen on a quiet server.
+    has_traces: AtomicBool,
     lock: Option<FileLock>,
 }
 
@@ -69,7 +71,8 @@ impl Database {
         }
         let [reading, writing, _] = role.pool_sizes();
         let readers = Pool::new(reading + writing);
-        let file = DatabaseFile { path, readers, integrity, log: LogState::unknown(), lock };
+        // A process that was killed may have left deleted data in the log.
+        let file = DatabaseFile { path, readers, integrity, has_traces: true.into(), lock };
         Ok(Self { writer: one(connection), file: Some(file) })
     }
 
@@ -144,6 +147,13 @@ fn one(connection: Connection) -> Pool<Connection> {
     pool
 }
 
+/// Empties the write-ahead log while all writers wait. Returns `false` if readers blocked this until the connection's
+/// time limit.
+fn truncate(writer: &Connection) -> Result<bool, StorageError> {
+    let busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    busy.map(|busy| busy == 0).map_err(storage_error)
+}
+
 impl Backend for Database {
     fn read(&self, operation: &Operation, work: Work<'_>) -> Result<(), StorageError> {
         self.read_within(operation.wait, work)
@@ -155,7 +165,7 @@ impl Backend for Database {
         let done = self.write_in_turn(operation, work);
         if operation.erases {
             // This is also done if the commit failed, because the deleted data may be in the log.
-            file.log.note_deletion();
+            file.has_traces.store(true, Ordering::SeqCst);
         }
         done
     }
@@ -190,10 +200,15 @@ impl Backend for Database {
         let Some(file) = &self.file else { return Ok(true) };
         // This is called every second, so a file that was removed is noticed even without requests.
         file.integrity.check()?;
-        file.log.wipe(|| match self.with_writer(WIPE_WAIT, |connection| truncate(connection)) {
+        if !file.has_traces.swap(false, Ordering::SeqCst) {
+            return Ok(true);
+        }
+        let wiped = match self.with_writer(WIPE_WAIT, |writer| truncate(writer)) {
             Err(error) if error.is_contended() => Ok(false),
             wiped => wiped,
-        })
+        };
+        file.has_traces.fetch_or(!matches!(wiped, Ok(true)), Ordering::SeqCst);
+        wiped
     }
 
     fn account_erased(&self) {
@@ -201,7 +216,7 @@ impl Backend for Database {
         if self.file.as_ref().is_none_or(|file| file.lock.is_some()) {
             return;
         }
-        match self.with_writer(BACKGROUND_WAIT, |connection| truncate(connection)) {
+        match self.with_writer(BACKGROUND_WAIT, |writer| truncate(writer)) {
             Ok(true) => {}
             Ok(false) => {
                 warn!(

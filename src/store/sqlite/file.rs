@@ -5,12 +5,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::store::error::OpenError;
-use crate::store::limits::{
-    SQLITE_CHANGE_WAIT, SQLITE_LOCK_LOOK, SQLITE_OLD_SERVER_SEEN, SQLITE_SERVER_SEEN,
-};
+use crate::store::limits::{SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
 
 /// Creates the directory and the file if they are missing. Only their owner can read them, because the file will
 /// contain the queries of searches. Returns the file's canonical path.
@@ -41,79 +39,54 @@ pub(super) struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock for a server, until the server ends. Fails if another server has it. Waits for a command that
-    /// is changing the schema.
+    /// Takes the lock for a server, until the server ends. Waits for a command that is changing the schema.
+    ///
+    /// # Errors
+    /// Returns [`OpenError::InUse`] if another server has it.
     pub(super) fn for_a_server(database: &Path) -> Result<Self, OpenError> {
-        let (mut file, path) = open(database)?;
-        let mut waited = LockWait::new(SQLITE_SERVER_SEEN);
-        while !take(&file, &path)? {
-            if let Some(process) = waited.next(&path) {
-                return Err(OpenError::InUse { path: database.to_owned(), process });
-            }
+        let (mut lock, path) = open(database)?;
+        if let Err(process) = take(&lock, &path, &mut || Ok(false))? {
+            return Err(OpenError::InUse { path: database.to_owned(), process });
         }
-        writeln!(file, "{}", std::process::id()).map_err(|cause| OpenError::File { path, cause })?;
-        Ok(Self { _file: file })
+        writeln!(lock, "{}", std::process::id()).map_err(|cause| OpenError::File { path, cause })?;
+        Ok(Self { _file: lock })
     }
 
-    /// Takes the lock for a command that will change the schema. Fails if a server has it. Waits for other commands
-    /// that change the schema. Returns `None` if `is_done` reports that nothing is left to change.
+    /// Takes the lock for a command that will change the schema. Waits for other commands that change it. Returns the
+    /// lock, or `None` if `is_done` reports that nothing is left to change.
+    ///
+    /// # Errors
+    /// Returns [`OpenError::ServerRunning`] if a server has it.
     pub(super) fn for_a_change(
         database: &Path,
         mut is_done: impl FnMut() -> Result<bool, OpenError>,
     ) -> Result<Option<Self>, OpenError> {
-        let (file, path) = open(database)?;
-        // A server that is starting may change the schema itself.
-        let mut waited = LockWait::new(SQLITE_OLD_SERVER_SEEN);
-        while !take(&file, &path)? {
-            if is_done()? {
-                return Ok(None);
-            }
-            if let Some(process) = waited.next(&path) {
-                return Err(OpenError::ServerRunning { path: database.to_owned(), process });
-            }
+        let (lock, path) = open(database)?;
+        match take(&lock, &path, &mut is_done)? {
+            Ok(true) => Ok(Some(Self { _file: lock })),
+            Ok(false) => Ok(None),
+            Err(process) => Err(OpenError::ServerRunning { path: database.to_owned(), process }),
         }
-        Ok(Some(Self { _file: file }))
     }
 }
 
-/// Takes the lock if it is free, and empties its file. A server writes its process id to the file, and the id of a
-/// dead server must be removed.
-fn take(file: &File, path: &Path) -> Result<bool, OpenError> {
+/// Waits for the lock, and empties its file, which may hold the id of a dead server. Returns `false` if `is_done`
+/// reports first that it is not needed, or as an error the id of the process that holds it too long, if that is known.
+fn take(
+    lock: &File,
+    path: &Path,
+    is_done: &mut dyn FnMut() -> Result<bool, OpenError>,
+) -> Result<Result<bool, Option<u32>>, OpenError> {
     let failed = |cause| OpenError::File { path: path.to_owned(), cause };
-    match file.try_lock() {
-        Ok(()) => file.set_len(0).map(|()| true).map_err(failed),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(cause)) => Err(failed(cause)),
-    }
-}
-
-/// A wait for the lock.
-struct LockWait {
-    begun: Instant,
-    seen_for: Duration,
-    holder: Option<(u32, Instant)>,
-}
-
-impl LockWait {
-    /// Returns a wait that ends when a server has been seen to hold the lock for that long.
-    fn new(seen_for: Duration) -> Self {
-        Self { begun: Instant::now(), seen_for, holder: None }
-    }
-
-    /// Waits briefly. Returns the holder's process id if further waiting is useless: a server has the lock, or
-    /// another process takes too long.
-    fn next(&mut self, path: &Path) -> Option<Option<u32>> {
-        self.holder = match (holder(path), self.holder) {
-            (Some(process), Some((known, since))) if process == known => Some((known, since)),
-            (Some(process), _) => Some((process, Instant::now())),
-            (None, _) => None,
-        };
-        let is_server = self.holder.is_some_and(|(_, since)| since.elapsed() >= self.seen_for);
-        if is_server || self.begun.elapsed() >= SQLITE_CHANGE_WAIT {
-            return Some(self.holder.map(|(process, _)| process));
+    let until = Instant::now() + SQLITE_LOCK_WAIT;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return lock.set_len(0).map(|()| Ok(true)).map_err(failed),
+            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+            Err(TryLockError::WouldBlock) if is_done()? => return Ok(Ok(false)),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => return Ok(Err(holder(path))),
+            Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
         }
-        thread::sleep(SQLITE_LOCK_LOOK);
-        None
     }
 }
 

@@ -9,9 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 use log::{error, info};
 use rusqlite::{Connection, ErrorCode};
@@ -110,8 +108,14 @@ fn identity(path: &Path) -> (u64, u64) {
 /// # Errors
 /// Returns [`OpenError::Damaged`] if the file is damaged, or another error if it cannot be read.
 pub(super) fn check_file(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let words = within(connection, QUICK_CHECK, || {
+    let until = Instant::now() + QUICK_CHECK;
+    let check = || {
+        connection.progress_handler(10_000, Some(move || Instant::now() >= until))?;
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+    };
+    let words = check().and_then(|words| {
+        connection.progress_handler(0, None::<fn() -> bool>)?;
+        Ok(words)
     });
     let damaged = |why: String| OpenError::Damaged { path: path.to_owned(), why };
     match words {
@@ -132,20 +136,4 @@ pub(super) fn check_file(connection: &Connection, path: &Path) -> Result<(), Ope
             }
         }
     }
-}
-
-/// Runs `ask`, and interrupts the connection when the time is over.
-fn within<T>(connection: &Connection, time: Duration, ask: impl FnOnce() -> T) -> T {
-    let handle = connection.get_interrupt_handle();
-    let (done, is_done) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            if is_done.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout) {
-                handle.interrupt();
-            }
-        });
-        let answer = ask();
-        drop(done);
-        answer
-    })
 }

@@ -17,7 +17,6 @@ mod file;
 mod integrity;
 mod migrate;
 mod statements;
-mod write_log;
 
 pub(super) use backup::back_up;
 pub(super) use database::Database;
