@@ -99,7 +99,7 @@ impl Dispatcher {
         let summary = run.summary();
         if summary.follow.is_some() && run.published.is_stored() {
             let root = summary.family.map_or(summary.id, |place| place.root);
-            advance(&self.context, root, summary.account, None);
+            advance(&self.context, root, summary.account, Some(summary.id));
         }
     }
 

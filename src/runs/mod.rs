@@ -22,7 +22,6 @@
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
 //! | [`leads`] | what results point to, which could be searched next |
-//! | [`comparable`] | the runs with which a run can be compared |
 //! | [`diff`] | what changed between two runs of one query |
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
@@ -63,7 +62,6 @@ pub mod adaptive_limit;
 pub mod batches;
 pub mod browsing;
 mod checking;
-pub mod comparable;
 pub mod context;
 pub mod diff;
 mod dispatcher;

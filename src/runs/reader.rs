@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::Timestamp;
+
 use super::context::RunContext;
 use super::family::state::FollowState;
 use super::follow::Follower;
@@ -15,6 +17,7 @@ use crate::base::storage::StorageError;
 use crate::model::notes::StoredNotes;
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::modules::query::Query;
 
 /// A run in memory or in the store.
 pub enum Found {
@@ -224,6 +227,25 @@ impl Reader {
         match found {
             Found::Live(run) => Follower::live(registry, store, run, after),
             Found::Stored(summary) => Follower::stored(registry, store, *summary, after),
+        }
+    }
+
+    /// Returns at most `limit` runs before a place that can be compared with a run, the newest first: those that have ended,
+    /// with the same account, type and normal form of the query. There are none if the run itself has not ended.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn comparable(
+        &self,
+        run: &RunSummary,
+        before: Option<(Timestamp, RunId)>,
+        limit: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
+        match Query::parse(run.search_type, &run.query) {
+            Ok(query) if run.status.is_terminal() => {
+                self.context.store.comparable(run, query.normal(), before, limit)
+            }
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -122,6 +122,28 @@ on_both! {
         assert_eq!(f.listed(&older, 10), [a.id]);
     }
 
+    fn runs_with_the_same_normal_form_are_found(f) {
+        let start = |query: &str, search_type| {
+            let run = NewRun { query: query.into(), search_type, ..f.new_run() };
+            f.store.start(&run, &charge(1, None)).unwrap();
+            run
+        };
+        let [a, b, _, c] = ["octocat", " @octocat ", "octocats", "octocat"].map(|it| start(it, SearchType::Username));
+        let domain = ["Octocat.example", "https://octocat.example/x"].map(|it| start(it, SearchType::Domain));
+        for run in [&a, &b, &domain[0], &domain[1]] {
+            f.finish(run, &completed());
+        }
+        let found = |run: &NewRun, normal: &str, before, count| {
+            let runs = f.store.comparable(&f.summary(run), normal, before, count).unwrap();
+            runs.iter().map(|run| run.id).collect::<Vec<_>>()
+        };
+        let before = |run: &NewRun| Some((run.created_at, run.id));
+        assert_eq!(found(&c, "octocat", None, 10), [b.id, a.id], "those that have ended");
+        assert_eq!(found(&c, "octocat", before(&c), 1), [b.id]);
+        assert_eq!(found(&b, "octocat", before(&b), 10), [a.id]);
+        assert_eq!(found(&domain[1], "octocat.example", None, 10), [domain[0].id]);
+    }
+
     fn a_deleted_run_leaves_its_charge_alone(f) {
         let run = with_key(f.new_run(), "key-1", 7);
         f.store.start(&run, &charge(1, Some(2))).unwrap();

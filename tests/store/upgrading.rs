@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use sightline::base::ids::{AccountId, BatchId, RunId, WatchId, WebhookId};
 use sightline::model::account::Role;
 use sightline::model::audit::{Action, Actor, AuditFilter};
-use sightline::model::batch::RowState;
+use sightline::model::batch::{Counts, RowState};
 use sightline::model::credits::Cycle;
 use sightline::model::drive::Write;
 use sightline::model::health::Tallies;
 use sightline::model::page::ListFilter;
-use sightline::model::run::Status;
+use sightline::model::run::{RunSummary, Status};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::reason::Reason;
 use sightline::store::{self, OpenError, Store};
@@ -167,7 +167,10 @@ fn the_rest_is_whole(store: &Store) {
     assert!(store.watch(owner, watch).unwrap().unwrap().is_open);
     assert_eq!(store.watch_changes(owner, watch, None, 10).unwrap().unwrap().len(), 1);
     let batch: BatchId = id("b1");
-    assert_eq!(store.batch(owner, batch).unwrap().unwrap().name.as_deref(), Some("Friday"));
+    let stored = store.batch(owner, batch).unwrap().unwrap();
+    let counts = Counts { pending: 1, running: 1, refused: 1, skipped: 1, ..Counts::default() };
+    assert_eq!((stored.name.as_deref(), stored.counts), (Some("Friday"), counts));
+    assert_eq!(stored.began_at, Some(at("2026-03-01T12:00:02Z")));
     let rows = store.batch_rows(batch, 0, 10).unwrap();
     let states: Vec<_> = rows.iter().map(|row| &row.state).collect();
     assert!(matches!(
@@ -189,7 +192,13 @@ fn goes_on(store: &Store) {
     let resumed = taken.iter().find(|taken| taken.summary.id == run).unwrap();
     assert_eq!((resumed.modules.len(), resumed.done.len(), resumed.results.len()), (2, 1, 1));
     assert_eq!(store.finish(run, resumed.lease, &checkpoint(), &completed()).unwrap(), Write::Done);
-    assert_eq!(store.run(run, id("0a")).unwrap().unwrap().status, Status::Completed);
+    let ended = store.run(run, id("0a")).unwrap().unwrap();
+    assert_eq!(ended.status, Status::Completed);
+    let batch = store.batch(id("0a"), id("b1")).unwrap().unwrap();
+    assert_eq!((batch.counts.running, batch.counts.completed), (0, 1));
+    // Earlier runs have a normal form, too.
+    let other = RunSummary { id: RunId::new(), ..ended };
+    assert_eq!(store.comparable(&other, "me@example.com", None, 10).unwrap()[0].id, run);
 }
 
 #[test]

@@ -26,7 +26,8 @@ use crate::runs::stored_run::read_run;
 const IDLE_FAMILIES: usize = 100;
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
-/// run that has all its results and is about to end. Failures are logged: maintenance tries again.
+/// run that has ended, or has all its results and is about to end: while others of its level run, nothing is to be done,
+/// and the family is not read. Failures are logged: maintenance tries again.
 pub(in crate::runs) fn advance(context: &RunContext, root: RunId, account: AccountId, ending: Option<RunId>) {
     if context.lifecycle.is_shutting_down() {
         return;
@@ -49,7 +50,8 @@ fn try_to_advance(
     // Leads of one level are followed together, after all runs that may name some have ended.
     let running = family.members.iter().filter(|run| !is_ended(run));
     let level = running.map(depth_of).min().unwrap_or(u8::MAX);
-    if level == 0 {
+    let ending = ending.and_then(|id| family.members.iter().find(|run| run.id == id));
+    if level == 0 || ending.is_some_and(|run| level <= depth_of(run)) {
         return Ok(());
     }
     let ended = family.members.iter().filter(|run| is_ended(run)).cloned();

@@ -16,22 +16,24 @@ use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::batch::{Batch, BatchAdded, BatchRow, Counts, NewBatch, NextRow, RowRefusal, RowState};
-use crate::model::run::{ModuleReport, RunSummary, Status};
+use crate::model::run::{ModuleReport, RunSummary};
 use crate::model::start::{RowRef, Started};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, decode_reports, encode, plain};
-use crate::store::number::{limit, millis, number};
+use crate::store::number::{bigint, limit, millis, number};
 use crate::store::value::{Row, values};
 
-const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed, pending) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
 const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
      SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
 
 macro_rules! batch_columns {
     () => {
-        "id, account, name, simulated, created_at, stopped_at, ended_at, retry_at IS NOT NULL AND ended_at IS NULL"
+        "id, account, name, simulated, created_at, stopped_at, ended_at, \
+         retry_at IS NOT NULL AND ended_at IS NULL, pending, running, completed, failed, refused, skipped, began_at"
     };
 }
 const BATCH: &str = concat!("SELECT ", batch_columns!(), " FROM batches WHERE id = ?1 AND account = ?2");
@@ -40,20 +42,13 @@ const LIST: &str = concat!(
     batch_columns!(),
     " FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4"
 );
-/// Counts the rows of batches by state.
-const COUNTS: &str = concat!(
-    "SELECT w.batch, w.state, r.status, count(*), min(r.created_at) FROM batch_rows w \
-     LEFT JOIN runs r ON r.id = w.run WHERE w.batch IN ",
-    ids!("?1"),
-    " GROUP BY w.batch, w.state, r.status"
-);
 const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
 const RUNS: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id IN ", ids!("?1"));
 const REPORTS: &str = "SELECT r.id, r.reports FROM runs r JOIN \
      (SELECT run FROM batch_rows WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
 
-const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL \
+const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL, skipped = skipped + pending, pending = 0 \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
 const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?1 AND state = 'pending'";
 
@@ -61,31 +56,23 @@ const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?
 /// its batches the oldest.
 const NEXT: &str = "SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
      AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) \
-     AND EXISTS (SELECT 1 FROM batch_rows w WHERE w.batch = b.id AND w.state = 'pending') \
+     AND b.pending > 0 \
      AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = b.account AND a.plan = ?2) \
      ORDER BY (SELECT max(o.turn) FROM batches o WHERE o.account = b.account AND o.ended_at IS NULL), \
      b.created_at, b.id LIMIT 1";
 const FIRST_PENDING: &str = "SELECT position, search FROM batch_rows WHERE batch = ?1 AND state = 'pending' \
      ORDER BY position LIMIT 1";
+const COUNT_REFUSED: &str = "UPDATE batches SET pending = pending - 1, refused = refused + 1 WHERE id = ?1";
 const REFUSE: &str = "UPDATE batch_rows SET state = 'refused', reason = ?3 \
      WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
 const WAIT: &str = "UPDATE batches SET retry_at = now() + ms(?2) WHERE id IN (SELECT id FROM batches \
      WHERE account = ?1 AND ended_at IS NULL AND stopped_at IS NULL ORDER BY id /*pg FOR NO KEY UPDATE */)";
 
-/// The condition that a batch has nothing left to do. A run that is running is of a row that is not pending any more, and
-/// no run starts without a pending row.
-macro_rules! is_over {
-    () => {
-        "ended_at IS NULL \
-         AND NOT EXISTS (SELECT 1 FROM batch_rows w WHERE w.batch = batches.id AND w.state = 'pending') \
-         AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.batch = batches.id AND r.status = 'running')"
-    };
-}
-const OVER: &str = concat!("SELECT id FROM batches WHERE simulated = ?1 AND ", is_over!(), " LIMIT 100");
+/// Selects batches with nothing left to do.
+const OVER: &str = "SELECT id FROM batches WHERE simulated = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 LIMIT 100";
 const END: &str = concat!(
-    "UPDATE batches SET ended_at = date_trunc('milliseconds', now()), retry_at = NULL WHERE id = ?1 AND ",
-    is_over!(),
-    " RETURNING ",
+    "UPDATE batches SET ended_at = date_trunc('milliseconds', now()), retry_at = NULL \
+     WHERE id = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 RETURNING ",
     batch_columns!()
 );
 
@@ -98,10 +85,8 @@ impl Store {
 
     /// Returns a batch of that account, or `None` if there is none with that id.
     pub fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
-        self.read(Operation::on_runs("batch"), |statements| {
-            let rows = statements.rows(BATCH, values![id, account])?;
-            Ok(with_counts(statements, &rows)?.pop())
-        })
+        let rows = self.rows(Operation::on_runs("batch"), BATCH, values![id, account])?;
+        rows.first().map(read_batch).transpose()
     }
 
     /// Returns at most `count` batches of an account before a place in the order of `(created_at, id)`, the newest
@@ -113,10 +98,8 @@ impl Store {
         count: usize,
     ) -> Result<Vec<Batch>, StorageError> {
         let (before, id) = before.unwrap_or((Timestamp::MAX, BatchId(Uuid::max())));
-        self.read(Operation::on_runs("batches"), |statements| {
-            let rows = statements.rows(LIST, values![account, before, id, limit(count)])?;
-            with_counts(statements, &rows)
-        })
+        let values = values![account, before, id, limit(count)];
+        self.rows(Operation::on_runs("batches"), LIST, values)?.iter().map(read_batch).collect()
     }
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
@@ -174,9 +157,12 @@ impl Store {
     /// Refuses a pending row.
     pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
         let operation = Operation::on_runs("refuse_row").in_background().light();
-        self.write(operation, |statements| {
-            statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
-        })
+        let refuse = |statements: &mut dyn Statements| {
+            // The batch is locked first, as where a row is started.
+            statements.execute(COUNT_REFUSED, values![row.batch])?;
+            Ok(statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()])? == 1)
+        };
+        self.write_if(operation, |is_refused| *is_refused, refuse).map(drop)
     }
 
     /// Records that an account has not enough credits for its batches. They are tried again after that time.
@@ -196,8 +182,8 @@ impl Store {
             let id: BatchId = row.get(0)?;
             let is_ended = self.write(operation, |statements| {
                 let rows = statements.rows(END, values![id])?;
-                let Some(batch) = with_counts(statements, &rows)?.pop() else { return Ok(false) };
-                report_end_of_batch(statements, &batch)?;
+                let Some(row) = rows.first() else { return Ok(false) };
+                report_end_of_batch(statements, &read_batch(row)?)?;
                 Ok(true)
             })?;
             ended.extend(is_ended.then_some(id));
@@ -220,7 +206,8 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
         }
     }
     let name = name.as_deref().map(plain);
-    let values = values![*id, *account, name, *simulated, *created_at, idempotency.is_none()];
+    let values =
+        values![*id, *account, name, *simulated, *created_at, idempotency.is_none(), bigint(rows.len())?];
     statements.execute(INSERT, values)?;
     let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
     let encoded = encoded.collect::<Result<Vec<_>, StorageError>>()?;
@@ -230,32 +217,7 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
     Ok(BatchAdded::Done)
 }
 
-/// Reads rows of [`batch_columns`] with the counts of each batch, in the same order.
-fn with_counts(statements: &mut dyn Statements, rows: &[Row]) -> Result<Vec<Batch>, StorageError> {
-    let mut batches = rows.iter().map(read_batch).collect::<Result<Vec<_>, _>>()?;
-    let ids = encode_ids(batches.iter().map(|batch| batch.id.0))?;
-    for row in statements.rows(COUNTS, values![ids])? {
-        let id: BatchId = row.get(0)?;
-        let Some(batch) = batches.iter_mut().find(|batch| batch.id == id) else { continue };
-        let status = row.optional_text(2)?.and_then(Status::from_name);
-        let number: u32 = number(row.get(3)?)?;
-        let counts = &mut batch.counts;
-        *match (row.text(1)?, status) {
-            ("pending", _) => &mut counts.pending,
-            ("skipped", _) => &mut counts.skipped,
-            ("refused", _) => &mut counts.refused,
-            (_, Some(Status::Completed)) => &mut counts.completed,
-            (_, Some(Status::Failed)) => &mut counts.failed,
-            (_, Some(Status::Running)) => &mut counts.running,
-            // The run was deleted between two statements.
-            (_, None) => continue,
-        } += number;
-        let began: Option<Timestamp> = row.get(4)?;
-        batch.began_at = batch.began_at.into_iter().chain(began).min();
-    }
-    Ok(batches)
-}
-
+/// Reads a row of [`batch_columns`].
 fn read_batch(row: &Row) -> Result<Batch, StorageError> {
     Ok(Batch {
         id: row.get(0)?,
@@ -266,8 +228,15 @@ fn read_batch(row: &Row) -> Result<Batch, StorageError> {
         stopped_at: row.get(5)?,
         ended_at: row.get(6)?,
         lacks_credits: row.get(7)?,
-        counts: Counts::default(),
-        began_at: None,
+        counts: Counts {
+            pending: number(row.get(8)?)?,
+            running: number(row.get(9)?)?,
+            completed: number(row.get(10)?)?,
+            failed: number(row.get(11)?)?,
+            refused: number(row.get(12)?)?,
+            skipped: number(row.get(13)?)?,
+        },
+        began_at: row.get(14)?,
     })
 }
 

@@ -18,11 +18,12 @@ use crate::store::document::{decode, encode};
 use crate::store::number::{limit, number};
 use crate::store::value::{Row, values};
 
-/// Selects the runs of a family: its root first, and then the order in which they were started.
+/// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
+/// SQLite does not read all runs of the account.
 const MEMBERS: &str = concat!(
     "SELECT ",
     run_columns!(),
-    ", following, followed, CAST(json_array_length(lookups/*pg ::json */) AS bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 \
+    ", following, followed, CAST(json_array_length(lookups/*pg ::json */) AS bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id"
 );
 const FOLLOWED: &str = "SELECT lead, class, run, parent FROM followed_leads WHERE root = ?1 ORDER BY run";
@@ -39,7 +40,8 @@ const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' A
 /// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
 /// while the family is deleted.
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
-const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 RETURNING id";
+const DELETE: &str =
+    "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 RETURNING id";
 
 impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.

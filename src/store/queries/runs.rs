@@ -32,7 +32,7 @@ use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::document::{decode_reports, encode, encode_reports};
+use crate::store::document::{decode_reports, encode, encode_reports, plain};
 use crate::store::number::{bigint, limit, millis, number};
 use crate::store::value::{Value, values};
 
@@ -88,6 +88,10 @@ const LIST_BY_ROOT: &str = list!(
     " AND (id = ?7 OR root_run = ?7) AND (CAST(?5 AS text) IS NULL OR search_type = ?5) \
      AND (CAST(?6 AS text) IS NULL OR status = ?6)"
 );
+
+/// Selects the runs that have ended with a normal form of the query.
+const LIST_BY_NORMAL: &str =
+    list!(" AND search_type = ?5 AND normal = ?6 AND simulated = ?7 AND id <> ?8 AND status <> 'running'");
 
 const LIST_BY_WATCH: &str = list!(" AND watch = ?5");
 
@@ -302,6 +306,23 @@ impl Store {
             }
         };
         let rows = self.rows(Operation::on_runs("list"), sql, &values)?;
+        rows.iter().map(read_summary).collect()
+    }
+
+    /// Returns at most `count` other runs that have ended, of the account, type and web of a run and with this normal form
+    /// of the query, the newest first.
+    pub fn comparable(
+        &self,
+        run: &RunSummary,
+        normal: &str,
+        before: Option<(Timestamp, RunId)>,
+        count: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
+        let (before, id) = before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
+        let search_type = run.search_type.as_str();
+        let values =
+            values![run.account, before, id, limit(count), search_type, plain(normal), run.simulated, run.id];
+        let rows = self.rows(Operation::on_runs("comparable"), LIST_BY_NORMAL, values)?;
         rows.iter().map(read_summary).collect()
     }
 

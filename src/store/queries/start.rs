@@ -16,6 +16,7 @@ use crate::model::drive::Notification;
 use crate::model::follow::NewMember;
 use crate::model::run::Progress;
 use crate::model::start::{Idempotency, NewRun, Refused, RowRef, Started};
+use crate::modules::query::Query;
 use crate::store::backend::Statements;
 use crate::store::document::{encode, plain};
 use crate::store::number::{bigint, millis, number};
@@ -37,11 +38,11 @@ const REQUEST_TRIES: usize = 10;
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
      lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
-     parent_run, depth, watch, batch, retry_of, choice, unconfirmed, following) \
+     parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, \
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
@@ -55,9 +56,10 @@ const RUN_OF_LEAD: &str = "SELECT run FROM followed_leads WHERE root = ?1 AND le
 const NOTE_LEAD: &str =
     "INSERT INTO followed_leads (root, lead, class, run, parent) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// Gives an open batch its next turn. This locks it, so that it is not stopped before its row is started.
-const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, turn = 1 + \
-     (SELECT coalesce(max(o.turn), 0) FROM batches o WHERE o.ended_at IS NULL) \
+/// Gives an open batch its next turn, and counts the row that is started. This locks the batch, so that it is not stopped before its row is started.
+const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, pending = pending - 1, running = running + 1, \
+     began_at = coalesce(began_at, ?3), \
+     turn = 1 + (SELECT coalesce(max(o.turn), 0) FROM batches o WHERE o.ended_at IS NULL) \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL";
 const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
      WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
@@ -87,7 +89,7 @@ pub(super) fn start(
         None => None,
     };
     if let Some(row) = run.batch
-        && !take_turn(statements, run.account, row)?
+        && statements.execute(TAKE_TURN, values![row.batch, run.account, run.created_at])? == 0
     {
         return Ok(Started::Refused(Refused::RowGone));
     }
@@ -187,11 +189,6 @@ fn refuse_member(
     Ok((started >= u64::from(member.max_searches)).then_some(Started::Refused(Refused::FamilyFull)))
 }
 
-/// Gives the batch of a row its turn, in the transaction that starts a run. Returns `false` if the batch is not open.
-fn take_turn(statements: &mut dyn Statements, account: AccountId, row: RowRef) -> Result<bool, StorageError> {
-    Ok(statements.execute(TAKE_TURN, values![row.batch, account])? == 1)
-}
-
 /// Makes a run that of a row, in the transaction that starts the run. Returns `false` if the row is not pending.
 fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result<bool, StorageError> {
     Ok(statements.execute(START_ROW, values![row.batch, row.position, run])? == 1)
@@ -199,6 +196,7 @@ fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result
 
 fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Result<(), StorageError> {
     let progress = Progress { modules_total: number(bigint(run.modules.len())?)?, ..Progress::default() };
+    let query = Query::parse(run.search_type, &run.query).ok();
     let values = values![
         run.id,
         run.account,
@@ -224,6 +222,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.retry_of,
         run.choice.as_deref().map(encode).transpose()?,
         run.is_unconfirmed,
+        query.as_ref().map(|query| plain(query.normal())),
     ];
     statements.execute(INSERT, values).map(drop)
 }

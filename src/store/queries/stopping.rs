@@ -18,7 +18,7 @@ const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR N
 /// was stopped before keeps its time.
 const STOP: &str = concat!(
     "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN \
-     (SELECT id FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 \
+     (SELECT id FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      AND (status = 'running' OR id = ?1 AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
      RETURNING id, stopped_at, ",
     waits!(),

@@ -23,15 +23,20 @@ macro_rules! is_due {
     };
 }
 
-/// Selects the first due delivery of each enabled webhook. Each look-up reads few rows of `webhook_deliveries_due`,
-/// however many deliveries wait. None is made if nothing is due.
+/// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
+/// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
 const DUE: &str = concat!(
-    "SELECT d.id, d.webhook FROM (SELECT \
+    "WITH RECURSIVE waiting (webhook) AS (SELECT \
+     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) \
+     WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT \
+     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook \
+     ORDER BY d.webhook LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) \
+     SELECT d.id, d.webhook FROM (SELECT \
      (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
     is_due!(),
-    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM webhooks w WHERE w.disabled IS NULL AND w.id NOT IN ",
+    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM waiting JOIN webhooks w ON w.id = waiting.webhook \
+     WHERE w.disabled IS NULL AND w.id NOT IN ",
     ids!("?1"),
-    " AND EXISTS (SELECT 1 FROM webhook_deliveries n WHERE n.due_at <= now())",
     ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?2"
 );
 const CLAIM: &str = concat!(

@@ -7,14 +7,13 @@ use askama::Template;
 use super::lookup::find;
 use crate::http::Reply;
 use crate::model::run::RunSummary;
-use crate::runs::comparable::comparable;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// The number of searches that are considered.
+/// The number of searches that are shown.
 const MOST: usize = 100;
 
 #[derive(Template)]
@@ -38,6 +37,6 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
         let (before, after) = if is_older { (other.id, run.id) } else { (run.id, other.id) };
         (RunRow::new(other, now), format!("{}/app/searches/{before}/diff/{after}", web.root))
     };
-    let others = comparable(&web.parts.runs.reader, &run, None, MOST)?.iter().map(row).collect();
+    let others = web.parts.runs.reader.comparable(&run, None, MOST)?.iter().map(row).collect();
     Ok(Reply::Now(render(&Page { frame: visit.frame, run: RunRow::new(&run, now), others })))
 }

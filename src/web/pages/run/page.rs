@@ -23,7 +23,6 @@ use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::html::Overview;
-use crate::runs::comparable;
 use crate::runs::record::RunRecord;
 use crate::watches::registry::WatchError;
 use crate::web::error::WebError;
@@ -96,7 +95,8 @@ struct Page {
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let found = find(web, &visit)?;
     let record = web.parts.runs.reader.record(&found)?;
-    let earlier = comparable::earlier(&web.parts.runs.reader, &record.summary)?.map(|run| run.id);
+    let before = Some((record.summary.created_at, record.summary.id));
+    let earlier = web.parts.runs.reader.comparable(&record.summary, before, 1)?.first().map(|run| run.id);
     let watch = watch(web, &record.summary)?;
     let again = Again::of(web, &record.summary, &record.modules, visit.caller()?);
     let retry_of = retry_of(web, &record.summary)?;
