@@ -13,10 +13,11 @@ use sightline::model::coverage::Coverage;
 use sightline::model::credits::{Charge, Cycle};
 use sightline::model::drive::{Checkpoint, Claim, Delta, Ending, InstanceId, Write};
 use sightline::model::follow::{Class, Lookup};
-use sightline::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunOptions, RunSummary, Status};
-use sightline::model::start::{Idempotency, NewRun, Started};
+use sightline::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use sightline::model::search::Search;
+use sightline::model::start::{Cause, Idempotency, NewRun, Started};
 use sightline::modules::outcome::Outcome;
-use sightline::modules::query::SearchType;
+use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::store::{self, DatabaseUrl, OpenError, Store};
 use uuid::Uuid;
@@ -95,16 +96,8 @@ impl Fixture {
         NewRun {
             id: RunId::new(),
             account: self.account.id,
-            search_type: SearchType::Username,
-            query: " @Someone ".into(),
-            premium: false,
-            options: RunOptions::default(),
-            choice: None,
-            follow: None,
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: None,
+            search: search(" @Someone "),
+            cause: Cause::Request,
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
@@ -114,7 +107,6 @@ impl Fixture {
             max_waiting: Some(1000),
             is_unconfirmed: false,
             idempotency: None,
-            purpose: None,
             origin: Origin::CLI,
         }
     }
@@ -138,6 +130,12 @@ impl Fixture {
     fn finish(&self, run: &NewRun, ending: &Ending) -> Write {
         once_connected(|| self.store.finish(run.id, self.me.lease(0), &checkpoint(), ending))
     }
+}
+
+/// Returns a search for a username, which need not be valid.
+fn search(query: &str) -> Search {
+    let plain = Search::plain(&Query::parse(SearchType::Username, "someone").unwrap());
+    Search { query: query.into(), ..plain }
 }
 
 fn open(url: &str, role: store::Role) -> Result<Arc<Store>, OpenError> {

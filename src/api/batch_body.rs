@@ -10,8 +10,9 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::members::{Members, object};
 use crate::http::Request;
-use crate::model::batch::{BatchSearch, MAX_SEARCHES, batch_name};
+use crate::model::batch::{MAX_SEARCHES, batch_name};
 use crate::model::run::count;
+use crate::model::search::Search;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::username::of_username;
@@ -160,9 +161,9 @@ fn draft(api: &Api, members: &Members) -> Result<Draft, ApiError> {
 /// A valid search of the list.
 struct CheckedSearch {
     query: Query,
-    search: BatchSearch,
+    search: Search,
     /// The searches for its variants, if they are wanted.
-    variants: Vec<(Query, BatchSearch)>,
+    variants: Vec<(Query, Search)>,
 }
 
 fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
@@ -175,15 +176,13 @@ fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
     if body.choice != Choice::default() {
         api.runs.selector.modules_for(&body.query, premium, &body.choice)?;
     }
-    let SearchBody { query, options, choice, follow, purpose, .. } = body;
-    let (search_type, text) = (query.search_type(), query.raw().to_owned());
-    let search = BatchSearch { search_type, query: text, premium, options, choice, follow, purpose };
+    let (search, query) = (body.search(), body.query);
     let variants = if members.flag("variants")? { variants(api, &query, &search)? } else { Vec::new() };
     Ok(CheckedSearch { query, search, variants })
 }
 
 /// Returns the searches for the variants of a username without itself.
-fn variants(api: &Api, query: &Query, search: &BatchSearch) -> Result<Vec<(Query, BatchSearch)>, ApiError> {
+fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<(Query, Search)>, ApiError> {
     if query.search_type() != SearchType::Username {
         let message =
             format!("variants are not made of queries of the type {}", query.search_type().as_str());
@@ -194,7 +193,7 @@ fn variants(api: &Api, query: &Query, search: &BatchSearch) -> Result<Vec<(Query
     let others = others.filter(|name| !name.eq_ignore_ascii_case(own)).take(VARIANTS - 1);
     let parsed = others.filter_map(|name| {
         let query = Query::parse(SearchType::Username, &name).ok()?;
-        Some((query, BatchSearch { query: name, ..search.clone() }))
+        Some((query, Search { query: name, ..search.clone() }))
     });
     Ok(parsed.collect())
 }

@@ -11,6 +11,7 @@ use super::members::{Members, object, whole};
 use crate::http::Request;
 use crate::model::follow::FollowOrder;
 use crate::model::run::{RunOptions, TimeBudget};
+use crate::model::search::Search;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 
@@ -86,6 +87,19 @@ impl SearchBody {
     /// types.
     pub fn is_premium(&self) -> bool {
         self.premium && self.query.search_type() == SearchType::Username
+    }
+
+    /// Returns what is searched for.
+    pub fn search(&self) -> Search {
+        let Self { options, choice, follow, purpose, .. } = self;
+        Search {
+            premium: self.is_premium(),
+            options: *options,
+            choice: choice.clone(),
+            follow: follow.clone(),
+            purpose: purpose.clone(),
+            ..Search::plain(&self.query)
+        }
     }
 
     /// Returns the SHA-256 of the body's meaning. Order and spacing of the fields do not matter.

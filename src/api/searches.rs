@@ -22,7 +22,7 @@ use crate::model::coverage::Coverage;
 use crate::model::credits::{Charge, cost};
 use crate::model::follow::MAX_SEARCHES;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
-use crate::model::start::{Idempotency, Refused};
+use crate::model::start::{Cause, Idempotency, Refused};
 use crate::runs::service::{Found, StartError, StartRequest, StartResult, idempotency_valid_since};
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
@@ -153,7 +153,7 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     // The thread for a wait or a stream is reserved before the search starts. If there is none, the 503 comes
     // before anything is charged.
     let mut search =
-        Search::prepare(api, caller, body, || decode::idempotency_key(call.request), call.request_id)?;
+        Order::prepare(api, caller, body, || decode::idempotency_key(call.request), call.request_id)?;
     search.preferred_wait_secs = decode::preferred_wait_secs(call.request);
     if !search.body.stream && !search.body.wait {
         return search.run();
@@ -177,7 +177,7 @@ pub(super) fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Resu
 }
 
 /// A valid search that is about to be charged.
-pub(super) struct Search {
+pub(super) struct Order {
     api: Arc<Api>,
     caller: Caller,
     body: SearchBody,
@@ -187,7 +187,7 @@ pub(super) struct Search {
     request_id: RequestId,
 }
 
-impl Search {
+impl Order {
     /// Checks a search before anything is charged. `key` returns its idempotency key.
     pub(super) fn prepare(
         api: &Arc<Api>,
@@ -243,23 +243,13 @@ impl Search {
     /// Charges and starts the search, or finds the run of an earlier request with the same idempotency key.
     pub(super) fn start_run(&mut self) -> Result<Found, ApiError> {
         let (api, account) = (&self.api, self.caller.account.id);
-        let premium = self.body.is_premium();
-        let cost = cost(premium);
-        let charge = api.accounts.charge(&self.caller, cost);
+        let charge = api.accounts.charge(&self.caller, cost(self.body.is_premium()));
         let valid_since = idempotency_valid_since(api.clock.now());
         let body_hash = self.body.fingerprint();
         let request = StartRequest {
             account,
-            query: self.body.query.clone(),
-            premium,
-            choice: self.body.choice.clone(),
-            options: self.body.options,
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: None,
-            follow: self.body.follow.clone(),
-            purpose: self.body.purpose.clone(),
+            search: self.body.search(),
+            cause: Cause::Request,
             charge,
             origin: Origin::request(self.caller.actor, &self.request_id),
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
@@ -279,6 +269,9 @@ impl Search {
             Ok(StartResult::Queued(run)) => Ok(Found::Stored(run)),
             Ok(StartResult::Repeated(id)) => {
                 api.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
+            }
+            Err(StartError::Query(error)) => {
+                Err(ApiError::invalid_request("query", error.message, error.allowed))
             }
             Err(StartError::Suppressed) => Err(ApiError::suppressed()),
             Err(StartError::Refused(refused)) => Err(self::refused(refused, charge)),

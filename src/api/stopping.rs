@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::{Api, Call, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::searches::{Answer, Search, accepted_run, require_premium};
+use super::searches::{Answer, Order, accepted_run, require_premium};
 use crate::http::Reply;
 use crate::model::audit::Origin;
 use crate::model::start::Idempotency;
@@ -79,5 +79,5 @@ pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let charge = api.accounts.charge(caller, retry.cost());
     let origin = Origin::request(caller.actor, call.request_id);
     let started = retry.start(&api.runs.starter, charge, idempotency, origin);
-    Ok(accepted_run(&Search::started(api, caller, &charge, started)?, &api.root))
+    Ok(accepted_run(&Order::started(api, caller, &charge, started)?, &api.root))
 }

@@ -17,7 +17,8 @@ use super::search_schema;
 use crate::base::ids::WebhookId;
 use crate::http::Request;
 use crate::model::interval::Interval;
-use crate::model::watch::{ChangeKind, WatchState, WatchUpdate, WatchedSearch};
+use crate::model::search::Search;
+use crate::model::watch::{ChangeKind, WatchState, WatchUpdate};
 use crate::modules::query::SearchType;
 use crate::watches::registry::{WatchRequest, Watches};
 
@@ -49,13 +50,7 @@ impl WatchBody {
             Watches::kinds(kinds.iter().map(String::as_str))?
         };
         let request = WatchRequest {
-            search: WatchedSearch {
-                search_type: search.query.search_type(),
-                query: search.query.raw().to_owned(),
-                premium: search.is_premium(),
-                choice: search.choice.clone(),
-                options: search.options,
-            },
+            search: Search { follow: None, purpose: None, ..search.search() },
             every: every(members.text("every")?)?,
             notify_on,
             webhook: webhook(&members)?,

@@ -13,7 +13,7 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::pages::{PageParameters, cut};
 use super::reading::{RunPageParameters, SearchList};
-use super::searches::{Answer, Search, accepted_run, require_premium};
+use super::searches::{Answer, Order, accepted_run, require_premium};
 use super::watch_body::{WatchBody, WatchChangeBody};
 use crate::base::clock::millis;
 use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
@@ -315,6 +315,6 @@ pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     require_premium(api, caller, watch.search.premium)?;
     let charge = api.accounts.charge(caller, watch.search.cost());
     let started = Watches::run_now(&api.runs, &watch, charge, call.origin()?)?;
-    let found: Found = Search::started(api, caller, &charge, started)?;
+    let found: Found = Order::started(api, caller, &charge, started)?;
     Ok(accepted_run(&found, &api.root))
 }

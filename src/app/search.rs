@@ -16,6 +16,8 @@ use crate::model::audit::Origin;
 use crate::model::credits::{Charge, Cycle};
 use crate::model::follow::{FollowOrder, NewMember};
 use crate::model::run::{Progress, ResultRecord, RunOptions};
+use crate::model::search::Search;
+use crate::model::start::Cause;
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::probe::ProbeError;
 use crate::modules::profile_index::NamedAccount;
@@ -132,7 +134,8 @@ pub fn search(
     let run = local.start(start.clone())?;
     let mut goes_on = local.watch(&run, stop, &mut sink).is_continue();
     let mut records = vec![local.record(&run)];
-    let (mut known, limit) = (HashSet::new(), start.follow.as_ref().map_or(0, |order| order.max_searches));
+    let (mut known, limit) =
+        (HashSet::new(), start.search.follow.as_ref().map_or(0, |order| order.max_searches));
     while goes_on && !stop.is_set() && known.len() < usize::from(limit) {
         // One at a time: the leads of one level come before those of the next one.
         let Some(next) = runs.families.next(&records, &known).into_iter().next() else { break };
@@ -235,16 +238,14 @@ impl LocalSearches {
         let now = self.clock.now();
         StartRequest {
             account: self.account,
-            query: query.clone(),
-            premium: request.premium,
-            options: request.options,
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: None,
-            follow: follow.map(Arc::new),
-            purpose: None,
-            choice,
+            search: Search {
+                premium: request.premium,
+                options: request.options,
+                follow: follow.map(Arc::new),
+                choice,
+                ..Search::plain(query)
+            },
+            cause: Cause::Request,
             charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
             idempotency: None,
             origin: Origin::CLI,
@@ -304,16 +305,17 @@ impl LocalSearches {
 
 /// Starts the search for a lead. Returns `None` if it cannot be started now.
 fn start_child(runs: &Runs, root: &StartRequest, next: NextSearch) -> Option<Arc<LiveRun>> {
-    let order = root.follow.as_ref()?;
+    let order = root.search.follow.as_ref()?;
     let NextSearch { lead, class, query, place, .. } = next;
     let max_searches = order.max_searches;
-    let request = StartRequest {
-        choice: order.choice_for(query.search_type(), root.query.search_type()),
-        query,
-        premium: false,
-        family: Some(NewMember { place, lead, class, max_searches, is_on_request: false }),
-        ..root.clone()
+    let search = Search {
+        options: root.search.options,
+        choice: order.choice_for(query.search_type(), root.search.search_type),
+        follow: root.search.follow.clone(),
+        ..Search::plain(&query)
     };
+    let cause = Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request: false });
+    let request = StartRequest { search, cause, ..root.clone() };
     match runs.starter.start(request) {
         Ok(StartResult::Started(run)) => Some(run),
         _ => None,

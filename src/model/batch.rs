@@ -1,19 +1,14 @@
 //! Batches: many searches in one request.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::words::words;
-use crate::model::credits::cost;
-use crate::model::follow::FollowOrder;
-use crate::model::run::{RunOptions, RunSummary};
+use crate::model::run::RunSummary;
+use crate::model::search::Search;
 use crate::model::start::{Idempotency, RowRef};
-use crate::modules::catalog::Choice;
-use crate::modules::query::{Query, SearchType};
 
 /// The maximum number of searches in a batch.
 pub const MAX_SEARCHES: usize = 1000;
@@ -46,7 +41,7 @@ pub struct NewBatch {
     /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The searches with their places in the request, in this order.
-    pub rows: Vec<(u32, BatchSearch)>,
+    pub rows: Vec<(u32, Search)>,
     /// The caller's `Idempotency-Key`, if there is one.
     pub idempotency: Option<Idempotency>,
 }
@@ -192,7 +187,7 @@ pub struct BatchRow {
     /// The place of the search in the request, from 1.
     pub position: u32,
     /// What is searched.
-    pub search: BatchSearch,
+    pub search: Search,
     /// Its state.
     pub state: RowState,
 }
@@ -217,51 +212,6 @@ impl BatchRow {
     }
 }
 
-/// A search of a batch. As JSON, it is stored with its row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BatchSearch {
-    /// The type of the search.
-    #[serde(rename = "type")]
-    pub search_type: SearchType,
-    /// The query as the caller sent it.
-    pub query: String,
-    /// Whether browser modules are used.
-    #[serde(default)]
-    pub premium: bool,
-    /// How long its checks may take.
-    #[serde(default)]
-    pub options: RunOptions,
-    /// The chosen modules.
-    #[serde(default)]
-    pub choice: Choice,
-    /// How leads are followed, if they are.
-    #[serde(default)]
-    pub follow: Option<Arc<FollowOrder>>,
-    /// Why the caller searches, for the audit.
-    #[serde(default)]
-    pub purpose: Option<String>,
-}
-
-impl BatchSearch {
-    /// Returns a search for that query with no option.
-    pub fn plain(query: &Query) -> Self {
-        Self {
-            search_type: query.search_type(),
-            query: query.raw().to_owned(),
-            premium: false,
-            options: RunOptions::default(),
-            choice: Choice::default(),
-            follow: None,
-            purpose: None,
-        }
-    }
-
-    /// Returns the cost of the search in credits, without the searches that its leads start.
-    pub fn cost(&self) -> u64 {
-        cost(self.premium)
-    }
-}
-
 /// The result of [`Store::add_batch`](crate::store::Store::add_batch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchAdded {
@@ -283,7 +233,7 @@ pub struct NextRow {
     /// The account that is charged.
     pub account: AccountId,
     /// What is searched. It is `None` if this version of the program cannot read it.
-    pub search: Option<BatchSearch>,
+    pub search: Option<Search>,
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub mod page;
 pub mod quota;
 pub mod retention;
 pub mod run;
+pub mod search;
 pub mod sign_in;
 pub mod start;
 pub mod tally;

@@ -9,11 +9,12 @@ use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::model::audit::Origin;
 use crate::model::coverage::Coverage;
 use crate::model::drive::InstanceId;
-use crate::model::follow::{FollowOrder, NewMember};
+use crate::model::follow::NewMember;
 use crate::model::notes::RunNotes;
-use crate::model::run::{Progress, RunOptions, RunSummary, Status, count};
-use crate::modules::catalog::Choice;
-use crate::modules::query::SearchType;
+use crate::model::run::{Progress, RunSummary, Status, count};
+use crate::model::search::Search;
+#[cfg(test)]
+use crate::modules::query::{Query, SearchType};
 
 /// A run to be created.
 #[derive(Debug, Clone)]
@@ -22,26 +23,10 @@ pub struct NewRun {
     pub id: RunId,
     /// The account that owns the run.
     pub account: AccountId,
-    /// The type of the search.
-    pub search_type: SearchType,
-    /// The query as the caller sent it.
-    pub query: String,
-    /// Whether the search is a premium search.
-    pub premium: bool,
-    /// How long its checks may take.
-    pub options: RunOptions,
-    /// The choice of its modules, if the caller has made one.
-    pub choice: Option<Arc<Choice>>,
-    /// How leads are followed, if they are.
-    pub follow: Option<Arc<FollowOrder>>,
-    /// The place of the run in a family, if a lead starts it.
-    pub family: Option<NewMember>,
-    /// The watch that starts the run, if one does.
-    pub watch: Option<WatchStart>,
-    /// The row of a batch, if a batch starts it.
-    pub batch: Option<RowRef>,
-    /// The run whose modules without a conclusion are asked again, if that is what the run is for.
-    pub retry_of: Option<RunId>,
+    /// What is searched for.
+    pub search: Search,
+    /// What starts it.
+    pub cause: Cause,
     /// Whether checks query the simulated web.
     pub simulated: bool,
     /// The ids of the run's modules, in the order of the catalogue.
@@ -60,8 +45,6 @@ pub struct NewRun {
     pub is_unconfirmed: bool,
     /// The caller's `Idempotency-Key`, if there is one.
     pub idempotency: Option<Idempotency>,
-    /// Why the caller searches, for the audit.
-    pub purpose: Option<String>,
     /// The origin of the request, for the audit.
     pub origin: Origin,
 }
@@ -69,20 +52,22 @@ pub struct NewRun {
 impl NewRun {
     /// Returns the run in its initial state, with the given cost.
     pub fn opening(&self, credits: u64) -> RunSummary {
+        let Search { search_type, query, premium, options, choice, follow, .. } = self.search.clone();
+        let cause = self.cause;
         RunSummary {
             id: self.id,
             account: self.account,
             status: Status::Running,
-            search_type: self.search_type,
-            query: self.query.clone(),
-            premium: self.premium,
-            options: self.options,
-            choice: self.choice.clone(),
-            follow: self.follow.clone(),
-            family: self.family.map(|member| member.place),
-            watch: self.watch.map(|start| start.watch),
-            batch: self.batch.map(|row| row.batch),
-            retry_of: self.retry_of,
+            search_type,
+            query,
+            premium,
+            options,
+            choice: choice.narrowed().map(Arc::new),
+            follow,
+            family: cause.member().map(|member| member.place),
+            watch: cause.watch(),
+            batch: cause.batch(),
+            retry_of: cause.retried(),
             simulated: self.simulated,
             total_results: 0,
             revision: 0,
@@ -106,16 +91,8 @@ impl NewRun {
         Self {
             id: RunId::new(),
             account: AccountId::new(),
-            search_type: SearchType::Username,
-            query: "alice".into(),
-            premium: false,
-            options: RunOptions::default(),
-            choice: None,
-            follow: None,
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: None,
+            search: Search::plain(&Query::parse(SearchType::Username, "alice").unwrap()),
+            cause: Cause::Request,
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
@@ -124,9 +101,45 @@ impl NewRun {
             max_waiting: None,
             is_unconfirmed: false,
             idempotency: None,
-            purpose: None,
             origin: Origin::SYSTEM,
         }
+    }
+}
+
+/// What starts a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A request of its owner.
+    Request,
+    /// A request to ask the modules of this run again that came to no conclusion.
+    Retry(RunId),
+    /// A lead of another run of the family.
+    Lead(NewMember),
+    /// A watch.
+    Watch(WatchStart),
+    /// The turn of a row of a batch.
+    Row(RowRef),
+}
+
+impl Cause {
+    /// Returns the place of a run that a lead starts.
+    pub fn member(&self) -> Option<&NewMember> {
+        if let Self::Lead(member) = self { Some(member) } else { None }
+    }
+
+    /// Returns the watch that starts the run.
+    pub fn watch(&self) -> Option<WatchId> {
+        if let Self::Watch(start) = self { Some(start.watch) } else { None }
+    }
+
+    /// Returns the batch whose row starts the run.
+    pub fn batch(&self) -> Option<BatchId> {
+        if let Self::Row(row) = self { Some(row.batch) } else { None }
+    }
+
+    /// Returns the run whose modules are asked again.
+    pub fn retried(&self) -> Option<RunId> {
+        if let Self::Retry(run) = self { Some(*run) } else { None }
     }
 }
 

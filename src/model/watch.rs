@@ -8,38 +8,13 @@ use utoipa::ToSchema;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
 use crate::base::words::words;
-use crate::model::credits::cost;
 use crate::model::diff::Difference;
 use crate::model::interval::Interval;
-use crate::model::run::RunOptions;
+use crate::model::search::Search;
 use crate::model::start::Idempotency;
-use crate::modules::catalog::Choice;
-use crate::modules::query::SearchType;
 
 /// The most watches of an account.
 pub const MOST_WATCHES: usize = 1000;
-
-/// The search that a watch repeats.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WatchedSearch {
-    /// The type of the search.
-    pub search_type: SearchType,
-    /// The query as the caller sent it.
-    pub query: String,
-    /// Whether browser modules are used.
-    pub premium: bool,
-    /// The chosen modules.
-    pub choice: Choice,
-    /// How long its checks may take.
-    pub options: RunOptions,
-}
-
-impl WatchedSearch {
-    /// Returns the cost of a run in credits.
-    pub fn cost(&self) -> u64 {
-        cost(self.premium)
-    }
-}
 
 /// A watch to be created. The store dates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +23,8 @@ pub struct NewWatch {
     pub id: WatchId,
     /// The account that is charged for its runs.
     pub account: AccountId,
-    /// The search that is repeated.
-    pub search: WatchedSearch,
+    /// The search that is repeated. It follows no leads.
+    pub search: Search,
     /// Whether its runs query the simulated web.
     pub simulated: bool,
     /// The time between two runs.
@@ -69,8 +44,8 @@ pub struct Watch {
     pub id: WatchId,
     /// The account that is charged for its runs.
     pub account: AccountId,
-    /// The search that is repeated.
-    pub search: WatchedSearch,
+    /// The search that is repeated. It follows no leads.
+    pub search: Search,
     /// The time between two runs.
     pub every: Interval,
     /// The kinds of changes that are reported to webhooks, sorted, each once. There is at least one.

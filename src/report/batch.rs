@@ -13,8 +13,9 @@ use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::base::words::words;
-use crate::model::batch::{Batch, BatchRow, BatchSearch, BatchStatus};
+use crate::model::batch::{Batch, BatchRow, BatchStatus};
 use crate::model::run::ResultRecord;
+use crate::model::search::Search;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::batches::matrix::{Column, Matrix};
@@ -301,7 +302,7 @@ struct RowRecord<'a> {
     status: &'static str,
     run_id: Option<RunId>,
     #[serde(flatten)]
-    search: &'a BatchSearch,
+    search: &'a Search,
 }
 
 impl<'a> BatchRecord<'a> {

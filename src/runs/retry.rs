@@ -7,7 +7,8 @@ use super::starter::Starter;
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, cost};
 use crate::model::run::{ModuleReport, RunSummary};
-use crate::model::start::Idempotency;
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency};
 use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
@@ -94,23 +95,16 @@ impl<'a> Retry<'a> {
         origin: Origin,
     ) -> Result<StartResult, StartError> {
         let options = self.of.options;
+        let choice = Choice {
+            modules: self.modules.clone(),
+            nsfw: options.nsfw,
+            passive: options.passive,
+            ..Choice::default()
+        };
         starter.start(StartRequest {
             account: self.of.account,
-            query: self.query.clone(),
-            premium: self.is_premium,
-            choice: Choice {
-                modules: self.modules.clone(),
-                nsfw: options.nsfw,
-                passive: options.passive,
-                ..Choice::default()
-            },
-            options,
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: Some(self.of.id),
-            follow: None,
-            purpose: None,
+            search: Search { premium: self.is_premium, choice, options, ..Search::plain(&self.query) },
+            cause: Cause::Retry(self.of.id),
             charge,
             idempotency,
             origin,

@@ -7,37 +7,21 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
-use crate::model::follow::{FollowOrder, NewMember};
-use crate::model::run::{RunOptions, RunSummary};
-use crate::model::start::{Idempotency, Refused, RowRef, WatchStart};
-use crate::modules::catalog::{Choice, ChoiceError};
-use crate::modules::query::Query;
+use crate::model::run::RunSummary;
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency, Refused};
+use crate::modules::catalog::ChoiceError;
+use crate::modules::query::QueryError;
 
 /// A search to be started.
 #[derive(Debug, Clone)]
 pub struct StartRequest {
     /// The account that is charged.
     pub account: AccountId,
-    /// The query to search for.
-    pub query: Query,
-    /// Whether browser modules are used.
-    pub premium: bool,
-    /// The chosen modules.
-    pub choice: Choice,
-    /// How long its checks may take.
-    pub options: RunOptions,
-    /// The place of the run in a family, if a lead starts it.
-    pub family: Option<NewMember>,
-    /// The watch that starts the run, if one does.
-    pub watch: Option<WatchStart>,
-    /// The row of a batch, if a batch starts the run.
-    pub batch: Option<RowRef>,
-    /// The run whose modules without a conclusion are asked again, if that is what the run is for.
-    pub retry_of: Option<RunId>,
-    /// How leads are followed, if they are.
-    pub follow: Option<Arc<FollowOrder>>,
-    /// Why the caller searches, for the audit.
-    pub purpose: Option<String>,
+    /// What is searched for.
+    pub search: Search,
+    /// What starts it.
+    pub cause: Cause,
     /// The cost of the search.
     pub charge: Charge,
     /// The caller's `Idempotency-Key`, if there is one.
@@ -61,6 +45,8 @@ pub enum StartResult {
 pub enum StartError {
     /// The identifier is never searched: see [`Suppressed`](super::suppression::Suppressed). This is checked first.
     Suppressed,
+    /// The query is not valid for this version.
+    Query(QueryError),
     /// The process shuts down.
     ShuttingDown,
     /// The choice of modules is not valid.

@@ -17,8 +17,10 @@ use crate::base::storage::StorageError;
 use crate::model::credits::Charge;
 use crate::model::drive::InstanceId;
 use crate::model::run::RunOptions;
-use crate::model::start::{NewRun, Refused, Started};
+use crate::model::search::Search;
+use crate::model::start::{Cause, NewRun, Refused, Started};
 use crate::modules::module::Module;
+use crate::modules::query::Query;
 
 /// The number of starts that others may have queued since the length of the queue was last read. If the queue is not
 /// fuller than that, it is not counted.
@@ -44,14 +46,14 @@ impl Starter {
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
     pub fn start(&self, request: StartRequest) -> Result<StartResult, StartError> {
-        let modules = match self.check(&request) {
-            Ok(modules) => modules,
+        let checked = match self.check(&request) {
+            Ok(checked) => checked,
             Err(StartError::Suppressed) => return Err(StartError::Suppressed),
             Err(error) => return self.known_run(&request, error),
         };
         match self.dispatcher.drivers.reserve() {
-            Some(slot) => self.start_now(request, modules, slot),
-            None => self.start_queued(&request, &modules),
+            Some(slot) => self.start_now(request, checked, slot),
+            None => self.start_queued(request, &checked.1),
         }
     }
 
@@ -59,8 +61,8 @@ impl Starter {
     ///
     /// # Errors
     /// Returns the errors of [`Self::start`].
-    pub fn queue(&self, request: &StartRequest) -> Result<StartResult, StartError> {
-        let modules = self.check(request)?;
+    pub fn queue(&self, request: StartRequest) -> Result<StartResult, StartError> {
+        let (_, modules) = self.check(&request)?;
         self.start_queued(request, &modules)
     }
 
@@ -69,41 +71,43 @@ impl Starter {
     /// # Errors
     /// Returns the same errors as [`Starter::start`], except [`Refused::Overloaded`].
     pub(super) fn start_with(&self, request: StartRequest, slot: Slot) -> Result<StartResult, StartError> {
-        let modules = self.check(&request)?;
-        self.start_now(request, modules, slot)
+        let checked = self.check(&request)?;
+        self.start_now(request, checked, slot)
     }
 
-    /// Checks everything that can be checked before a charge. Returns the modules of the search.
-    fn check(&self, request: &StartRequest) -> Result<Vec<Arc<Module>>, StartError> {
-        if self.selector.is_suppressed(&request.query) {
+    /// Checks everything that can be checked before a charge. Returns the query and the modules of the search.
+    fn check(&self, request: &StartRequest) -> Result<(Query, Vec<Arc<Module>>), StartError> {
+        let Search { search_type, query, premium, choice, .. } = &request.search;
+        let query = Query::parse(*search_type, query).map_err(StartError::Query)?;
+        if self.selector.is_suppressed(&query) {
             return Err(StartError::Suppressed);
         }
         if self.dispatcher.registry.lifecycle.is_shutting_down() {
             return Err(StartError::ShuttingDown);
         }
-        let modules = self.selector.modules_for(&request.query, request.premium, &request.choice);
+        let modules = self.selector.modules_for(&query, *premium, choice);
         let modules = modules.map_err(StartError::Choice)?;
-        if request.premium && !self.selector.can_browse() {
+        if *premium && !self.selector.can_browse() {
             return Err(StartError::NoBrowser);
         }
-        Ok(modules)
+        Ok((query, modules))
     }
 
     fn start_now(
         &self,
         request: StartRequest,
-        modules: Vec<Arc<Module>>,
+        (query, modules): (Query, Vec<Arc<Module>>),
         slot: Slot,
     ) -> Result<StartResult, StartError> {
-        let owner = self.context().instance;
-        let new = self.new_run(&request, &modules, Some(owner));
-        let opening = new.opening(request.charge.credits);
+        let (owner, charge) = (self.context().instance, request.charge);
+        let new = self.new_run(request, &modules, Some(owner));
+        let opening = new.opening(charge.credits);
         let run = Arc::new(LiveRun::new(opening, owner.lease(0), new.modules.clone()));
         // The run is registered before the commit, so that every caller that gets its id finds it in memory.
         self.dispatcher.registry.insert(&run);
         let (gone, earlier) = (Vec::new(), EarlierConclusions::default());
-        let job = Job { run: Arc::clone(&run), query: request.query, modules, gone, earlier };
-        let started = self.store(&new, &request.charge);
+        let job = Job { run: Arc::clone(&run), query, modules, gone, earlier };
+        let started = self.store(&new, &charge);
         if self.dispatcher.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // The commit may have been completed after all leases were released.
             self.dispatcher.release_leases();
@@ -112,7 +116,7 @@ impl Starter {
             self.dispatcher.registry.remove(new.id);
         }
         if let Ok(Started::Created) = &started {
-            self.context().figures.note_start(new.search_type, request.charge.credits);
+            self.context().figures.note_start(new.search.search_type, charge.credits);
             self.context().figures.queue_durations.note(Duration::ZERO);
             self.dispatcher.start_driver(slot, job);
         }
@@ -121,17 +125,18 @@ impl Starter {
 
     fn start_queued(
         &self,
-        request: &StartRequest,
+        request: StartRequest,
         modules: &[Arc<Module>],
     ) -> Result<StartResult, StartError> {
-        if self.is_queue_full(request)? {
-            return self.known_run(request, StartError::Refused(Refused::Overloaded));
+        if self.is_queue_full(&request)? {
+            return self.known_run(&request, StartError::Refused(Refused::Overloaded));
         }
+        let charge = request.charge;
         let new = self.new_run(request, modules, None);
-        let opening = new.opening(request.charge.credits);
-        let started = self.store(&new, &request.charge);
+        let opening = new.opening(charge.credits);
+        let started = self.store(&new, &charge);
         if let Ok(Started::Created) = &started {
-            self.context().figures.note_start(new.search_type, request.charge.credits);
+            self.context().figures.note_start(new.search.search_type, charge.credits);
             self.dispatcher.queue.note_queued();
             // A driver may have become free meanwhile.
             self.dispatcher.registry.lifecycle.wake_maintenance();
@@ -142,7 +147,7 @@ impl Starter {
     /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
     /// delay the drivers, which empty the queue.
     fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
-        if request.family.is_some() || self.dispatcher.queue.waiting() < self.max_waiting {
+        if request.cause.member().is_some() || self.dispatcher.queue.waiting() < self.max_waiting {
             return Ok(false);
         }
         let (simulated, account) = (self.context().simulated, Some(request.account));
@@ -167,31 +172,25 @@ impl Starter {
         Ok(started)
     }
 
-    fn new_run(&self, request: &StartRequest, modules: &[Arc<Module>], owner: Option<InstanceId>) -> NewRun {
+    fn new_run(&self, request: StartRequest, modules: &[Arc<Module>], owner: Option<InstanceId>) -> NewRun {
         // The number of runs that leads start has a limit of its own.
         let may_be_full = owner.is_none()
-            && request.family.is_none()
+            && request.cause.member().is_none()
             && self.dispatcher.queue.waiting() + UNSEEN_STARTS >= self.max_waiting;
+        let Search { choice, options, .. } = &request.search;
+        let options = RunOptions {
+            named: !choice.modules.is_empty(),
+            nsfw: choice.nsfw,
+            passive: choice.passive,
+            // A picture may be on the searched domain itself.
+            avatars: options.avatars && !choice.passive,
+            ..*options
+        };
         NewRun {
             id: RunId::new(),
             account: request.account,
-            search_type: request.query.search_type(),
-            query: request.query.raw().to_owned(),
-            premium: request.premium,
-            options: RunOptions {
-                named: !request.choice.modules.is_empty(),
-                nsfw: request.choice.nsfw,
-                passive: request.choice.passive,
-                // A picture may be on the searched domain itself.
-                avatars: request.options.avatars && !request.choice.passive,
-                ..request.options
-            },
-            choice: request.choice.narrowed().map(Arc::new),
-            follow: request.follow.clone(),
-            family: request.family,
-            watch: request.watch,
-            batch: request.batch,
-            retry_of: request.retry_of,
+            search: Search { options, ..request.search },
+            cause: request.cause,
             simulated: self.context().simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: self.context().clock.now(),
@@ -199,12 +198,9 @@ impl Starter {
             holds: self.context().limits.lease,
             max_waiting: may_be_full.then_some(self.max_waiting),
             is_unconfirmed: request.idempotency.is_none()
-                && request.watch.is_none()
-                && request.batch.is_none()
-                && request.family.is_none(),
-            idempotency: request.idempotency.clone(),
-            purpose: request.purpose.clone(),
-            origin: request.origin.clone(),
+                && matches!(request.cause, Cause::Request | Cause::Retry(_)),
+            idempotency: request.idempotency,
+            origin: request.origin,
         }
     }
 

@@ -87,14 +87,15 @@ impl WatchKeeper {
         if watch.search.premium && !plan.premium {
             return self.pause(watch);
         }
-        let Some(request) = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM) else {
-            warn!("watch {}: its query is no longer valid, so no run is started", watch.id);
-            return self.skip(watch);
-        };
-        match self.runs.starter.queue(&request) {
+        let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);
+        match self.runs.starter.queue(request) {
             Ok(StartResult::Queued(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => return self.pause(watch),
             Err(StartError::Suppressed) => return self.skip(watch),
+            Err(StartError::Query(_)) => {
+                warn!("watch {}: its query is no longer valid, so no run is started", watch.id);
+                return self.skip(watch);
+            }
             Err(StartError::Choice(error)) => {
                 warn!("watch {}: no run is started: {error}", watch.id);
                 return self.skip(watch);

@@ -9,12 +9,13 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::interval::Interval;
-use crate::model::start::{Idempotency, WatchStart};
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency, WatchStart};
 use crate::model::watch::{
     ChangeKind, MOST_WATCHES, NewWatch, StoredChange, Watch, WatchActivity, WatchAdded, WatchChanged,
-    WatchUpdate, WatchedSearch,
+    WatchUpdate,
 };
-use crate::modules::query::{Query, SearchType};
+use crate::modules::query::SearchType;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 
@@ -51,7 +52,7 @@ pub enum WatchError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchRequest {
     /// The search that is repeated.
-    pub search: WatchedSearch,
+    pub search: Search,
     /// The time between two runs.
     pub every: Interval,
     /// The kinds of changes that are reported to webhooks.
@@ -210,34 +211,28 @@ impl Watches {
         charge: Charge,
         by: Origin,
     ) -> Result<Result<StartResult, StartError>, WatchError> {
-        let request = start_request(watch, None, charge, by).ok_or(WatchError::InvalidQuery)?;
-        Ok(runs.starter.start(request))
+        match runs.starter.start(start_request(watch, None, charge, by)) {
+            Err(StartError::Query(_)) => Err(WatchError::InvalidQuery),
+            started => Ok(started),
+        }
     }
 }
 
 /// Returns the request for a run of a watch. `due_at` is the moment at which it was due, or `None` on request of the
-/// owner. Returns `None` if the query is not valid for this version.
+/// owner.
 pub(super) fn start_request(
     watch: &Watch,
     due_at: Option<jiff::Timestamp>,
     charge: Charge,
     origin: Origin,
-) -> Option<StartRequest> {
-    let WatchedSearch { search_type, query, premium, choice, options } = &watch.search;
-    Some(StartRequest {
+) -> StartRequest {
+    let premium = watch.search.premium && watch.search.search_type == SearchType::Username;
+    StartRequest {
         account: watch.account,
-        query: Query::parse(*search_type, query).ok()?,
-        premium: *premium && *search_type == SearchType::Username,
-        choice: choice.clone(),
-        options: *options,
-        family: None,
-        watch: Some(WatchStart { watch: watch.id, due_at }),
-        batch: None,
-        retry_of: None,
-        follow: None,
-        purpose: None,
+        search: Search { premium, ..watch.search.clone() },
+        cause: Cause::Watch(WatchStart { watch: watch.id, due_at }),
         charge,
         idempotency: None,
         origin,
-    })
+    }
 }

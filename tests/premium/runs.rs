@@ -13,8 +13,9 @@ use sightline::base::ids::AccountId;
 use sightline::model::account::{Account, Role};
 use sightline::model::audit::Origin;
 use sightline::model::credits::{Charge, Cycle};
-use sightline::model::run::{RunOptions, Status};
-use sightline::model::start::Idempotency;
+use sightline::model::run::Status;
+use sightline::model::search::Search;
+use sightline::model::start::{Cause, Idempotency};
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::definition::Via;
@@ -219,20 +220,21 @@ fn new_account(ledger: &Store) -> AccountId {
 }
 
 impl Bench {
+    fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {
+        let mut order = self.order(query);
+        change(&mut order.search);
+        order
+    }
+
     fn order(&self, query: &str) -> StartRequest {
         let now = SystemClock.now();
         StartRequest {
             account: self.account,
-            query: Query::parse(SearchType::Username, query).unwrap(),
-            premium: true,
-            options: RunOptions::default(),
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: None,
-            follow: None,
-            purpose: None,
-            choice: Choice::default(),
+            search: Search {
+                premium: true,
+                ..Search::plain(&Query::parse(SearchType::Username, query).unwrap())
+            },
+            cause: Cause::Request,
             charge: Charge { credits: 2, allowed: Some(100), cycle: Cycle::at(self.anchor(), now) },
             idempotency: None,
             origin: Origin::CLI,
@@ -262,7 +264,7 @@ impl Bench {
     /// Starts a premium run with only this many browser modules.
     fn drawn_only(&self, query: &str, count: usize) -> Arc<LiveRun> {
         let modules = (0..count).map(|number| format!("drawn-{number:02}")).collect();
-        self.start(StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order(query) })
+        self.start(self.order_where(query, |search| search.choice = Choice { modules, ..Choice::default() }))
     }
 
     fn finish(&self, run: &LiveRun) {
@@ -436,7 +438,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
             matches!(bench.runs.starter.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id())
         );
         assert_eq!(bench.used(), 2);
-        let standard = StartRequest { premium: false, ..bench.order("carol") };
+        let standard = bench.order_where("carol", |search| search.premium = false);
         bench.finish(&bench.start(standard));
         stage.dead.store(false, Ordering::SeqCst);
         eventually("the browser is back", || bench.runs.selector.can_browse());

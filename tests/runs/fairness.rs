@@ -21,7 +21,8 @@ impl Bench {
         let handed_over = || self.web.total() + self.runs.pool().waiting();
         let before = handed_over();
         let modules = (0..count).map(|number| format!("{kind}-{number:03}")).collect();
-        let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
+        let order =
+            self.order_where("alice", |search| search.choice = Choice { modules, ..Choice::default() });
         let run = self.start_order(order);
         eventually("its checks are with the workers", || handed_over() >= before + count.min(most));
         run

@@ -53,7 +53,7 @@ impl Bench {
 
     /// Starts a search that follows leads, and waits for the end of its family. Returns the root.
     fn follow(&self, query: &str, order: FollowOrder) -> RunId {
-        let request = StartRequest { follow: Some(Arc::new(order)), ..self.order(query) };
+        let request = self.order_where(query, |search| search.follow = Some(Arc::new(order)));
         let run = self.start_order(request);
         self.wait_for_family(run.id());
         run.id()
@@ -221,7 +221,8 @@ fn without_credits_the_remaining_leads_are_not_followed() {
     bench.runs = bench.another_process_with(RunHooks { charge_of: Box::new(charge), ..RunHooks::default() });
     let now = SystemClock.now();
     let charge = Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) };
-    let request = StartRequest { follow: Some(Arc::new(ORDER)), charge, ..bench.order("alice") };
+    let request =
+        StartRequest { charge, ..bench.order_where("alice", |search| search.follow = Some(Arc::new(ORDER))) };
     let run = bench.start_order(request);
     bench.wait_for_family(run.id());
     assert_eq!((bench.used(), bench.state(run.id()).searches_started), (3, 2));
@@ -316,7 +317,7 @@ fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
         (Choice { passive: true, ..NO_CHOICE }, false, false),
         (Choice { nsfw: true, ..NO_CHOICE }, true, true),
     ] {
-        let request = StartRequest { choice: choice.clone(), ..bench.order("alice") };
+        let request = bench.order_where("alice", |search| search.choice = choice.clone());
         let run = bench.start_order(request);
         bench.finish(&run);
         for (kind, is_asked) in [(ResultType::Domain, asks_domain), (ResultType::Account, asks_adult_site)] {
@@ -376,8 +377,8 @@ fn a_family_is_continued_by_another_process() {
     let bench = bench(&catalog(), config());
     bench.has_profile("a", "alice", json!({"website": "https://b.example.com/friend"}));
     bench.has_profile("b", "friend", json!({"website": "https://c.example.com/further"}));
-    let request =
-        StartRequest { follow: Some(Arc::new(FollowOrder { depth: 2, ..ORDER })), ..bench.order("alice") };
+    let request = bench
+        .order_where("alice", |search| search.follow = Some(Arc::new(FollowOrder { depth: 2, ..ORDER })));
     let run = bench.start_order(request);
     // The first process stops at any point of the family.
     bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);

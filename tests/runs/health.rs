@@ -22,7 +22,8 @@ impl Bench {
 
     fn asks(&self, modules: &[&str]) -> RunSummary {
         let modules = modules.iter().map(|id| (*id).to_owned()).collect();
-        let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
+        let order =
+            self.order_where("alice", |search| search.choice = Choice { modules, ..Choice::default() });
         let run = self.start_order(order);
         self.finish(&run)
     }
@@ -84,7 +85,8 @@ fn an_interrupted_run_ends_like_an_uninterrupted_one() {
         // The list is local from now on.
         assert_eq!(bench.asks(&["list-000"]).status, Status::Completed);
         let modules = [first_of_all, "panic-000", "gate-000"].map(str::to_owned).to_vec();
-        let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..bench.order("alice") };
+        let order =
+            bench.order_where("alice", |search| search.choice = Choice { modules, ..Choice::default() });
         let run = bench.start_order(order);
         eventually("all but one have ended", || run.summary().progress.modules_completed == 2);
         bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);

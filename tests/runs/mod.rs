@@ -15,7 +15,8 @@ use sightline::model::audit::Origin;
 use sightline::model::credits::{Charge, Cycle};
 use sightline::model::drive::{Claim, Ending, InstanceId, Write};
 use sightline::model::run::{ResultRecord, RunOptions, RunSummary, Status, TimeBudget};
-use sightline::model::start::{Idempotency, Refused};
+use sightline::model::search::Search;
+use sightline::model::start::{Cause, Idempotency, Refused};
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
@@ -190,20 +191,18 @@ impl Bench {
         Runs::new(store, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config(), hooks)
     }
 
+    fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {
+        let mut order = self.order(query);
+        change(&mut order.search);
+        order
+    }
+
     fn order(&self, query: &str) -> StartRequest {
         let now = SystemClock.now();
         StartRequest {
             account: self.account,
-            query: Query::parse(SearchType::Username, query).unwrap(),
-            premium: false,
-            options: RunOptions::default(),
-            family: None,
-            watch: None,
-            batch: None,
-            retry_of: None,
-            follow: None,
-            purpose: None,
-            choice: Choice::default(),
+            search: Search::plain(&Query::parse(SearchType::Username, query).unwrap()),
+            cause: Cause::Request,
             charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) },
             idempotency: None,
             origin: Origin::CLI,
@@ -225,7 +224,7 @@ impl Bench {
     fn outcomes<const N: usize>(&self, query: &str, modules: &[&str; N]) -> [String; N] {
         let chosen = modules.iter().map(|module| (*module).to_owned()).collect();
         let choice = Choice { modules: chosen, ..Choice::default() };
-        let run = self.start_order(StartRequest { choice, ..self.order(query) });
+        let run = self.start_order(self.order_where(query, |search| search.choice = choice));
         self.finish(&run);
         modules.map(|module| outcome_of(&run, module).0)
     }

@@ -6,7 +6,7 @@ use super::*;
 /// of the requests.
 fn order_of(bench: &Bench, account: AccountId, module: usize) -> StartRequest {
     let choice = Choice { modules: vec![format!("gate-{module:03}")], ..Choice::default() };
-    StartRequest { account, choice, ..bench.order("alice") }
+    StartRequest { account, ..bench.order_where("alice", |search| search.choice = choice) }
 }
 
 /// Returns a bench with one driver, which is busy with module 0 of the first account until the gate opens.
@@ -152,7 +152,7 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
 fn one_search_for_interrupted_runs_finds_all() {
     let bench = bench(&modules("gate", 20), config());
     let queued = (0..20).map(|module| {
-        let Ok(StartResult::Queued(run)) = bench.runs.starter.queue(&order_of(&bench, bench.account, module))
+        let Ok(StartResult::Queued(run)) = bench.runs.starter.queue(order_of(&bench, bench.account, module))
         else {
             panic!("not queued")
         };
@@ -215,7 +215,7 @@ fn the_deadline_and_the_time_budget_of_a_run_count_from_its_first_start_over_all
 fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptions, reason: &str) {
     let limits = Limits { run_timeout, lease: Duration::ZERO, ..config().limits };
     let first = bench(&[modules("gate", 3), modules("ok", 1)].concat(), RunsConfig { limits, ..config() });
-    let order = StartRequest { options, ..first.order("alice") };
+    let order = first.order_where("alice", |search| search.options = options);
     let run = first.start_order(order);
     eventually("one is found", || run.summary().total_results == 1);
     // Each process is stopped before the check ends.

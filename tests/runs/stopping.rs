@@ -80,7 +80,7 @@ fn a_run_is_stopped_through_another_process() {
 fn a_root_stops_its_family() {
     let bench = bench(&[modules("ok", 1), modules("gate", 3)].concat(), config());
     let follow = FollowOrder { depth: 1, max_searches: 5, links: Class::Stated, choice: Choice::default() };
-    let root = bench.start_order(StartRequest { follow: Some(Arc::new(follow)), ..bench.order("alice") });
+    let root = bench.start_order(bench.order_where("alice", |search| search.follow = Some(Arc::new(follow))));
     eventually("it has a result", || root.summary().total_results == 1);
     let is_running = || bench.state(root.id()).is_running();
     assert!(is_running());
@@ -95,7 +95,7 @@ fn a_retry_asks_only_what_gave_no_answer() {
     let catalog = [modules("ok", 1), modules("miss", 1), modules("gate", 3)].concat();
     let bench = bench(&catalog, config());
     let options = RunOptions { time_budget: TimeBudget::from_secs(1), ..RunOptions::default() };
-    let order = StartRequest { options, ..bench.order("alice") };
+    let order = bench.order_where("alice", |search| search.options = options);
     let run = bench.start_order(order);
     assert_eq!(bench.retry(run.id()), Err(NoRetry::Running));
     let first = bench.finish(&run);

@@ -6,7 +6,7 @@ use sightline::model::retention::{BatchSize, RemovalResult};
 use sightline::model::start::{NewRun, Refused, Started};
 
 use super::ledger::new_key;
-use super::{Fixture, added, at, charge, completed, new_account, race, result};
+use super::{Fixture, added, at, charge, completed, new_account, race, result, search};
 
 const NOW: &str = "2026-03-05T10:00:00.007Z";
 
@@ -60,7 +60,7 @@ on_both! {
 
     fn a_run_is_noted_with_its_request_and_without_its_query(f) {
         let (key, origin) = by_request();
-        let run = NewRun { query: "a-query-to-keep-quiet-about".into(), origin: origin.clone(), ..f.new_run() };
+        let run = NewRun { search: search("a-query-to-keep-quiet-about"), origin: origin.clone(), ..f.new_run() };
         assert_eq!(f.store.start(&run, &charge(2, Some(100))).unwrap(), Started::Created);
         let entry = f.last();
         assert_eq!((entry.action.as_str(), entry.actor), ("run.started", Actor::Key(key)));

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use sightline::base::ids::{AccountId, BatchId, WebhookId};
 use sightline::model::audit::Origin;
-use sightline::model::batch::{
-    Batch, BatchAdded, BatchSearch, BatchStatus, Counts, NewBatch, RowRefusal, RowState,
-};
+use sightline::model::batch::{Batch, BatchAdded, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
 use sightline::model::event::EventType;
 use sightline::model::retention::BatchSize;
-use sightline::model::start::{Idempotency, NewRun, Refused, RowRef, Started};
+use sightline::model::search::Search;
+use sightline::model::start::{Cause, Idempotency, NewRun, Refused, RowRef, Started};
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
 
@@ -19,7 +18,7 @@ use super::{Fixture, at, charge, completed, failed, new_account, race};
 use crate::store::erasing::erase;
 
 fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
-    let search = |name: &&str| BatchSearch::plain(&Query::parse(SearchType::Username, name).unwrap());
+    let search = |name: &&str| Search::plain(&Query::parse(SearchType::Username, name).unwrap());
     NewBatch {
         id: BatchId::new(),
         account,
@@ -47,8 +46,12 @@ impl Fixture {
     fn start_next(&self) -> Option<(String, NewRun)> {
         let next = self.store.next_row(false).unwrap()?;
         let query = next.search.unwrap().query;
-        let run =
-            NewRun { account: next.account, batch: Some(next.row), query: query.clone(), ..self.new_run() };
+        let run = NewRun {
+            account: next.account,
+            cause: Cause::Row(next.row),
+            search: super::search(&query),
+            ..self.new_run()
+        };
         assert_eq!(self.store.start(&run, &charge(1, Some(100))).unwrap(), Started::Created);
         Some((query, run))
     }
@@ -109,7 +112,7 @@ on_both! {
         let other = f.another();
         let started = race(8, |index| {
             let store = if index % 2 == 0 { &f.store } else { &other };
-            let run = NewRun { batch: Some(row), ..f.new_run() };
+            let run = NewRun { cause: Cause::Row(row), ..f.new_run() };
             super::once_connected(|| store.start(&run, &charge(1, Some(100))))
         });
         assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
@@ -134,7 +137,7 @@ on_both! {
     fn a_batch_waits_for_credits_and_costs_nothing_meanwhile(f) {
         let id = f.batch_of(f.account.id, &["a", "b"]);
         let row = f.store.next_row(false).unwrap().unwrap().row;
-        let run = NewRun { batch: Some(row), ..f.new_run() };
+        let run = NewRun { cause: Cause::Row(row), ..f.new_run() };
         let refused = f.store.start(&run, &charge(1, Some(0))).unwrap();
         assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
         assert_eq!(f.batch(id).counts.pending, 2);
@@ -151,7 +154,7 @@ on_both! {
         f.batch_webhook();
         let id = f.batch_of(f.account.id, &["a", "b", "c"]);
         let (_, run) = f.start_next().unwrap();
-        let late = NewRun { batch: Some(RowRef { batch: id, position: 2 }), ..f.new_run() };
+        let late = NewRun { cause: Cause::Row(RowRef { batch: id, position: 2 }), ..f.new_run() };
         for _ in 0..2 {
             assert!(f.store.stop_batch(f.account.id, id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
         }

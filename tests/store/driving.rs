@@ -10,11 +10,12 @@ use sightline::model::coverage::Coverage;
 use sightline::model::credits::{Charge, Cycle};
 use sightline::model::drive::{Checkpoint, Claim, Ending, Resumable, Write};
 use sightline::model::run::{Progress, RunSummary, Status};
+use sightline::model::search::Search;
 use sightline::model::start::{NewRun, Refused, Started};
 
 use super::{
     Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, cycle, failed, new_account,
-    new_instance, once_connected, race, result,
+    new_instance, once_connected, race, result, search,
 };
 
 impl Fixture {
@@ -127,7 +128,7 @@ on_both! {
 
     fn a_failed_run_gives_its_credits_back_once(f) {
         f.started();
-        let run = NewRun { premium: true, ..f.new_run() };
+        let run = NewRun { search: Search { premium: true, ..search("someone") }, ..f.new_run() };
         f.store.start(&run, &charge(2, Some(100))).unwrap();
         assert_eq!(f.used(), 3);
         assert_eq!(f.finish(&run, &failed()), Write::Done);

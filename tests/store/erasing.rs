@@ -20,7 +20,7 @@ use sightline::store::Store;
 use super::ledger::new_key;
 use super::{
     Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, failed, new_account, race, result,
-    with_key,
+    search, with_key,
 };
 use crate::support::databases::{TestDatabase, sqlite};
 use crate::support::eventually;
@@ -318,7 +318,7 @@ fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
 #[test]
 fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
     let f = Fixture::new(sqlite());
-    let run = NewRun { query: "a-query-to-forget".into(), ..f.new_run() };
+    let run = NewRun { search: search("a-query-to-forget"), ..f.new_run() };
     f.store.start(&run, &charge(1, None)).unwrap();
     f.store
         .add_results(run.id, f.me.lease(0), &added(&[result(1, &"a-result-to-forget ".repeat(1000))]))
@@ -341,7 +341,7 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
     let sweep = |_| f.sweep(LATER, MOST) == 1;
     let ways: [&dyn Fn(RunId) -> bool; 2] = [&delete, &sweep];
     for remove in ways {
-        let run = NewRun { query: texts[0].into(), ..f.new_run() };
+        let run = NewRun { search: search(texts[0]), ..f.new_run() };
         f.store.start(&run, &charge(1, None)).unwrap();
         let found = added(&[result(1, &format!("{} ", texts[1]).repeat(1000))]);
         f.store.add_results(run.id, f.me.lease(0), &found).unwrap();

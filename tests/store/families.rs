@@ -6,7 +6,8 @@ use sightline::model::follow::{
     Class, FollowEnd, FollowOrder, LeadCounts, Membership, NewMember, StopReason,
 };
 use sightline::model::page::ListFilter;
-use sightline::model::start::{NewRun, Refused, Started};
+use sightline::model::search::Search;
+use sightline::model::start::{Cause, NewRun, Refused, Started};
 use uuid::Uuid;
 
 use super::*;
@@ -26,7 +27,10 @@ const ORDER: FollowOrder = FollowOrder {
 
 impl Fixture {
     fn root(&self) -> NewRun {
-        let root = NewRun { follow: Some(Arc::new(ORDER)), ..self.new_run() };
+        let root = NewRun {
+            search: Search { follow: Some(Arc::new(ORDER)), ..search("someone") },
+            ..self.new_run()
+        };
         assert_eq!(self.store.start(&root, &charge(1, None)).unwrap(), Started::Created);
         root
     }
@@ -35,7 +39,7 @@ impl Fixture {
         let place = Membership { root: root.id, parent: root.id, depth: 1 };
         let lead = Uuid::from_u128(lead);
         let family = NewMember { place, lead, class: Class::Stated, max_searches: 3, is_on_request: false };
-        NewRun { family: Some(family), owner: None, max_waiting: None, ..root.clone() }
+        NewRun { cause: Cause::Lead(family), owner: None, max_waiting: None, ..root.clone() }
     }
 }
 
@@ -56,8 +60,8 @@ on_both! {
         assert_eq!((start(1).0, start(4).0), (Started::Repeated(first), Started::Refused(Refused::FamilyFull)));
         // Only its owner has it searched again. A start that is refused changes nothing.
         let again = |credits, allowed| {
-            let mut child = NewRun { id: RunId::new(), ..f.child(&root, 1) };
-            child.family.as_mut().unwrap().is_on_request = true;
+            let member = NewMember { is_on_request: true, ..*f.child(&root, 1).cause.member().unwrap() };
+            let child = NewRun { id: RunId::new(), cause: Cause::Lead(member), ..f.child(&root, 1) };
             (f.store.start(&child, &charge(credits, allowed)).unwrap(), child.id)
         };
         assert_eq!(again(1, Some(4)).0, Started::Refused(Refused::InsufficientCredits { used: 4 }));

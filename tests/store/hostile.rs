@@ -9,7 +9,7 @@ use sightline::model::drive::{Checkpoint, Ending, Write};
 use sightline::model::run::{ModuleReport, ResultRecord, RunError};
 use sightline::model::start::NewRun;
 
-use super::{Fixture, added, charge, checkpoint, failed, new_account, result};
+use super::{Fixture, added, charge, checkpoint, failed, new_account, result, search};
 
 fn metadata(value: Value) -> Map<String, Value> {
     let Value::Object(map) = value else { panic!("no object") };
@@ -124,14 +124,14 @@ on_both! {
         let stored = f.store.account(account.id).unwrap().unwrap();
         assert_eq!(stored.email, "a\u{FFFD}b@example.com");
         assert_eq!(f.store.account_by_email("a\0b@example.com").unwrap(), Some(stored));
-        let run = NewRun { query: "x\0".into(), modules: vec!["m\0".into()], ..f.new_run() };
+        let run = NewRun { search: search("x\0"), modules: vec!["m\0".into()], ..f.new_run() };
         f.store.start(&super::with_key(run.clone(), "k\0", 1), &charge(1, None)).unwrap();
         assert_eq!(f.summary(&run).query, "x\u{FFFD}");
     }
 
     fn a_query_comes_back_to_the_letter(f) {
         for query in ["İstanbul", "e\u{301}", " \t@x\n", "'; DROP TABLE runs; --", "🏳️‍🌈", "\u{202E}abc"] {
-            let run = NewRun { query: query.into(), ..f.new_run() };
+            let run = NewRun { search: search(query), ..f.new_run() };
             f.store.start(&run, &charge(1, None)).unwrap();
             assert_eq!(f.summary(&run).query, query);
         }

@@ -9,7 +9,7 @@ use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
 
 use super::erasing::erase;
-use super::{Fixture, added, at, charge, completed, race, result};
+use super::{Fixture, added, at, charge, completed, race, result, search};
 
 const NOW: &str = "2026-03-01T12:00:30.123Z";
 
@@ -78,7 +78,7 @@ on_both! {
 
     fn a_list_is_filtered_by_a_whole_tag(f) {
         let [a, b, c] = ["octocat", "cat@example.com", "dog"].map(|query| {
-            let run = NewRun { query: query.into(), ..f.new_run() };
+            let run = NewRun { search: search(query), ..f.new_run() };
             f.store.start(&run, &charge(1, None)).unwrap();
             run
         });

@@ -10,11 +10,12 @@ use sightline::model::coverage::Coverage;
 use sightline::model::credits::{Charge, Cycle};
 use sightline::model::notes::RunNotes;
 use sightline::model::run::{Progress, RunOptions, RunSummary, Status, TimeBudget};
+use sightline::model::search::Search;
 use sightline::model::start::{Idempotency, NewRun, Refused, Started};
 use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
 
-use super::{at, charge, cycle, new_account, once_connected, race, with_key};
+use super::{at, charge, cycle, new_account, once_connected, race, search, with_key};
 
 fn options() -> RunOptions {
     RunOptions {
@@ -30,9 +31,12 @@ fn options() -> RunOptions {
 on_both! {
     fn a_started_run_is_stored_whole(f) {
         let choice = Choice { categories: vec!["coding".into()], nsfw: true, ..Choice::default() };
-        let choice = Some(Arc::new(choice));
         let run =
-            NewRun { premium: true, options: options(), choice: choice.clone(), simulated: true, ..f.new_run() };
+            NewRun {
+            search: Search { premium: true, options: options(), choice: choice.clone(), ..search(" @Someone ") },
+            simulated: true,
+            ..f.new_run()
+        };
         assert_eq!(f.store.start(&run, &charge(2, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.summary(&run), RunSummary {
             id: run.id,
@@ -42,7 +46,7 @@ on_both! {
             query: " @Someone ".into(),
             premium: true,
             options: options(),
-            choice,
+            choice: Some(Arc::new(choice)),
             follow: None,
             family: None,
             watch: None,
@@ -67,7 +71,7 @@ on_both! {
 
     fn every_search_type_is_read_back(f) {
         for search_type in SearchType::ALL {
-            let run = NewRun { search_type, ..f.new_run() };
+            let run = NewRun { search: Search { search_type, ..search("someone") }, ..f.new_run() };
             f.store.start(&run, &charge(1, None)).unwrap();
             assert_eq!(f.summary(&run).search_type, search_type);
         }

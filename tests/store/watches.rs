@@ -8,10 +8,11 @@ use sightline::model::audit::Origin;
 use sightline::model::event::EventType;
 use sightline::model::retention::{BatchSize, RemovalResult};
 use sightline::model::run::RunOptions;
-use sightline::model::start::{NewRun, Refused, Started, WatchStart};
+use sightline::model::search::Search;
+use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};
 use sightline::model::watch::{
     ChangeKind, Comparison, FoundChange, NewWatch, PauseReason, Watch, WatchAdded, WatchChanged, WatchState,
-    WatchUpdate, WatchedSearch,
+    WatchUpdate,
 };
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::catalog::Choice;
@@ -26,12 +27,14 @@ impl Fixture {
         NewWatch {
             id: WatchId::new(),
             account: self.account.id,
-            search: WatchedSearch {
+            search: Search {
                 search_type: SearchType::Username,
                 query: "Someone".into(),
                 premium: false,
                 choice: Choice { modules: vec!["github".into()], ..Choice::default() },
                 options: RunOptions { patient: true, ..RunOptions::default() },
+                follow: None,
+                purpose: None,
             },
             simulated: false,
             every: "1h".parse().unwrap(),
@@ -63,7 +66,7 @@ impl Fixture {
     fn run_of(&self, watch: &Watch, is_due: bool) -> NewRun {
         let due_at = is_due.then_some(watch.next_at);
         let start = WatchStart { watch: watch.id, due_at };
-        NewRun { id: RunId::new(), watch: Some(start), ..self.new_run() }
+        NewRun { id: RunId::new(), cause: Cause::Watch(start), ..self.new_run() }
     }
 
     /// Makes the next run of all watches due, as after a pause of the service.
@@ -195,7 +198,7 @@ on_both! {
 
     fn a_watch_without_credits_pauses_and_resumes_when_they_suffice(f) {
         let watch = f.added_watch(&f.new_watch());
-        let premium = WatchedSearch { premium: true, ..watch.search.clone() };
+        let premium = Search { premium: true, ..watch.search.clone() };
         let premium = f.added_watch(&NewWatch { id: WatchId::new(), search: premium, ..f.new_watch() });
         let refused = f.store.start(&f.run_of(&watch, true), &charge(1, Some(0))).unwrap();
         assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));

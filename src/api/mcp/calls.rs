@@ -13,7 +13,7 @@ use crate::api::decode::{self, SearchBody};
 use crate::api::error::ApiError;
 use crate::api::error_body::ErrorFormat;
 use crate::api::members::Members;
-use crate::api::searches::Search;
+use crate::api::searches::Order;
 use crate::api::{diff, follow, modules, people};
 use crate::base::ids::RunId;
 use crate::modules::query::SearchType;
@@ -147,7 +147,7 @@ impl Call<'_> {
         let key = arguments.0.remove("idempotency_key").filter(|key| !key.is_null());
         let body = SearchBody::from_members(arguments)?;
         let Session { api, caller, request_id, .. } = self.session;
-        Search::prepare(api, caller, body, || idempotency_key(key), request_id)?.start_run()
+        Order::prepare(api, caller, body, || idempotency_key(key), request_id)?.start_run()
     }
 
     fn find(&self, arguments: &Members, name: &str) -> Result<Found, ApiError> {

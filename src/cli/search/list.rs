@@ -12,8 +12,9 @@ use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::config::SandboxMode;
-use crate::model::batch::{Batch, BatchRow, BatchSearch, Counts, RowRefusal, RowState};
+use crate::model::batch::{Batch, BatchRow, Counts, RowRefusal, RowState};
 use crate::model::run::ResultRecord;
+use crate::model::search::Search;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::report::batch::{BatchFormat, BatchWriter};
@@ -218,7 +219,7 @@ impl<'a> Report<'a> {
         let run = ended.map(|(run, _)| run);
         let SearchRequest { premium, options, choice, .. } = request;
         let (premium, options, choice) = (*premium, *options, choice.clone());
-        let search = BatchSearch { premium, options, choice, ..BatchSearch::plain(&row.query) };
+        let search = Search { premium, options, choice, ..Search::plain(&row.query) };
         let state = match run {
             Some(run) => RowState::Started(Box::new(run.summary.clone())),
             None => RowState::Refused(RowRefusal::Suppressed),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use crate::model::batch::BatchSearch;
+use crate::model::search::Search;
 use crate::modules::query::Query;
 
 /// A search of a batch that is not valid.
@@ -48,7 +48,7 @@ pub struct Duplicate {
 #[derive(Debug, Default)]
 pub struct Draft {
     /// The valid searches, each once, with their places in the request.
-    pub rows: Vec<(u32, BatchSearch)>,
+    pub rows: Vec<(u32, Search)>,
     /// The searches that are the same as an earlier one.
     pub duplicates: Vec<Duplicate>,
     /// The searches that are not valid.
@@ -58,7 +58,7 @@ pub struct Draft {
 
 impl Draft {
     /// Adds a search. Two searches are the same if their queries have the same normal form, and all options are equal.
-    pub fn add(&mut self, row: u32, query: &Query, search: BatchSearch) {
+    pub fn add(&mut self, row: u32, query: &Query, search: Search) {
         if let Some(first) = self.insert(row, query, search) {
             self.duplicates.push(Duplicate { row, same_as: first });
         }
@@ -66,13 +66,13 @@ impl Draft {
 
     /// Adds a variant of an earlier search. If the list has that search already, nothing is told: the caller has not sent
     /// it twice.
-    pub fn add_variant(&mut self, row: u32, query: &Query, search: BatchSearch) {
+    pub fn add_variant(&mut self, row: u32, query: &Query, search: Search) {
         self.insert(row, query, search);
     }
 
     /// Adds a search unless the list has the same one. Returns the place of that one.
-    fn insert(&mut self, row: u32, query: &Query, search: BatchSearch) -> Option<u32> {
-        let normal = BatchSearch { query: query.normal().to_owned(), ..search.clone() };
+    fn insert(&mut self, row: u32, query: &Query, search: Search) -> Option<u32> {
+        let normal = Search { query: query.normal().to_owned(), ..search.clone() };
         // Numbers and texts only, so this does not fail; a search without a text would be a duplicate of no other.
         let text = serde_json::to_string(&normal).unwrap_or_else(|_| format!("row {row}"));
         match self.known.entry(text) {
@@ -112,14 +112,14 @@ mod tests {
         let texts = ["octocat", "@octocat", " octocat ", "Octocat", "hubot"];
         for (row, text) in (1..).zip(texts) {
             let query = Query::parse(SearchType::Username, text).unwrap();
-            draft.add(row, &query, BatchSearch::plain(&query));
+            draft.add(row, &query, Search::plain(&query));
         }
         let query = Query::parse(SearchType::Username, "octocat").unwrap();
-        draft.add(6, &query, BatchSearch { premium: true, ..BatchSearch::plain(&query) });
+        draft.add(6, &query, Search { premium: true, ..Search::plain(&query) });
         let mut without = Draft::default();
-        without.add(1, &query, BatchSearch::plain(&query));
+        without.add(1, &query, Search::plain(&query));
         let once = without.fingerprint(None);
-        without.add(2, &query, BatchSearch::plain(&query));
+        without.add(2, &query, Search::plain(&query));
         assert_ne!(without.fingerprint(None), once, "a list with another duplicate is another request");
         let same = |row| Duplicate { row, same_as: 1 };
         assert_eq!(draft.duplicates[..2], [same(2), same(3)]);

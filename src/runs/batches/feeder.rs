@@ -7,10 +7,9 @@ use log::{debug, info, log};
 
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::model::batch::{BatchSearch, NextRow, RowRefusal};
+use crate::model::batch::{NextRow, RowRefusal};
 use crate::model::credits::Charge;
-use crate::model::start::Refused;
-use crate::modules::query::Query;
+use crate::model::start::{Cause, Refused};
 use crate::runs::dispatcher::Dispatcher;
 use crate::runs::drivers::Slot;
 use crate::runs::start_request::{StartError, StartRequest};
@@ -89,9 +88,7 @@ impl Feeder {
             debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
             self.batches.refuse_row(row, reason).map(|()| Next::GoOn)
         };
-        let Some((search, query)) = search.and_then(with_query) else {
-            return refuse(RowRefusal::Unreadable);
-        };
+        let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
         let Some(charge) = (self.dispatcher.context.charge_of)(account)? else {
             // The account is being deleted, or its plan is not configured.
             self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
@@ -99,17 +96,9 @@ impl Feeder {
         };
         let request = StartRequest {
             account,
-            query,
-            premium: search.premium,
             charge: Charge { credits: search.cost(), ..charge },
-            choice: search.choice,
-            options: search.options,
-            family: None,
-            watch: None,
-            batch: Some(row),
-            retry_of: None,
-            follow: search.follow,
-            purpose: search.purpose,
+            search,
+            cause: Cause::Row(row),
             idempotency: None,
             origin: Origin::SYSTEM,
         };
@@ -122,6 +111,7 @@ impl Feeder {
             Err(
                 StartError::ShuttingDown | StartError::Refused(Refused::UnknownAccount | Refused::Overloaded),
             ) => Ok(Next::Stop),
+            Err(StartError::Query(_)) => refuse(RowRefusal::Unreadable),
             Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
             Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
             Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),
@@ -130,10 +120,4 @@ impl Feeder {
             Ok(_) | Err(_) => Ok(Next::GoOn),
         }
     }
-}
-
-/// Returns a search with its query. Returns `None` if the query is not valid for this version of the program.
-fn with_query(search: BatchSearch) -> Option<(BatchSearch, Query)> {
-    let query = Query::parse(search.search_type, &search.query).ok()?;
-    Some((search, query))
 }

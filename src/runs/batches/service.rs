@@ -7,7 +7,8 @@ use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::model::batch::{Batch, BatchAdded, BatchRow, BatchSearch, NewBatch};
+use crate::model::batch::{Batch, BatchAdded, BatchRow, NewBatch};
+use crate::model::search::Search;
 use crate::model::start::Idempotency;
 use crate::runs::service::Runs;
 use crate::store::Store;
@@ -38,7 +39,7 @@ impl Batches {
         &self,
         account: AccountId,
         name: Option<String>,
-        rows: Vec<(u32, BatchSearch)>,
+        rows: Vec<(u32, Search)>,
         idempotency: Option<Idempotency>,
         by: &Origin,
     ) -> Result<(BatchId, BatchAdded), StorageError> {

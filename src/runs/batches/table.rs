@@ -6,7 +6,8 @@
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::draft::{Draft, InvalidRow};
-use crate::model::batch::{BatchSearch, MAX_SEARCHES};
+use crate::model::batch::MAX_SEARCHES;
+use crate::model::search::Search;
 use crate::modules::query::{Query, SearchType};
 
 /// What a file of searches must be.
@@ -85,7 +86,7 @@ pub fn read_with(
     let (mut draft, mut lines) = (Draft::default(), Lines { text, at: 0, line: 1 });
     for (row, record) in (1..).zip(records) {
         match columns.search(record, &mut default_type) {
-            Ok(query) => draft.add(row, &query, BatchSearch::plain(&query)),
+            Ok(query) => draft.add(row, &query, Search::plain(&query)),
             Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
                 row,
                 line: record.position().map(|position| lines.of(position.byte())),

@@ -9,7 +9,8 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::follow::NewMember;
 use crate::model::run::{RunOptions, RunSummary};
-use crate::model::start::{NewRun, Started};
+use crate::model::search::Search;
+use crate::model::start::{Cause, NewRun, Started};
 use crate::runs::context::RunContext;
 
 /// A run that a lead is to start.
@@ -44,16 +45,12 @@ impl Start<'_> {
         let new = NewRun {
             id: RunId::new(),
             account: like.account,
-            search_type: query.search_type(),
-            query: query.raw().to_owned(),
-            premium: false,
-            options: RunOptions { named, ..like.options },
-            choice: None,
-            follow: like.follow.clone(),
-            watch: None,
-            family: Some(NewMember { place, lead, class, max_searches, is_on_request }),
-            batch: None,
-            retry_of: None,
+            search: Search {
+                options: RunOptions { named, ..like.options },
+                follow: like.follow.clone(),
+                ..Search::plain(&query)
+            },
+            cause: Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request }),
             simulated: like.simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: context.clock.now(),
@@ -63,13 +60,12 @@ impl Start<'_> {
             // A lead is searched once.
             is_unconfirmed: false,
             idempotency: None,
-            purpose: None,
             origin,
         };
         let started = context.store.start(&new, charge)?;
         if started == Started::Created {
             info!("run {}: started for a lead of run {}", new.id, place.parent);
-            context.figures.note_start(new.search_type, charge.credits);
+            context.figures.note_start(new.search.search_type, charge.credits);
             context.lifecycle.wake_maintenance();
         }
         Ok((new.id, started))

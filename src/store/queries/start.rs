@@ -15,7 +15,8 @@ use crate::model::credits::Charge;
 use crate::model::drive::Notification;
 use crate::model::follow::NewMember;
 use crate::model::run::Progress;
-use crate::model::start::{Idempotency, NewRun, Refused, RowRef, Started};
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency, NewRun, Refused, RowRef, Started};
 use crate::modules::query::Query;
 use crate::store::backend::Statements;
 use crate::store::document::{encode, plain};
@@ -78,21 +79,24 @@ pub(super) fn start(
     {
         return Ok(known);
     }
-    if let Some(member) = &run.family
-        && let Some(refused) = refuse_member(statements, run, member)?
-    {
-        return Ok(refused);
-    }
-    let next_at = match run.watch.map(|start| watch_runs::take_place(statements, run, start)).transpose()? {
-        Some(Err(refused)) => return Ok(refused),
-        Some(Ok(next_at)) => Some(next_at),
-        None => None,
+    let next_at = match &run.cause {
+        Cause::Request | Cause::Retry(_) => None,
+        Cause::Lead(member) => match refuse_member(statements, run, member)? {
+            Some(refused) => return Ok(refused),
+            None => None,
+        },
+        Cause::Watch(start) => match watch_runs::take_place(statements, run, *start)? {
+            Err(refused) => return Ok(refused),
+            Ok(next_at) => Some(next_at),
+        },
+        Cause::Row(row) => {
+            let values = values![row.batch, run.account, run.created_at];
+            if statements.execute(TAKE_TURN, values)? == 0 {
+                return Ok(Started::Refused(Refused::RowGone));
+            }
+            None
+        }
     };
-    if let Some(row) = run.batch
-        && statements.execute(TAKE_TURN, values![row.batch, run.account, run.created_at])? == 0
-    {
-        return Ok(Started::Refused(Refused::RowGone));
-    }
     if let Some(max_waiting) = run.max_waiting
         && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(max_waiting)
     {
@@ -103,17 +107,17 @@ pub(super) fn start(
         return Ok(Started::Refused(Refused::InsufficientCredits { used }));
     }
     insert(statements, run, charge)?;
-    if let Some(NewMember { place, lead, class, .. }) = &run.family {
-        let values = values![place.root, *lead, class.as_str(), run.id, place.parent];
-        statements.execute(NOTE_LEAD, values)?;
-    }
-    if let (Some(start), Some(next_at)) = (run.watch, next_at) {
-        watch_runs::begin(statements, run, start.watch, next_at)?;
-    }
-    if let Some(row) = run.batch
-        && !start_row(statements, row, run.id)?
-    {
-        return Ok(Started::Refused(Refused::RowGone));
+    match run.cause {
+        Cause::Request | Cause::Retry(_) => {}
+        Cause::Lead(NewMember { place, lead, class, .. }) => {
+            let values = values![place.root, lead, class.as_str(), run.id, place.parent];
+            statements.execute(NOTE_LEAD, values)?;
+        }
+        Cause::Watch(start) => watch_runs::begin(statements, run, start.watch, next_at)?,
+        Cause::Row(row) if !start_row(statements, row, run.id)? => {
+            return Ok(Started::Refused(Refused::RowGone));
+        }
+        Cause::Row(_) => {}
     }
     note_charge(statements, run.id, run.account, charge, run.created_at)?;
     note(statements, &started(run, charge), run.created_at, &run.origin)?;
@@ -196,33 +200,35 @@ fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result
 
 fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Result<(), StorageError> {
     let progress = Progress { modules_total: number(bigint(run.modules.len())?)?, ..Progress::default() };
-    let query = Query::parse(run.search_type, &run.query).ok();
+    let Search { search_type, query, premium, options, choice, follow, .. } = &run.search;
+    let normal = Query::parse(*search_type, query).ok();
+    let (member, cause) = (run.cause.member(), &run.cause);
     let values = values![
         run.id,
         run.account,
-        run.search_type.as_str(),
-        run.premium,
+        search_type.as_str(),
+        *premium,
         run.simulated,
         bigint(charge.credits)?,
         run.created_at,
         run.owner.map(|owner| owner.0),
         millis(run.holds),
-        plain(&run.query),
+        plain(query),
         encode(&progress)?,
         encode(&Coverage::default())?,
         encode(&run.modules)?,
         run.owner.is_some(),
-        encode(&run.options)?,
-        run.follow.as_deref().map(encode).transpose()?,
-        run.family.map(|member| member.place.root),
-        run.family.map(|member| member.place.parent),
-        run.family.map_or(0, |member| i64::from(member.place.depth)),
-        run.watch.map(|start| start.watch),
-        run.batch.map(|row| row.batch),
-        run.retry_of,
-        run.choice.as_deref().map(encode).transpose()?,
+        encode(options)?,
+        follow.as_deref().map(encode).transpose()?,
+        member.map(|member| member.place.root),
+        member.map(|member| member.place.parent),
+        member.map_or(0, |member| i64::from(member.place.depth)),
+        cause.watch(),
+        cause.batch(),
+        cause.retried(),
+        choice.narrowed().as_ref().map(encode).transpose()?,
         run.is_unconfirmed,
-        query.as_ref().map(|query| plain(query.normal())),
+        normal.as_ref().map(|query| plain(query.normal())),
     ];
     statements.execute(INSERT, values).map(drop)
 }
@@ -230,25 +236,16 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
 /// Returns the audit entry for a run that was charged and started. It never contains the query.
 fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
     let event = AuditEvent::of_object(Action::RunStarted, run.account, run.id)
-        .with("type", run.search_type.as_str())
+        .with("type", run.search.search_type.as_str())
         .with("credits", charge.credits);
-    let event = match &run.family {
-        Some(member) => event.with("parent", member.place.parent.to_string()),
-        None => event,
+    let event = match &run.cause {
+        Cause::Request => event,
+        Cause::Retry(retried) => event.with("retry_of", retried.to_string()),
+        Cause::Lead(member) => event.with("parent", member.place.parent.to_string()),
+        Cause::Watch(start) => event.with("watch", start.watch.to_string()),
+        Cause::Row(row) => event.with("batch", row.batch.to_string()),
     };
-    let event = match &run.watch {
-        Some(start) => event.with("watch", start.watch.to_string()),
-        None => event,
-    };
-    let event = match &run.batch {
-        Some(row) => event.with("batch", row.batch.to_string()),
-        None => event,
-    };
-    let event = match &run.retry_of {
-        Some(retried) => event.with("retry_of", retried.to_string()),
-        None => event,
-    };
-    match &run.purpose {
+    match &run.search.purpose {
         Some(purpose) => event.with("purpose", plain(purpose)),
         None => event,
     }

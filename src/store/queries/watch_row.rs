@@ -2,7 +2,8 @@
 
 use crate::base::storage::StorageError;
 use crate::model::interval::Interval;
-use crate::model::watch::{ChangeKind, PauseReason, Watch, WatchedSearch};
+use crate::model::search::Search;
+use crate::model::watch::{ChangeKind, PauseReason, Watch};
 use crate::modules::query::SearchType;
 use crate::store::document::decode;
 use crate::store::number::number;
@@ -29,13 +30,15 @@ pub(super) fn read_watch(row: &Row) -> Result<Watch, StorageError> {
     Ok(Watch {
         id: row.get(0)?,
         account: row.get(1)?,
-        search: WatchedSearch {
+        search: Search {
             search_type: SearchType::from_name(row.text(2)?)
                 .ok_or_else(|| StorageError::broken("a watch has an unknown search type"))?,
             query: row.get(3)?,
             premium: row.get(4)?,
             options: decode(row.text(5)?)?,
             choice: decode(row.text(6)?)?,
+            follow: None,
+            purpose: None,
         },
         every: Interval::from_secs(number(row.get(7)?)?)
             .ok_or_else(|| StorageError::broken("a watch has an interval that is not allowed"))?,

@@ -97,7 +97,7 @@ pub(super) fn begin(
     statements: &mut dyn Statements,
     run: &NewRun,
     watch: WatchId,
-    next_at: Timestamp,
+    next_at: Option<Timestamp>,
 ) -> Result<(), StorageError> {
     statements.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
 }

@@ -14,10 +14,11 @@ use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
+use crate::model::search::Search;
 use crate::model::start::Started;
 use crate::model::watch::{
     ChangeKind, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchAdded,
-    WatchChanged, WatchState, WatchUpdate, WatchedSearch,
+    WatchChanged, WatchState, WatchUpdate,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
@@ -94,7 +95,7 @@ impl Store {
             {
                 return Ok(answer(&known));
             }
-            let WatchedSearch { search_type, query, premium, choice, options } = &new.search;
+            let Search { search_type, query, premium, choice, options, .. } = &new.search;
             let (options, choice) = (encode(options)?, encode(choice)?);
             let values = values![
                 new.id,

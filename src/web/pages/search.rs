@@ -16,7 +16,8 @@ use crate::http::{Reply, Response};
 use crate::model::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST, cost};
 use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
-use crate::model::start::{Idempotency, Refused};
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency, Refused};
 use crate::modules::query::Query;
 use crate::runs::service::{StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::web::error::WebError;
@@ -179,7 +180,7 @@ fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId
         body_hash: form.fingerprint(&query),
         valid_since: idempotency_valid_since(parts.clock.now()),
     };
-    place(web, visit, form, query, idempotency)
+    place(web, visit, form, &query, idempotency)
 }
 
 /// Counts the search for the rate limit, which the API shares.
@@ -195,26 +196,24 @@ fn place(
     web: &Web,
     visit: &Visit,
     form: &SearchForm,
-    query: Query,
+    query: &Query,
     idempotency: Idempotency,
 ) -> Result<Result<RunId, Refusal>, WebError> {
     let (caller, parts) = (visit.caller()?, &web.parts);
-    let premium = form.asks_premium(&query);
-    let cost = cost(premium);
-    let charge = parts.accounts.charge(caller, cost);
-    let choice = form.choice(&query, &parts.runs.selector.catalog());
+    let premium = form.asks_premium(query);
+    let charge = parts.accounts.charge(caller, cost(premium));
+    let choice = form.choice(query, &parts.runs.selector.catalog());
     let request = StartRequest {
         account: caller.account.id,
-        query,
-        premium,
-        follow: form.follow_order(&choice),
-        choice,
-        options: form.options(),
-        family: None,
-        watch: None,
-        batch: None,
-        retry_of: None,
-        purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
+        search: Search {
+            premium,
+            follow: form.follow_order(&choice),
+            choice,
+            options: form.options(),
+            purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
+            ..Search::plain(query)
+        },
+        cause: Cause::Request,
         charge,
         idempotency: Some(idempotency),
         origin: visit.origin()?,
@@ -235,6 +234,7 @@ pub(super) fn started(
         Ok(StartResult::Started(run)) => Ok(run.id()),
         Ok(StartResult::Queued(run)) => Ok(run.id),
         Ok(StartResult::Repeated(id)) => Ok(id),
+        Err(StartError::Query(error)) => Err(Refusal::query(&error)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
         Err(StartError::Refused(refused)) => Err(match refused {
             Refused::Mismatch => Refusal::form_used(),

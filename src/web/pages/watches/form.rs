@@ -5,8 +5,9 @@ use sha2::{Digest, Sha256};
 use crate::account::service::Caller;
 use crate::base::ids::WebhookId;
 use crate::model::interval::Interval;
+use crate::model::search::Search;
 use crate::model::start::Idempotency;
-use crate::model::watch::{ChangeKind, WatchedSearch};
+use crate::model::watch::ChangeKind;
 use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::registry::{WatchError, WatchRequest, Watches};
 use crate::web::error::WebError;
@@ -101,8 +102,7 @@ impl WatchForm {
             let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);
             return Err(Refusal::plan_required(&caller.plan.name, &plans));
         }
-        let (search_type, query) = (query.search_type(), query.raw().to_owned());
-        let search = WatchedSearch { search_type, query, premium, choice, options: self.search.options() };
+        let search = Search { premium, choice, options: self.search.options(), ..Search::plain(&query) };
         Ok(WatchRequest { search, every, notify_on, webhook })
     }
 
