@@ -29,20 +29,40 @@ UPDATE batches SET
     completed = (SELECT count(*) FROM runs r WHERE r.batch = batches.id AND r.status = 'completed'),
     failed = (SELECT count(*) FROM runs r WHERE r.batch = batches.id AND r.status = 'failed'),
     began_at = (SELECT min(r.created_at) FROM runs r WHERE r.batch = batches.id);
--- Runs end and are deleted by many statements.
-CREATE FUNCTION count_runs_of_batch() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    now_is text := CASE TG_OP WHEN 'UPDATE' THEN NEW.status ELSE '' END;
+-- Many statements change what is counted, and those of an earlier version do, too.
+CREATE FUNCTION count_added_rows_of_batch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE batches SET
-        running = running - (OLD.status = 'running')::int + (now_is = 'running')::int,
-        completed = completed - (OLD.status = 'completed')::int + (now_is = 'completed')::int,
-        failed = failed - (OLD.status = 'failed')::int + (now_is = 'failed')::int
-    WHERE id = OLD.batch;
+    UPDATE batches SET pending = pending + (SELECT count(*) FROM added WHERE added.batch = batches.id)
+    WHERE id IN (SELECT batch FROM added);
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER batch_run_ends AFTER UPDATE OF status ON runs
+CREATE FUNCTION count_rows_of_batch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE batches SET
+        pending = pending - (OLD.state = 'pending')::int + (NEW.state = 'pending')::int,
+        refused = refused - (OLD.state = 'refused')::int + (NEW.state = 'refused')::int,
+        skipped = skipped - (OLD.state = 'skipped')::int + (NEW.state = 'skipped')::int
+    WHERE id = NEW.batch;
+    RETURN NULL;
+END
+$$;
+CREATE FUNCTION count_runs_of_batch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE batches SET
+        began_at = coalesce(began_at, NEW.created_at),
+        running = running - (OLD.status IS NOT DISTINCT FROM 'running')::int + (NEW.status IS NOT DISTINCT FROM 'running')::int,
+        completed = completed - (OLD.status IS NOT DISTINCT FROM 'completed')::int + (NEW.status IS NOT DISTINCT FROM 'completed')::int,
+        failed = failed - (OLD.status IS NOT DISTINCT FROM 'failed')::int + (NEW.status IS NOT DISTINCT FROM 'failed')::int
+    WHERE id = coalesce(NEW.batch, OLD.batch);
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER batch_row_changes AFTER UPDATE OF state ON batch_rows
+    FOR EACH ROW EXECUTE FUNCTION count_rows_of_batch();
+CREATE TRIGGER batch_rows_are_added AFTER INSERT ON batch_rows REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION count_added_rows_of_batch();
+CREATE TRIGGER batch_run_changes AFTER INSERT OR UPDATE OF status ON runs
     FOR EACH ROW WHEN (NEW.batch IS NOT NULL) EXECUTE FUNCTION count_runs_of_batch();
 CREATE TRIGGER batch_run_is_deleted AFTER DELETE ON runs
     FOR EACH ROW WHEN (OLD.batch IS NOT NULL) EXECUTE FUNCTION count_runs_of_batch();

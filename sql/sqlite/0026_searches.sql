@@ -29,7 +29,20 @@ UPDATE batches SET
     completed = (SELECT count(*) FROM runs r WHERE r.batch = batches.id AND r.status = 'completed'),
     failed = (SELECT count(*) FROM runs r WHERE r.batch = batches.id AND r.status = 'failed'),
     began_at = (SELECT min(r.created_at) FROM runs r WHERE r.batch = batches.id);
--- Runs end and are deleted by many statements.
+-- Many statements change what is counted, and those of an earlier version do, too.
+CREATE TRIGGER batch_row_is_added AFTER INSERT ON batch_rows BEGIN
+    UPDATE batches SET pending = pending + (NEW.state = 'pending') WHERE id = NEW.batch;
+END;
+CREATE TRIGGER batch_row_changes AFTER UPDATE OF state ON batch_rows BEGIN
+    UPDATE batches SET
+        pending = pending - (OLD.state = 'pending') + (NEW.state = 'pending'),
+        refused = refused - (OLD.state = 'refused') + (NEW.state = 'refused'),
+        skipped = skipped - (OLD.state = 'skipped') + (NEW.state = 'skipped')
+    WHERE id = NEW.batch;
+END;
+CREATE TRIGGER batch_run_starts AFTER INSERT ON runs WHEN NEW.batch IS NOT NULL BEGIN
+    UPDATE batches SET running = running + 1, began_at = coalesce(began_at, NEW.created_at) WHERE id = NEW.batch;
+END;
 CREATE TRIGGER batch_run_ends AFTER UPDATE OF status ON runs WHEN NEW.batch IS NOT NULL BEGIN
     UPDATE batches SET
         running = running - (OLD.status = 'running') + (NEW.status = 'running'),

@@ -21,11 +21,10 @@ use crate::model::start::{RowRef, Started};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, decode_reports, encode, plain};
-use crate::store::number::{bigint, limit, millis, number};
+use crate::store::number::{limit, millis, number};
 use crate::store::value::{Row, values};
 
-const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed, pending) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
 const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
      SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
@@ -48,7 +47,7 @@ const RUNS: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id IN ",
 const REPORTS: &str = "SELECT r.id, r.reports FROM runs r JOIN \
      (SELECT run FROM batch_rows WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
 
-const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL, skipped = skipped + pending, pending = 0 \
+const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
 const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?1 AND state = 'pending'";
 
@@ -62,7 +61,8 @@ const NEXT: &str = "SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NU
      b.created_at, b.id LIMIT 1";
 const FIRST_PENDING: &str = "SELECT position, search FROM batch_rows WHERE batch = ?1 AND state = 'pending' \
      ORDER BY position LIMIT 1";
-const COUNT_REFUSED: &str = "UPDATE batches SET pending = pending - 1, refused = refused + 1 WHERE id = ?1";
+/// Locks the batch of a row, as where a row is started: before the row.
+const LOCK: &str = "SELECT 1 FROM batches WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
 const REFUSE: &str = "UPDATE batch_rows SET state = 'refused', reason = ?3 \
      WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
 const WAIT: &str = "UPDATE batches SET retry_at = now() + ms(?2) WHERE id IN (SELECT id FROM batches \
@@ -157,12 +157,10 @@ impl Store {
     /// Refuses a pending row.
     pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
         let operation = Operation::on_runs("refuse_row").in_background().light();
-        let refuse = |statements: &mut dyn Statements| {
-            // The batch is locked first, as where a row is started.
-            statements.execute(COUNT_REFUSED, values![row.batch])?;
-            Ok(statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()])? == 1)
-        };
-        self.write_if(operation, |is_refused| *is_refused, refuse).map(drop)
+        self.write(operation, |statements| {
+            statements.rows(LOCK, values![row.batch])?;
+            statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
+        })
     }
 
     /// Records that an account has not enough credits for its batches. They are tried again after that time.
@@ -206,8 +204,7 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
         }
     }
     let name = name.as_deref().map(plain);
-    let values =
-        values![*id, *account, name, *simulated, *created_at, idempotency.is_none(), bigint(rows.len())?];
+    let values = values![*id, *account, name, *simulated, *created_at, idempotency.is_none()];
     statements.execute(INSERT, values)?;
     let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
     let encoded = encoded.collect::<Result<Vec<_>, StorageError>>()?;

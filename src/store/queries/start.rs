@@ -57,10 +57,9 @@ const RUN_OF_LEAD: &str = "SELECT run FROM followed_leads WHERE root = ?1 AND le
 const NOTE_LEAD: &str =
     "INSERT INTO followed_leads (root, lead, class, run, parent) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// Gives an open batch its next turn, and counts the row that is started. This locks the batch, so that it is not stopped before its row is started.
-const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, pending = pending - 1, running = running + 1, \
-     began_at = coalesce(began_at, ?3), \
-     turn = 1 + (SELECT coalesce(max(o.turn), 0) FROM batches o WHERE o.ended_at IS NULL) \
+/// Gives an open batch its next turn. This locks it, so that it is not stopped before its row is started.
+const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, turn = 1 + \
+     (SELECT coalesce(max(o.turn), 0) FROM batches o WHERE o.ended_at IS NULL) \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL";
 const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
      WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
@@ -90,8 +89,7 @@ pub(super) fn start(
             Ok(next_at) => Some(next_at),
         },
         Cause::Row(row) => {
-            let values = values![row.batch, run.account, run.created_at];
-            if statements.execute(TAKE_TURN, values)? == 0 {
+            if statements.execute(TAKE_TURN, values![row.batch, run.account])? == 0 {
                 return Ok(Started::Refused(Refused::RowGone));
             }
             None
