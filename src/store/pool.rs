@@ -158,7 +158,8 @@ mod tests {
     fn broken_connections_are_replaced_and_failures_free_their_place() {
         let pool = Pool::new(1);
         pool.add(true);
-        pool.with(PATIENCE, || unreachable!(), |broken| Ok(assert!(*broken))).unwrap();
+        let is_broken = pool.with(PATIENCE, || unreachable!(), |broken| Ok(*broken));
+        assert!(is_broken.unwrap());
         let refused = pool.with(PATIENCE, || Err(StorageError::unavailable("away")), |_| Ok(()));
         assert!(!refused.unwrap_err().is_contended());
         let inside =

@@ -149,7 +149,7 @@ fn is_closed(statements: &mut dyn Statements, id: AccountId) -> Result<bool, Sto
 
 fn count_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
     let rows = statements.rows("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
-    rows.first().map_or(Ok(0), |row| Ok(row.get(0)?))
+    rows.first().map_or(Ok(0), |row| row.get(0))
 }
 
 fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), StorageError> {

@@ -15,7 +15,7 @@ use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::event::Event;
 use crate::model::webhook::{
     Answer, Claimed, Consequence, Delivery, DisabledReason, LastAttempt, MOST_WEBHOOKS, SealedSecret,
-    Webhook, WebhookAdded, WebhookChange,
+    Webhook, WebhookAdded, WebhookChange, WebhookUrl,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
@@ -119,7 +119,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Webhook>, StorageError> {
-        let url = change.url.as_ref().map(|url| url.as_str());
+        let url = change.url.as_ref().map(WebhookUrl::as_str);
         let events = change.events.as_ref().map(encode).transpose()?;
         let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
         self.write(Operation::on_accounts("change_webhook"), |statements| {
