@@ -46,12 +46,8 @@ pub(super) enum Durability {
 
 impl Operation {
     /// Returns an operation of a request.
-    pub(super) const fn on_runs(name: &'static str) -> Self {
+    pub(super) const fn new(name: &'static str) -> Self {
         Self { name, wait: REQUEST_WAIT, durability: Durability::Full, erases: false }
-    }
-
-    pub(super) const fn on_accounts(name: &'static str) -> Self {
-        Self::on_runs(name)
     }
 
     /// Changes the operation to one of a thread that serves no request.

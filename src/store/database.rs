@@ -67,7 +67,7 @@ impl Store {
         self.measured("ping", false, || self.backend.check())?;
         self.outage.check(|| {
             let trial = "UPDATE schema_version SET name = name WHERE version = 23";
-            self.change(Operation::on_accounts("trial").within(TRIAL_WAIT), trial, &[]).map(drop)
+            self.change(Operation::new("trial").within(TRIAL_WAIT), trial, &[]).map(drop)
         })
     }
 

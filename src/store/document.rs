@@ -1,10 +1,10 @@
-//! JSON documents in text columns (results, module reports, progress), and the cleaning of hostile text.
+//! JSON documents in text columns (results, module reports, progress), and their hostile text.
 //!
 //! Documents contain data from sites, and everything that is written must be readable again on both databases:
 //!
 //! - In a document, U+0000 is written as the escape `\u0000`, which both databases keep (PostgreSQL in `json`, not in
-//!   `jsonb`). In a plain text column (see [`plain`]: email addresses, labels, queries) PostgreSQL refuses it; there it
-//!   becomes U+FFFD on both databases.
+//!   `jsonb`). In a plain text column (email addresses, labels, queries) PostgreSQL refuses it; there it becomes
+//!   U+FFFD on both databases (see `value`).
 //! - JSON parsers stop at 128 levels. Values in metadata that nest deeper than [`METADATA_DEPTH`] are stored as JSON
 //!   text.
 //! - A confidence that is not a number is kept as 0, because JSON has no NaN.
@@ -139,9 +139,4 @@ pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>, StorageErr
         ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial }
     };
     Ok(stored.into_iter().map(whole).collect())
-}
-
-/// Cleans a text for a plain column: replaces U+0000, which PostgreSQL refuses, by U+FFFD.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{FFFD}")) } else { Cow::Borrowed(text) }
 }

@@ -7,7 +7,7 @@
 //! | `database` | [`Store`]: the open database with its metrics |
 //! | `queries/` | the operations, each written once for both databases |
 //! | `backend`, `value` | the adapter that the operations use: statements, values, rows |
-//! | `document`, `number` | values as their columns keep them: JSON documents, cleaned text, numbers |
+//! | `document` | JSON documents as their columns keep them |
 //! | `sqlite/`, `postgres/` | the two backends: connections, transactions, migrations, notifications |
 //! | `schema` | the list of migrations, and which schemas are refused |
 //! | [`limits`] | every timeout and size, with its reason |
@@ -35,7 +35,6 @@ mod document;
 pub mod error;
 pub mod limits;
 pub mod metrics;
-mod number;
 mod open;
 mod outage;
 mod pool;

@@ -9,23 +9,26 @@
 //! | moment | INTEGER, milliseconds since 1970 | timestamptz, whole milliseconds |
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::document::{Json, decode};
+use super::document::{Json, decode, decode_reports};
 use crate::base::ids::{
     AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
 };
 use crate::base::storage::StorageError;
 use crate::model::batch::RowRefusal;
+use crate::model::coverage::Coverage;
 use crate::model::event::EventType;
-use crate::model::follow::Class;
-use crate::model::run::Status;
+use crate::model::follow::{Class, FollowEnd, FollowOrder};
+use crate::model::run::{ModuleReport, Progress, RunError, RunOptions, Status};
 use crate::model::watch::{ChangeKind, PauseReason};
 use crate::model::webhook::{DeliveryStatus, DisabledReason};
+use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
 
 /// A parameter of a statement, or the value of a column.
@@ -105,6 +108,13 @@ impl<T: DeserializeOwned> FromRow for Option<Json<T>> {
     fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
         cells.next += 1;
         Ok(cells.row.optional_text(cells.next - 1)?.map(decode).transpose()?.map(Json))
+    }
+}
+
+impl FromRow for Vec<ModuleReport> {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        cells.next += 1;
+        decode_reports(cells.row.text(cells.next - 1)?)
     }
 }
 
@@ -272,6 +282,23 @@ macro_rules! words {
         )*
     };
 }
+macro_rules! documents {
+    ($($kind:ty),*) => {
+        $(impl FromCell for $kind {
+            fn from_cell(cell: &Value<'_>) -> Option<Self> {
+                if let Value::Text(text) = cell { decode(text).ok() } else { None }
+            }
+        })*
+    };
+}
+documents!(serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions);
+
+impl<T: FromCell> FromCell for Arc<T> {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        T::from_cell(cell).map(Self::new)
+    }
+}
+
 /// A list of words as JSON. Words of a later version are left out.
 macro_rules! lists {
     ($($kind:ty),*) => {

@@ -25,7 +25,13 @@ use crate::store::pool::Pool;
 pub(super) struct Connector {
     config: Config,
     tls: TlsConnector,
-    lost: Arc<Mutex<Option<Lost>>>,
+    reach: Arc<Mutex<Reach>>,
+}
+
+#[derive(Default)]
+struct Reach {
+    answered_at: Option<Instant>,
+    lost: Option<Lost>,
 }
 
 /// A server that cannot be reached.
@@ -37,7 +43,7 @@ struct Lost {
 
 impl Connector {
     pub(super) fn new(target: &PostgresTarget) -> Result<Self, OpenError> {
-        Ok(Self { config: target.config(), tls: tls::connector(target)?, lost: Arc::default() })
+        Ok(Self { config: target.config(), tls: tls::connector(target)?, reach: Arc::default() })
     }
 
     /// Makes the first connection. The error distinguishes a refusal from a server that cannot be reached.
@@ -60,16 +66,15 @@ impl Connector {
         first: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
         late: impl FnOnce(Client, T) + Send + 'static,
     ) -> Result<(Client, T), PostgresError> {
-        let (config, tls, lost) = (self.config.clone(), self.tls.clone(), Arc::clone(&self.lost));
+        let (config, tls, reach) = (self.config.clone(), self.tls.clone(), Arc::clone(&self.reach));
         let (sender, receiver) = mpsc::channel();
         let connect = move || {
             let made = config.connect(tls).and_then(|mut client| {
                 let done = first(&mut client)?;
                 Ok((client, done))
             });
-            let made = made.map_err(|error| described(&error));
-            note(&lost, LOST_WAIT, made.as_ref().err());
             if let Err(SendError(Ok((client, done)))) = sender.send(made) {
+                reach.lock().note_answer();
                 late(client, done);
             }
         };
@@ -77,16 +82,21 @@ impl Connector {
             .name("postgres-connect".into())
             .spawn(connect)
             .map_err(|error| PostgresError::new(format!("cannot start a thread for connecting: {error}")))?;
-        receiver.recv_timeout(wait).unwrap_or_else(|_| {
-            let error = PostgresError::new(format!("no answer within {} s", wait.as_secs()));
-            note(&self.lost, HANDSHAKE, Some(&error));
-            Err(error)
-        })
+        let (made, pause) = match receiver.recv_timeout(wait) {
+            Ok(made) => (made.map_err(|error| described(&error)), LOST_WAIT),
+            // The attempt goes on.
+            Err(_) => (Err(PostgresError::new(format!("no answer within {} s", wait.as_secs()))), HANDSHAKE),
+        };
+        match &made {
+            Ok(_) => self.reach.lock().note_answer(),
+            Err(error) => self.reach.lock().note_failure(error, pause),
+        }
+        made
     }
 
     /// Makes a connection for a pool, which gets it later if the server takes long.
-    pub(super) fn session(&self, pool: &Arc<Pool<Session>>) -> Result<Session, StorageError> {
-        let (wait, pool) = (self.admit()?, Arc::clone(pool));
+    pub(super) fn session(&self, pool: &Arc<Pool<Session>>, wait: Duration) -> Result<Session, StorageError> {
+        let pool = Arc::clone(pool);
         let late = move |client, timeout| {
             // Without a thread there is one connection less.
             let _ = Session::start(client, timeout).map(|session| pool.add(session));
@@ -102,14 +112,15 @@ impl Connector {
         session: &mut Session,
         pool: &Arc<Pool<Session>>,
     ) -> Result<(), StorageError> {
-        match session.check(self.admit()?.min(PING_WAIT)) {
-            Ok(()) => note(&self.lost, LOST_WAIT, None::<&StorageError>),
+        let wait = self.admit()?;
+        match session.check(wait.min(PING_WAIT)) {
+            Ok(()) => self.reach.lock().note_answer(),
             Err(error) if session.is_abandoned() => {
                 // The other connections of a server that does not answer would be silent, too.
-                note(&self.lost, LOST_WAIT, Some(&error));
+                self.reach.lock().note_failure(&error, LOST_WAIT);
                 return Err(error);
             }
-            Err(_) => *session = self.session(pool)?,
+            Err(_) => *session = self.session(pool, wait)?,
         }
         Ok(())
     }
@@ -118,11 +129,11 @@ impl Connector {
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached and another caller tries it.
-    fn admit(&self) -> Result<Duration, StorageError> {
-        self.check_reach()?;
-        match &mut *self.lost.lock() {
+    pub(super) fn admit(&self) -> Result<Duration, StorageError> {
+        match &mut self.reach.lock().lost {
             None => Ok(REQUEST_WAIT),
             Some(lost) => {
+                lost.check()?;
                 lost.next_try = Instant::now() + HANDSHAKE;
                 Ok(LOST_WAIT)
             }
@@ -130,28 +141,39 @@ impl Connector {
     }
 
     /// Returns an error if the server cannot be reached and another caller tries it.
-    pub(super) fn check_reach(&self) -> Result<(), StorageError> {
-        match &*self.lost.lock() {
-            Some(lost) if lost.next_try > Instant::now() => {
-                let millis = lost.since.elapsed().as_millis();
-                let text = format!("the server has been unreachable for {millis} ms: {}", lost.cause);
-                Err(StorageError::unavailable(PostgresError::new(text)))
-            }
-            _ => Ok(()),
-        }
+    pub(super) fn check(&self) -> Result<(), StorageError> {
+        self.reach.lock().lost.as_ref().map_or(Ok(()), Lost::check)
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        self.lost.lock().is_some()
+        self.reach.lock().lost.is_some()
     }
 }
 
-/// Records whether the server answered, and when the next caller may try if not.
-fn note(lost: &Mutex<Option<Lost>>, pause: Duration, failure: Option<&impl ToString>) {
-    let (mut lost, now) = (lost.lock(), Instant::now());
-    *lost = failure.map(|cause| Lost {
-        since: lost.as_ref().map_or(now, |lost| lost.since),
-        cause: cause.to_string(),
-        next_try: now + pause,
-    });
+impl Reach {
+    fn note_answer(&mut self) {
+        *self = Self { answered_at: Some(Instant::now()), lost: None };
+    }
+
+    /// Records that the server did not answer, and after which pause the next caller tries. A server that answers others
+    /// is not lost: it may allow no further connection.
+    fn note_failure(&mut self, cause: &impl ToString, pause: Duration) {
+        let now = Instant::now();
+        if self.answered_at.is_some_and(|at| now.duration_since(at) < LOST_WAIT) {
+            return;
+        }
+        let since = self.lost.as_ref().map_or(now, |lost| lost.since);
+        self.lost = Some(Lost { since, cause: cause.to_string(), next_try: now + pause });
+    }
+}
+
+impl Lost {
+    fn check(&self) -> Result<(), StorageError> {
+        if self.next_try <= Instant::now() {
+            return Ok(());
+        }
+        let millis = self.since.elapsed().as_millis();
+        let text = format!("the server has been unreachable for {millis} ms: {}", self.cause);
+        Err(StorageError::unavailable(PostgresError::new(text)))
+    }
 }

@@ -25,10 +25,10 @@ impl Sessions {
         wait: Duration,
         work: impl FnOnce(&mut Session) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        self.connector.check_reach()?;
+        self.connector.check()?;
         pool.with(
             wait,
-            || self.connector.session(pool),
+            || self.connector.session(pool, self.connector.admit()?),
             |session| {
                 self.connector.refresh(session, pool)?;
                 work(session)

@@ -70,7 +70,7 @@ const TOUCH: &str = concat!(
 impl Store {
     /// Adds an account. Returns `false` if one with this email address exists.
     pub fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("add_account"), |statements| {
+        self.write(Operation::new("add_account"), |statements| {
             let added = statements.execute(
                 "INSERT INTO accounts (id, email, plan, anchor, created_at, role) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                  ON CONFLICT (email) DO NOTHING",
@@ -93,18 +93,18 @@ impl Store {
 
     /// Returns the account with that id.
     pub fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError> {
-        self.first(Operation::on_accounts("account"), accounts!("WHERE a.id = ?1"), values![id])
+        self.first(Operation::new("account"), accounts!("WHERE a.id = ?1"), values![id])
     }
 
     /// Returns the account with that email address, which must be in lower case.
     pub fn account_by_email(&self, email: &str) -> Result<Option<Account>, StorageError> {
         let sql = accounts!("WHERE a.email = ?1");
-        self.first(Operation::on_accounts("account_by_email"), sql, values![email])
+        self.first(Operation::new("account_by_email"), sql, values![email])
     }
 
     /// Returns all accounts, the oldest first.
     pub fn accounts(&self) -> Result<Vec<Account>, StorageError> {
-        self.all(Operation::on_accounts("accounts"), accounts!("ORDER BY a.created_at, a.id"), values![])
+        self.all(Operation::new("accounts"), accounts!("ORDER BY a.created_at, a.id"), values![])
     }
 
     /// Changes the plan. Returns `false` if the account is unknown or is being deleted.
@@ -115,7 +115,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("set_plan"), |statements| {
+        self.write(Operation::new("set_plan"), |statements| {
             let known = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
             let Some(before) = statements.first::<String>(known, values![id])? else { return Ok(false) };
             if before == BEING_DELETED {
@@ -143,7 +143,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Erased>, StorageError> {
-        let operation = Operation::on_runs("close_account");
+        let operation = Operation::new("close_account");
         self.write(operation, |statements| erasure::close(statements, id, at, by))
     }
 
@@ -151,7 +151,7 @@ impl Store {
     /// them, the account and its email address. One call is short, so that others can write in between. Booked
     /// charges stay, identified only by the account's id.
     pub fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError> {
-        let operation = Operation::on_runs("erase_closed").in_background().erasing();
+        let operation = Operation::new("erase_closed").in_background().erasing();
         if self.write(operation.light(), |statements| erasure::erase_runs(statements, id))? > 0 {
             return Ok(Erasure::More);
         }
@@ -165,13 +165,13 @@ impl Store {
     /// Returns the accounts whose deletion has begun and not ended.
     pub fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
         let sql = "SELECT id FROM accounts WHERE plan = ?1 ORDER BY id";
-        let operation = Operation::on_accounts("closed_accounts").in_background();
+        let operation = Operation::new("closed_accounts").in_background();
         self.all(operation, sql, values![BEING_DELETED])
     }
 
     /// Adds a key. Returns `false` if the account is unknown or is being deleted.
     pub fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("add_key"), |statements| {
+        self.write(Operation::new("add_key"), |statements| {
             let added = statements.execute(
                 ADD_KEY,
                 values![
@@ -196,12 +196,12 @@ impl Store {
 
     /// Returns the key with that hash, revoked or not, and its owner.
     pub fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
-        self.first(Operation::on_accounts("key_by_hash"), KEY_AND_OWNER, values![&hash.0])
+        self.first(Operation::new("key_by_hash"), KEY_AND_OWNER, values![&hash.0])
     }
 
     /// Returns all keys of an account, or of every account for `None`, the oldest first.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
-        let operation = Operation::on_accounts("keys");
+        let operation = Operation::new("keys");
         match account {
             Some(account) => self.all(operation, keys!("WHERE k.account = ?1"), values![account]),
             None => self.all(operation, keys!(""), values![]),
@@ -210,7 +210,7 @@ impl Store {
 
     /// Revokes a key. A key that is already revoked keeps its first date. Returns `false` if the key is unknown.
     pub fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("revoke_key"), |statements| {
+        self.write(Operation::new("revoke_key"), |statements| {
             let known =
                 "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
             let Some((account, is_valid)) = statements.first(known, values![id])? else { return Ok(false) };
@@ -230,7 +230,7 @@ impl Store {
         }
         let moment = |(id, at): &(KeyId, Timestamp)| (id.0, at.as_millisecond());
         let seen = encode(&seen.iter().map(moment).collect::<Vec<_>>())?;
-        self.write(Operation::on_accounts("touch_keys").in_background().light(), |statements| {
+        self.write(Operation::new("touch_keys").in_background().light(), |statements| {
             statements.rows(LOCK_SEEN, values![&seen])?;
             statements.execute(TOUCH, values![&seen]).map(drop)
         })
@@ -238,7 +238,7 @@ impl Store {
 
     /// Returns the credits that an account has used in the cycle that starts at `cycle.start`.
     pub fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError> {
-        let used = self.first(Operation::on_accounts("credits_used"), USED, values![account, cycle.start])?;
+        let used = self.first(Operation::new("credits_used"), USED, values![account, cycle.start])?;
         Ok(used.unwrap_or_default())
     }
 }

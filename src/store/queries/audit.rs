@@ -53,12 +53,12 @@ pub(in crate::store) fn note(
 impl Store {
     /// Records an action that changes nothing in the store.
     pub fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<(), StorageError> {
-        self.write(Operation::on_accounts("note"), |statements| note(statements, event, at, by))
+        self.write(Operation::new("note"), |statements| note(statements, event, at, by))
     }
 
     /// Returns at most `count` entries, the oldest first.
     pub fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
-        self.read(Operation::on_accounts("audit"), |statements| {
+        self.read(Operation::new("audit"), |statements| {
             // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.
             let since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH).max(Timestamp::UNIX_EPOCH);
             let mut after = filter.after;

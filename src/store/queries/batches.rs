@@ -10,30 +10,38 @@ use super::audit::note;
 use super::fragments::{encode_ids, ids};
 use super::outbox::report_end_of_batch;
 use super::start::note_request;
-use super::summary::{read_summary, run_columns};
+use super::summary::run_columns;
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::batch::{Batch, BatchAdded, BatchRow, Counts, NewBatch, NextRow, RowRefusal, RowState};
 use crate::model::run::{ModuleReport, RunSummary};
+use crate::model::search::Search;
 use crate::model::start::{RowRef, Started};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{decode, decode_reports, encode, plain};
-use crate::store::number::{limit, millis, number};
-use crate::store::value::{Row, values};
+use crate::store::document::{Json, decode, encode};
+use crate::store::value::{Cells, FromRow, row, values};
 
 const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
 const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
      SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
 
-macro_rules! batch_columns {
-    () => {
-        "id, account, name, simulated, created_at, stopped_at, ended_at, \
-         retry_at IS NOT NULL AND ended_at IS NULL, pending, running, completed, failed, refused, skipped, began_at"
-    };
+row! {
+    batch_columns: Batch from "" {
+        id, account, name, simulated, created_at, stopped_at, ended_at,
+        lacks_credits = "retry_at IS NOT NULL AND ended_at IS NULL",
+        counts = "pending, running, completed, failed, refused, skipped", began_at
+    }
+}
+
+impl FromRow for Counts {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        let (pending, running, completed, failed, refused, skipped) = cells.read()?;
+        Ok(Self { pending, running, completed, failed, refused, skipped })
+    }
 }
 const BATCH: &str = concat!("SELECT ", batch_columns!(), " FROM batches WHERE id = ?1 AND account = ?2");
 const LIST: &str = concat!(
@@ -80,13 +88,12 @@ impl Store {
     /// Adds a batch with all its rows, and an audit entry.
     pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<BatchAdded, StorageError> {
         let is_done = |added: &BatchAdded| *added == BatchAdded::Done;
-        self.write_if(Operation::on_runs("add_batch"), is_done, |statements| add(statements, batch, by))
+        self.write_if(Operation::new("add_batch"), is_done, |statements| add(statements, batch, by))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.
     pub fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
-        let rows = self.rows(Operation::on_runs("batch"), BATCH, values![id, account])?;
-        rows.first().map(read_batch).transpose()
+        self.first(Operation::new("batch"), BATCH, values![id, account])
     }
 
     /// Returns at most `count` batches of an account before a place in the order of `(created_at, id)`, the newest
@@ -98,13 +105,13 @@ impl Store {
         count: usize,
     ) -> Result<Vec<Batch>, StorageError> {
         let (before, id) = before.unwrap_or((Timestamp::MAX, BatchId(Uuid::max())));
-        let values = values![account, before, id, limit(count)];
-        self.rows(Operation::on_runs("batches"), LIST, values)?.iter().map(read_batch).collect()
+        let values = values![account, before, id, count];
+        self.all(Operation::new("batches"), LIST, values)
     }
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
     pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>, StorageError> {
-        self.read(Operation::on_runs("batch_rows"), |statements| read_rows(statements, id, after, count))
+        self.read(Operation::new("batch_rows"), |statements| read_rows(statements, id, after, count))
     }
 
     /// Returns the reports of the modules that have ended, of the runs of the rows with positions above `after`, at most
@@ -115,9 +122,7 @@ impl Store {
         after: u32,
         count: usize,
     ) -> Result<Vec<(RunId, Vec<ModuleReport>)>, StorageError> {
-        let rows =
-            self.rows(Operation::on_runs("batch_reports"), REPORTS, values![id, after, limit(count)])?;
-        rows.iter().map(|row| Ok((row.get(0)?, decode_reports(row.text(1)?)?))).collect()
+        self.all(Operation::new("batch_reports"), REPORTS, values![id, after, count])
     }
 
     /// Stops a batch: no further row is started. Adds an audit entry unless it was stopped or had ended before. Returns
@@ -129,9 +134,9 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_runs("stop_batch"), |statements| {
-            if statements.rows(STOP, values![id, account, at])?.is_empty() {
-                return Ok(!statements.rows(BATCH, values![id, account])?.is_empty());
+        self.write(Operation::new("stop_batch"), |statements| {
+            if !statements.has(STOP, values![id, account, at])? {
+                return statements.has(BATCH, values![id, account]);
             }
             let skipped = statements.execute(SKIP_ROWS, values![id])?;
             let event = AuditEvent::of_object(Action::BatchStopped, account, id).with("skipped", skipped);
@@ -143,20 +148,20 @@ impl Store {
     /// Returns the row that is to be started next on the simulated or the real web. Accounts take turns. Batches that
     /// wait for credits are left out until their next try.
     pub fn next_row(&self, simulated: bool) -> Result<Option<NextRow>, StorageError> {
-        self.read(Operation::on_runs("next_row").in_background(), |statements| {
-            let next = statements.rows(NEXT, values![simulated, BEING_DELETED])?;
-            let Some(next) = next.first() else { return Ok(None) };
-            let (batch, account): (BatchId, AccountId) = (next.get(0)?, next.get(1)?);
-            let first = statements.rows(FIRST_PENDING, values![batch])?;
-            let Some(first) = first.first() else { return Ok(None) };
-            let row = RowRef { batch, position: number(first.get(0)?)? };
-            Ok(Some(NextRow { row, account, search: decode(first.text(1)?).ok() }))
+        self.read(Operation::new("next_row").in_background(), |statements| {
+            let next = statements.first::<(BatchId, _)>(NEXT, values![simulated, BEING_DELETED])?;
+            let Some((batch, account)) = next else { return Ok(None) };
+            let first = statements.first::<(_, String)>(FIRST_PENDING, values![batch])?;
+            Ok(first.map(|(position, search)| {
+                let row = RowRef { batch, position };
+                NextRow { row, account, search: decode(&search).ok() }
+            }))
         })
     }
 
     /// Refuses a pending row.
     pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
-        let operation = Operation::on_runs("refuse_row").in_background().light();
+        let operation = Operation::new("refuse_row").in_background().light();
         self.write(operation, |statements| {
             statements.rows(LOCK, values![row.batch])?;
             statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
@@ -165,23 +170,19 @@ impl Store {
 
     /// Records that an account has not enough credits for its batches. They are tried again after that time.
     pub fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<(), StorageError> {
-        let operation = Operation::on_runs("wait_for_credits").in_background().light();
-        self.write(operation, |statements| {
-            statements.execute(WAIT, values![account, millis(pause)]).map(drop)
-        })
+        let operation = Operation::new("wait_for_credits").in_background().light();
+        self.write(operation, |statements| statements.execute(WAIT, values![account, pause]).map(drop))
     }
 
     /// Ends the batches with no row that is pending and no run that is running, and reports each to the webhooks of its
     /// account, once. Returns them.
     pub fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>, StorageError> {
-        let operation = Operation::on_runs("end_batches").in_background();
+        let operation = Operation::new("end_batches").in_background();
         let mut ended = Vec::new();
-        for row in self.rows(operation, OVER, values![simulated])? {
-            let id: BatchId = row.get(0)?;
+        for id in self.all::<BatchId>(operation, OVER, values![simulated])? {
             let is_ended = self.write(operation, |statements| {
-                let rows = statements.rows(END, values![id])?;
-                let Some(row) = rows.first() else { return Ok(false) };
-                report_end_of_batch(statements, &read_batch(row)?)?;
+                let Some(batch) = statements.first(END, values![id])? else { return Ok(false) };
+                report_end_of_batch(statements, &batch)?;
                 Ok(true)
             })?;
             ended.extend(is_ended.then_some(id));
@@ -203,8 +204,7 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
             Some(_) => return Ok(BatchAdded::Mismatch),
         }
     }
-    let name = name.as_deref().map(plain);
-    let values = values![*id, *account, name, *simulated, *created_at, idempotency.is_none()];
+    let values = values![*id, *account, name.as_deref(), *simulated, *created_at, idempotency.is_none()];
     statements.execute(INSERT, values)?;
     let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
     let encoded = encoded.collect::<Result<Vec<_>, StorageError>>()?;
@@ -214,60 +214,29 @@ fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result
     Ok(BatchAdded::Done)
 }
 
-/// Reads a row of [`batch_columns`].
-fn read_batch(row: &Row) -> Result<Batch, StorageError> {
-    Ok(Batch {
-        id: row.get(0)?,
-        account: row.get(1)?,
-        name: row.get(2)?,
-        simulated: row.get(3)?,
-        created_at: row.get(4)?,
-        stopped_at: row.get(5)?,
-        ended_at: row.get(6)?,
-        lacks_credits: row.get(7)?,
-        counts: Counts {
-            pending: number(row.get(8)?)?,
-            running: number(row.get(9)?)?,
-            completed: number(row.get(10)?)?,
-            failed: number(row.get(11)?)?,
-            refused: number(row.get(12)?)?,
-            skipped: number(row.get(13)?)?,
-        },
-        began_at: row.get(14)?,
-    })
-}
-
 fn read_rows(
     statements: &mut dyn Statements,
     id: BatchId,
     after: u32,
     count: usize,
 ) -> Result<Vec<BatchRow>, StorageError> {
-    let rows = statements.rows(ROWS, values![id, after, limit(count)])?;
-    let mut ids = Vec::new();
-    for row in &rows {
-        ids.extend(row.get::<Option<RunId>>(4)?.map(|run| run.0));
-    }
-    let runs = statements.rows(RUNS, values![encode_ids(ids)?])?;
-    let runs = runs.iter().map(read_summary).collect::<Result<Vec<RunSummary>, _>>()?;
+    type Stored = (u32, Json<Search>, String, Option<RowRefusal>, Option<RunId>);
+    let rows: Vec<Stored> = statements.all(ROWS, values![id, after, count])?;
+    let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
+    let runs: Vec<RunSummary> = statements.all(RUNS, values![ids])?;
     let mut read = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let state = match (row.text(2)?, row.get::<Option<RunId>>(4)?) {
+    for (position, Json(search), state, reason, run) in rows {
+        let state = match (state.as_str(), reason) {
             ("pending", _) => RowState::Pending,
             ("skipped", _) => RowState::Skipped,
-            ("refused", _) => RowState::Refused(read_reason(row)?),
-            (_, run) => match runs.iter().find(|known| Some(known.id) == run) {
+            ("refused", Some(reason)) => RowState::Refused(reason),
+            _ => match runs.iter().find(|known| Some(known.id) == run) {
                 Some(run) => RowState::Started(Box::new(run.clone())),
                 // The run was deleted between two statements, and the row with it.
                 None => continue,
             },
         };
-        read.push(BatchRow { position: number(row.get(0)?)?, search: decode(row.text(1)?)?, state });
+        read.push(BatchRow { position, search, state });
     }
     Ok(read)
-}
-
-fn read_reason(row: &Row) -> Result<RowRefusal, StorageError> {
-    RowRefusal::from_name(row.text(3)?)
-        .ok_or_else(|| StorageError::broken("a row of a batch was refused for an unknown reason"))
 }

@@ -28,7 +28,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn bundle_version(&self) -> Result<Option<BundleVersion>, StorageError> {
-        self.first(Operation::on_accounts("bundle_version").in_background(), VERSION, values![])
+        self.first(Operation::new("bundle_version").in_background(), VERSION, values![])
     }
 
     /// Returns the bundle in use.
@@ -36,7 +36,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn bundle(&self) -> Result<Option<StoredBundle>, StorageError> {
-        self.first(Operation::on_accounts("bundle").in_background(), IN_USE, values![])
+        self.first(Operation::new("bundle").in_background(), IN_USE, values![])
     }
 
     /// Stores a bundle unless its serial is at most that of the bundle in use, records it in the audit, and removes all
@@ -46,7 +46,7 @@ impl Store {
     /// Returns an error if the store fails.
     pub fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle, StorageError> {
         let serial = bundle.serial;
-        self.write(Operation::on_accounts("add_bundle"), |statements| {
+        self.write(Operation::new("add_bundle"), |statements| {
             if let Some(in_use) = statements.first::<StoredBundle>(IN_USE, values![])? {
                 if in_use.serial > serial {
                     return Ok(AddedBundle::Older(in_use.serial));
@@ -73,7 +73,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>, StorageError> {
-        self.write(Operation::on_accounts("remove_bundle"), |statements| {
+        self.write(Operation::new("remove_bundle"), |statements| {
             let Some(serial) = statements.first::<u64>(REMOVE, values![])? else { return Ok(None) };
             let event = AuditEvent::of_service(Action::CatalogRolledBack).with("serial", serial);
             note(statements, &event, at, by)?;

@@ -123,7 +123,7 @@ pub(super) fn share_circuits<C: StoredCause>(
     simulated: bool,
     changed: &[CircuitRecord<C>],
 ) -> Result<Vec<CircuitRecord<C>>, StorageError> {
-    let operation = Operation::on_accounts(C::TABLE.share_operation).in_background().light();
+    let operation = Operation::new(C::TABLE.share_operation).in_background().light();
     let Some(newest) = changed.iter().map(|record| record.changed_at).max() else {
         return store.read(operation, |statements| all(statements, simulated));
     };
@@ -179,7 +179,7 @@ pub(super) fn reset_circuits<C: StoredCause>(
     by: &Origin,
 ) -> Result<Vec<String>, StorageError> {
     let Table { name: kind, reset, reset_operation, select_open, close, .. } = C::TABLE;
-    store.write(Operation::on_accounts(reset_operation), |statements| {
+    store.write(Operation::new(reset_operation), |statements| {
         let open = statements.rows(select_open, values![])?;
         let open = open.iter().map(|row| row.get::<String>(0)).collect::<Result<Vec<_>, _>>()?;
         let names: Vec<_> = open.into_iter().filter(|it| name.is_none_or(|name| name == it)).collect();

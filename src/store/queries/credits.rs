@@ -35,7 +35,9 @@ pub(super) fn use_credits(
     account: AccountId,
     charge: &Charge,
 ) -> Result<bool, StorageError> {
-    statements.has(CHARGE, values![account, charge.cycle.start, charge.credits, charge.allowed])
+    let allowed = charge.allowed;
+    let values = values![account, charge.cycle.start, charge.credits, allowed];
+    statements.has(CHARGE, values)
 }
 
 /// Returns the credits that the charge's cycle has used so far.

@@ -160,7 +160,7 @@ impl Store {
     /// Records that a server runs at that moment. Returns the time since which servers have run without a pause
     /// longer than `pause`, by their clocks. Returns 1970 if there was no such record.
     pub fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError> {
-        let operation = Operation::on_runs("note_running").in_background().light();
+        let operation = Operation::new("note_running").in_background().light();
         let rows = self.change(operation, NOTE_RUNNING, values![at, Timestamp::UNIX_EPOCH, pause])?;
         rows.first().map_or(Ok(at), |row| row.get(0))
     }
@@ -174,7 +174,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<RemovalResult, StorageError> {
-        let operation = Operation::on_runs("sweep").in_background().light();
+        let operation = Operation::new("sweep").in_background().light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
         let any = self.rows(operation, ANY_OLD, values![ended_before])?;
         if !any.first().map_or(Ok(false), |row| row.get(0))? {

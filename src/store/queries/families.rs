@@ -4,19 +4,18 @@ use jiff::Timestamp;
 
 use super::audit::note;
 use super::start::forget_request;
-use super::summary::{RUN_COLUMNS, read_summary, run_columns};
+use super::summary::run_columns;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::drive::Notification;
 use crate::model::family::StoredFamily;
-use crate::model::follow::{Class, FollowEnd, FollowedLead, Lookup};
+use crate::model::follow::{FollowEnd, FollowedLead, Lookup};
 use crate::model::run::RunSummary;
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::document::{decode, encode};
-use crate::store::number::{limit, number};
-use crate::store::value::{Row, values};
+use crate::store::document::{Json, encode};
+use crate::store::value::{row, values};
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.
@@ -26,11 +25,16 @@ const MEMBERS: &str = concat!(
     ", following, followed, CAST(json_array_length(lookups/*pg ::json */) AS bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id"
 );
-const FOLLOWED: &str = "SELECT lead, class, run, parent FROM followed_leads WHERE root = ?1 ORDER BY run";
+row! { lead_columns: FollowedLead from "" { lead, class, run, parent } }
+
+const FOLLOWED: &str =
+    concat!("SELECT ", lead_columns!(), " FROM followed_leads WHERE root = ?1 ORDER BY run");
 const CHILDREN: &str = concat!(
     "SELECT ",
+    lead_columns!(),
+    ", ",
     run_columns!(),
-    ", lead, class, run, parent FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
+    " FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
 );
 const END_FOLLOWING: &str =
     "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
@@ -46,28 +50,22 @@ const DELETE: &str =
 impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
     pub fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
-        self.read(Operation::on_runs("family"), |statements| {
-            let rows = statements.rows(MEMBERS, values![root, account])?;
-            let Some(first) = rows.first() else { return Ok(None) };
-            let followed = statements.rows(FOLLOWED, values![root])?;
-            Ok(Some(StoredFamily {
-                members: rows.iter().map(read_summary).collect::<Result<Vec<_>, _>>()?,
-                followed: followed.iter().map(|row| read_lead(row, 0)).collect::<Result<Vec<_>, _>>()?,
-                is_following: first.optional_text(RUN_COLUMNS)? == Some("running"),
-                end: first.optional_text(RUN_COLUMNS + 1)?.map(decode).transpose()?,
-                lookups: rows
-                    .iter()
-                    .map(|row| number::<u32>(row.get(RUN_COLUMNS + 2)?))
-                    .collect::<Result<_, _>>()?,
-            }))
+        self.read(Operation::new("family"), |statements| {
+            type Member = (RunSummary, Option<String>, Option<FollowEnd>, u32);
+            let runs: Vec<Member> = statements.all(MEMBERS, values![root, account])?;
+            let Some((_, following, end, _)) = runs.first().cloned() else { return Ok(None) };
+            let (members, lookups) = runs.into_iter().map(|(run, _, _, lookups)| (run, lookups)).unzip();
+            let followed = statements.all(FOLLOWED, values![root])?;
+            let is_following = following.as_deref() == Some("running");
+            Ok(Some(StoredFamily { members, followed, is_following, end, lookups }))
         })
     }
 
     /// Returns the accounts that were looked up in a run, in the order in which they were planned.
     pub fn lookups(&self, run: RunId) -> Result<Vec<Lookup>, StorageError> {
         let sql = "SELECT lookups FROM runs WHERE id = ?1";
-        let rows = self.rows(Operation::on_runs("lookups"), sql, values![run])?;
-        rows.first().map_or(Ok(Vec::new()), |row| decode(row.text(0)?))
+        let lookups = self.first(Operation::new("lookups"), sql, values![run])?;
+        Ok(lookups.map(|Json(lookups)| lookups).unwrap_or_default())
     }
 
     /// Returns the leads of a run for which runs were started that still exist, with these runs. Returns none if the
@@ -77,13 +75,12 @@ impl Store {
         root: RunId,
         parent: RunId,
     ) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
-        let rows = self.rows(Operation::on_runs("children"), CHILDREN, values![root, parent])?;
-        rows.iter().map(|row| Ok((read_lead(row, RUN_COLUMNS)?, read_summary(row)?))).collect()
+        self.all(Operation::new("children"), CHILDREN, values![root, parent])
     }
 
     /// Records that no further lead of the family is followed. Does nothing if that is recorded.
     pub fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<(), StorageError> {
-        let operation = Operation::on_runs("end_following").in_background().light();
+        let operation = Operation::new("end_following").in_background().light();
         self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
@@ -96,9 +93,8 @@ impl Store {
         after: RunId,
         most: usize,
     ) -> Result<Vec<(RunId, AccountId)>, StorageError> {
-        let operation = Operation::on_runs("idle_families").in_background();
-        let rows = self.rows(operation, IDLE, values![simulated, after, limit(most)])?;
-        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+        let operation = Operation::new("idle_families").in_background();
+        self.all(operation, IDLE, values![simulated, after, most])
     }
 
     /// Deletes a root and all runs of its family, as [`Store::delete`](crate::store::Store::delete) deletes
@@ -110,12 +106,11 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Vec<RunId>, StorageError> {
-        self.write(Operation::on_runs("delete_family").erasing(), |statements| {
-            if statements.rows(LOCK_ROOT, values![root, account])?.is_empty() {
+        self.write(Operation::new("delete_family").erasing(), |statements| {
+            if !statements.has(LOCK_ROOT, values![root, account])? {
                 return Ok(Vec::new());
             }
-            let rows = statements.rows(DELETE, values![root, account])?;
-            let runs = rows.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
+            let runs = statements.all(DELETE, values![root, account])?;
             for run in &runs {
                 forget_request(statements, *run)?;
                 note(statements, &AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
@@ -124,15 +119,4 @@ impl Store {
             Ok(runs)
         })
     }
-}
-
-/// Reads a followed lead from the columns lead, class, run and parent, of which `first` is the first.
-fn read_lead(row: &Row, first: usize) -> Result<FollowedLead, StorageError> {
-    Ok(FollowedLead {
-        lead: row.get(first)?,
-        class: Class::from_name(row.text(first + 1)?)
-            .ok_or_else(|| StorageError::broken("a followed lead has an unknown class"))?,
-        run: row.get(first + 2)?,
-        parent: row.get(first + 3)?,
-    })
 }

@@ -69,7 +69,7 @@ impl Store {
     /// Adds the tallies of a process, by module id, to those of all processes in one transaction. Returns the totals
     /// of the simulated or the real web.
     pub fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
-        let operation = Operation::on_accounts("share_health").in_background().light();
+        let operation = Operation::new("share_health").in_background().light();
         if learnt.is_empty() {
             return self.read(operation, |statements| all(statements, simulated));
         }
@@ -97,7 +97,7 @@ pub(super) fn reset_deadlines(
     at: Timestamp,
     by: &Origin,
 ) -> Result<Vec<String>, StorageError> {
-    store.write(Operation::on_accounts("reset_deadlines"), |statements| {
+    store.write(Operation::new("reset_deadlines"), |statements| {
         let mut modules = Vec::new();
         for row in statements.rows(LOCK_DURATIONS, values![module])? {
             if decode::<Latencies>(row.text(1)?)? != Latencies::default() {

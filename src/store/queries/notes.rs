@@ -10,8 +10,8 @@ use crate::model::drive::Notification;
 use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate, StoredNotes};
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::document::{Json, decode, encode};
-use crate::store::value::{Cells, FromRow, Row, row, values};
+use crate::store::document::{Json, encode};
+use crate::store::value::{Cells, FromRow, row, values};
 
 row! { annotation_columns: Annotation from "" { note, not_this_person } }
 
@@ -35,7 +35,7 @@ const FORGET: &str =
 impl Store {
     /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
     pub fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
-        self.read(Operation::on_runs("notes"), |statements| {
+        self.read(Operation::new("notes"), |statements| {
             let notes = statements.first(OF_RUN, values![run])?.unwrap_or_default();
             Ok(StoredNotes {
                 run: notes,
@@ -57,7 +57,7 @@ impl Store {
         let tags = update.tags.as_ref().filter(|tags| !tags.is_empty()).map(encode).transpose()?;
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, update.tags.is_some(), tags, update.note.is_some(), text];
-        self.write(Operation::on_runs("note_run").erasing(), |statements| {
+        self.write(Operation::new("note_run").erasing(), |statements| {
             let Some(notes) = statements.first(NOTE_RUN, values)? else { return Ok(None) };
             note(statements, &AuditEvent::of_object(Action::RunAnnotated, account, run), at, by)?;
             statements.announce(Notification::Annotated(run))?;
@@ -78,7 +78,7 @@ impl Store {
     ) -> Result<Option<Annotation>, StorageError> {
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, result, update.note.is_some(), text, update.not_this_person];
-        self.write(Operation::on_runs("annotate").erasing(), |statements| {
+        self.write(Operation::new("annotate").erasing(), |statements| {
             let Some(annotation) = statements.first(ANNOTATE, values)? else { return Ok(None) };
             statements.execute(FORGET, values![run, result])?;
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
@@ -87,12 +87,6 @@ impl Store {
             Ok(Some(annotation))
         })
     }
-}
-
-/// Reads the notes of a run from two columns, of which `first` is the first.
-pub(super) fn read_notes(row: &Row, first: usize) -> Result<RunNotes, StorageError> {
-    let tags = row.optional_text(first)?.map_or(Ok(Vec::new()), decode)?;
-    Ok(RunNotes { tags, note: row.get(first + 1)? })
 }
 
 impl FromRow for RunNotes {

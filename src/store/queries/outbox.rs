@@ -9,7 +9,7 @@ use crate::model::event::{Event, EventType, RunEnded, WatchFound};
 use crate::model::run::{RunError, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
 use crate::store::backend::Statements;
-use crate::store::document::{Json, decode};
+use crate::store::document::decode;
 use crate::store::value::values;
 
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
@@ -38,13 +38,13 @@ pub(super) fn report_end(statements: &mut dyn Statements, run: RunId) -> Result<
     if webhooks.is_empty() {
         return Ok(());
     }
-    type Ended = (Status, Timestamp, u64, String, u64, Option<Json<RunError>>);
+    type Ended = (Status, Timestamp, u64, String, u64, Option<RunError>);
     let found = statements.first::<Ended>(ENDED, values![run])?;
     let Some((status, at, total_results, coverage, credits_charged, error)) = found else { return Ok(()) };
     let Some(kind) = EventType::of_run(status) else { return Ok(()) };
     // A run may be ended because its documents cannot be read.
     let coverage = decode(&coverage).unwrap_or_default();
-    let error = error.map(|Json(error)| error.code);
+    let error = error.map(|error| error.code);
     let ended = RunEnded { run, total_results, coverage, credits_charged, error };
     let event = Event::run_ended(kind, at, &ended);
     let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));

@@ -9,7 +9,6 @@ use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::model::start::QueueLength;
 use crate::store::backend::Statements;
-use crate::store::number::number;
 use crate::store::value::values;
 
 /// The condition that a row of `runs` waits for its first driver.
@@ -78,7 +77,6 @@ pub(super) fn queue_length(
     simulated: bool,
     account: Option<AccountId>,
 ) -> Result<QueueLength, StorageError> {
-    let rows = statements.rows(LENGTH, values![simulated, account])?;
-    let Some(row) = rows.first() else { return Ok(QueueLength::default()) };
-    Ok(QueueLength { all: number(row.get(0)?)?, of_account: number(row.get(1)?)? })
+    let (all, of_account) = statements.first(LENGTH, values![simulated, account])?.unwrap_or_default();
+    Ok(QueueLength { all, of_account })
 }

@@ -39,7 +39,7 @@ const RETURN: &str = "UPDATE rate_limits SET due = due - ?2 WHERE subject = ?1";
 impl Store {
     /// Counts a request if the limit allows it.
     pub fn count_request(&self, subject: &Subject, rate: Rate) -> Result<Counted, StorageError> {
-        let operation = Operation::on_accounts("count_request").light();
+        let operation = Operation::new("count_request").light();
         let values = values![&subject.0, rate.period_us(), rate.slack_us()];
         if let Some(row) = self.change(operation, COUNT, values)?.first() {
             let (due, now) = row.read()?;
@@ -52,7 +52,7 @@ impl Store {
 
     /// Subtracts a request that was counted and is not to count.
     pub fn return_request(&self, subject: &Subject, rate: Rate) -> Result<(), StorageError> {
-        let operation = Operation::on_accounts("return_request").light();
+        let operation = Operation::new("return_request").light();
         self.change(operation, RETURN, values![&subject.0, rate.period_us()]).map(drop)
     }
 }

@@ -16,14 +16,14 @@ impl Store {
     pub fn bookings(&self, account: AccountId) -> Result<Vec<Booking>, StorageError> {
         let sql =
             concat!("SELECT ", booking_columns!(), " FROM charges WHERE account = ?1 ORDER BY at, run, kind");
-        self.all(Operation::on_accounts("bookings"), sql, values![account])
+        self.all(Operation::new("bookings"), sql, values![account])
     }
 
     /// Returns the usage of an account by cycle, the oldest first.
     pub fn cycle_uses(&self, account: AccountId) -> Result<Vec<CycleUse>, StorageError> {
         let sql =
             concat!("SELECT ", use_columns!(), " FROM credit_usage WHERE account = ?1 ORDER BY cycle_start");
-        self.all(Operation::on_accounts("cycle_uses"), sql, values![account])
+        self.all(Operation::new("cycle_uses"), sql, values![account])
     }
 
     /// Returns the idempotency keys of an account, the oldest first.
@@ -33,6 +33,6 @@ impl Store {
             request_columns!(),
             " FROM idempotency_keys WHERE account = ?1 ORDER BY created_at, key"
         );
-        self.all(Operation::on_accounts("noted_requests"), sql, values![account])
+        self.all(Operation::new("noted_requests"), sql, values![account])
     }
 }

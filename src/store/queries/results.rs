@@ -9,8 +9,8 @@ use crate::model::drive::{Delta, Lease, Write};
 use crate::model::entity::EntityKey;
 use crate::model::run::ResultRecord;
 use crate::store::backend::Statements;
-use crate::store::document::{decode, encode, encode_result};
-use crate::store::value::{Row, values};
+use crate::store::document::{encode, encode_result};
+use crate::store::value::values;
 
 /// Selects the results of a run in order. `?1` is the run, `?2` the id after which they start, `?3` the maximum
 /// number.
@@ -89,9 +89,4 @@ fn encode_batch(run: RunId, results: &[ResultRecord]) -> Result<String, StorageE
         Ok((run.0, record.id, key, encode_result(record)?))
     };
     encode(&results.iter().map(element).collect::<Result<Vec<_>, StorageError>>()?)
-}
-
-/// Reads a row of [`RESULTS`] or [`CHANGES`].
-pub(super) fn read_result(row: &Row) -> Result<ResultRecord, StorageError> {
-    decode(row.text(0)?)
 }

@@ -13,9 +13,9 @@ use super::fragments::driven;
 use super::health::reset_deadlines;
 use super::outbox::report_end;
 use super::queue::{has_begun, queue_length, queue_position};
-use super::results::{self, CHANGES, RESULTS, read_result};
+use super::results::{self, CHANGES, RESULTS};
 use super::start::{self, forget_request};
-use super::summary::{RUN_COLUMNS, read_summary, run_columns};
+use super::summary::run_columns;
 use super::take_over::take_over;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -32,8 +32,7 @@ use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::document::{decode_reports, encode, encode_reports, plain};
-use crate::store::number::{bigint, limit, millis, number};
+use crate::store::document::{Json, encode, encode_reports};
 use crate::store::value::{Value, values};
 
 /// Selects a run with its position in the queue, which no list has: it is counted.
@@ -107,9 +106,7 @@ impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         let is_created = |started: &Started| *started == Started::Created;
-        self.write_if(Operation::on_runs("start"), is_created, |statements| {
-            start::start(statements, run, charge)
-        })
+        self.write_if(Operation::new("start"), is_created, |statements| start::start(statements, run, charge))
     }
 
     /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`](crate::model::start::Refused::Mismatch) if the body
@@ -119,7 +116,7 @@ impl Store {
         account: AccountId,
         idempotency: &Idempotency,
     ) -> Result<Option<Started>, StorageError> {
-        let operation = Operation::on_runs("known_request");
+        let operation = Operation::new("known_request");
         self.read(operation, |statements| start::known_request(statements, account, idempotency))
     }
 
@@ -128,7 +125,7 @@ impl Store {
     /// try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
     /// result is ignored. A new entity with a used id is an error.
     pub fn add_results(&self, run: RunId, lease: Lease, delta: &Delta) -> Result<Write, StorageError> {
-        let operation = Operation::on_runs("add_results").in_background().light();
+        let operation = Operation::new("add_results").in_background().light();
         let write = self.write(operation, |statements| results::add(statements, run, lease, delta))?;
         Ok(self.published(run, lease, write))
     }
@@ -141,15 +138,15 @@ impl Store {
         checkpoint: &Checkpoint,
         holds: Duration,
     ) -> Result<Write, StorageError> {
-        let operation = Operation::on_runs("checkpoint").in_background().light();
+        let operation = Operation::new("checkpoint").in_background().light();
         let values = values![
             run,
             lease.owner.0,
-            bigint(lease.epoch)?,
+            lease.epoch,
             encode(&checkpoint.progress)?,
             encode(&checkpoint.coverage)?,
             encode_reports(&checkpoint.modules)?,
-            millis(holds),
+            holds,
             encode(&checkpoint.lookups)?,
         ];
         let rows = self.change(operation, CHECKPOINT, values)?;
@@ -176,7 +173,7 @@ impl Store {
         let values = values![
             run,
             lease.owner.0,
-            bigint(lease.epoch)?,
+            lease.epoch,
             ending.status.as_str(),
             encode(&checkpoint.progress)?,
             encode(&checkpoint.coverage)?,
@@ -185,7 +182,7 @@ impl Store {
             ending.completed_at,
             encode(&checkpoint.lookups)?,
         ];
-        let write = self.write(Operation::on_runs("finish").in_background(), |statements| {
+        let write = self.write(Operation::new("finish").in_background(), |statements| {
             let ended = statements.execute(FINISH, values)?;
             if ended == 1 && ending.status == Status::Failed {
                 refund(statements, run, ending.completed_at)?;
@@ -200,7 +197,7 @@ impl Store {
 
     /// Releases the runs that `owner` drives, so that any instance can take them over at once.
     pub fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
-        self.write(Operation::on_runs("release").in_background(), |statements| {
+        self.write(Operation::new("release").in_background(), |statements| {
             if statements.execute(RELEASE, values![owner.0])? > 0 {
                 statements.announce(Notification::Released)?;
             }
@@ -212,7 +209,7 @@ impl Store {
     /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
     /// of each account, then the second of each.
     pub fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
-        let operation = Operation::on_runs("take_over").in_background();
+        let operation = Operation::new("take_over").in_background();
         let taken = self.write(operation, |statements| take_over(statements, claim))?;
         // An earlier driver that was only delayed detects that the run is no longer its own.
         taken.iter().for_each(|run| self.backend.publish(run.summary.id, run.lease.epoch));
@@ -226,22 +223,20 @@ impl Store {
         simulated: bool,
         account: Option<AccountId>,
     ) -> Result<QueueLength, StorageError> {
-        let operation = Operation::on_runs("queue_length");
+        let operation = Operation::new("queue_length");
         self.read(operation, |statements| queue_length(statements, simulated, account))
     }
 
     /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
     pub fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
-        let rows = self.rows(Operation::on_runs("run"), RUN, values![id, account])?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let queue_position = row.get::<Option<i64>>(RUN_COLUMNS)?.map(number).transpose()?;
-        Ok(Some(RunSummary { queue_position, ..read_summary(row)? }))
+        let found = self.first::<(RunSummary, _)>(Operation::new("run"), RUN, values![id, account])?;
+        Ok(found.map(|(run, queue_position)| RunSummary { queue_position, ..run }))
     }
 
     /// Returns at most `count` results of a run with ids above `after`, in order.
     pub fn results(&self, id: RunId, after: u32, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
-        let rows = self.rows(Operation::on_runs("results"), RESULTS, values![id, after, limit(count)])?;
-        rows.iter().map(read_result).collect()
+        let results = self.all(Operation::new("results"), RESULTS, values![id, after, count])?;
+        Ok(results.into_iter().map(|Json(result)| result).collect())
     }
 
     /// Returns at most `count` results of a run that were added or changed, in their current state and in the order
@@ -252,17 +247,17 @@ impl Store {
         changes: Changes,
         count: usize,
     ) -> Result<Vec<ResultRecord>, StorageError> {
-        let since = changes.since.map_or(Ok(-1), bigint)?;
-        let values = values![id, changes.after, since, changes.known, bigint(changes.until)?, limit(count)];
-        let rows = self.rows(Operation::on_runs("changes"), CHANGES, values)?;
-        rows.iter().map(read_result).collect()
+        // Revisions begin at 0.
+        let since = changes.since.map_or(Value::from(-1i64), Value::from);
+        let values = values![id, changes.after, since, changes.known, changes.until, count];
+        let results = self.all(Operation::new("changes"), CHANGES, values)?;
+        Ok(results.into_iter().map(|Json(result)| result).collect())
     }
 
     /// Returns the modules of a run that have ended.
     pub fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
         let sql = "SELECT reports FROM runs WHERE id = ?1";
-        let rows = self.rows(Operation::on_runs("modules"), sql, values![id])?;
-        rows.first().map_or(Ok(Vec::new()), |row| decode_reports(row.text(0)?))
+        Ok(self.first(Operation::new("modules"), sql, values![id])?.unwrap_or_default())
     }
 
     /// Returns at most `count` runs of an account, the newest first.
@@ -275,7 +270,7 @@ impl Store {
         let (before, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
         let search_type = filter.search_type.map(SearchType::as_str);
         let status = filter.status.map(Status::as_str);
-        let mut values: Vec<Value<'_>> = values![account, before, id, limit(count)].to_vec();
+        let mut values: Vec<Value<'_>> = values![account, before, id, count].to_vec();
         let sql = match (&filter.root, &filter.text) {
             _ if filter.watch.is_some() => {
                 values.push(Value::from(filter.watch));
@@ -305,8 +300,7 @@ impl Store {
                 }
             }
         };
-        let rows = self.rows(Operation::on_runs("list"), sql, &values)?;
-        rows.iter().map(read_summary).collect()
+        self.all(Operation::new("list"), sql, &values)
     }
 
     /// Returns at most `count` other runs that have ended, of the account, type and web of a run and with this normal form
@@ -320,10 +314,8 @@ impl Store {
     ) -> Result<Vec<RunSummary>, StorageError> {
         let (before, id) = before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
         let search_type = run.search_type.as_str();
-        let values =
-            values![run.account, before, id, limit(count), search_type, plain(normal), run.simulated, run.id];
-        let rows = self.rows(Operation::on_runs("comparable"), LIST_BY_NORMAL, values)?;
-        rows.iter().map(read_summary).collect()
+        let values = values![run.account, before, id, count, search_type, normal, run.simulated, run.id];
+        self.all(Operation::new("comparable"), LIST_BY_NORMAL, values)
     }
 
     /// Deletes a run's query, results and modules. Its charge stays booked. Returns `false` if the run is unknown, of
@@ -335,7 +327,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_runs("delete").erasing(), |statements| {
+        self.write(Operation::new("delete").erasing(), |statements| {
             // The run's row is deleted together with its results. Its charge stays in the ledger.
             let sql = "DELETE FROM runs WHERE id = ?1 AND account = ?2";
             let is_deleted = statements.execute(sql, values![id, account])? == 1;
@@ -386,7 +378,7 @@ impl Store {
 
     /// Removes the idempotency keys that were recorded before `before`.
     pub fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {
-        let operation = Operation::on_runs("forget_idempotency").in_background().light();
+        let operation = Operation::new("forget_idempotency").in_background().light();
         self.change(operation, FORGET_IDEMPOTENCY, values![before]).map(drop)
     }
 

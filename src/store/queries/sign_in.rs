@@ -65,7 +65,7 @@ const PAST: &str = concat!("DELETE FROM rate_limits WHERE due <= ", now!());
 impl Store {
     /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
     pub fn password(&self, account: AccountId) -> Result<Option<String>, StorageError> {
-        self.first(Operation::on_accounts("password"), PASSWORD, values![account])
+        self.first(Operation::new("password"), PASSWORD, values![account])
     }
 
     /// Replaces the password with the hash `known`, ends all sessions and voids set-up links. Returns `false` if the
@@ -78,7 +78,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("set_password"), |statements| {
+        self.write(Operation::new("set_password"), |statements| {
             if !lock(statements, account)? || !knows(statements, account, known)? {
                 return Ok(false);
             }
@@ -98,7 +98,7 @@ impl Store {
         known: Option<&str>,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("open_session"), |statements| {
+        self.write(Operation::new("open_session"), |statements| {
             if !lock(statements, session.account)? || !knows(statements, session.account, known)? {
                 return Ok(false);
             }
@@ -127,7 +127,7 @@ impl Store {
         token: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<(Session, Account)>, StorageError> {
-        self.first(Operation::on_accounts("session"), SESSION, values![&token.0, now])
+        self.first(Operation::new("session"), SESSION, values![&token.0, now])
     }
 
     /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
@@ -138,13 +138,13 @@ impl Store {
         expires: Timestamp,
     ) -> Result<(), StorageError> {
         // A page does not wait for a lock. The next page updates the session.
-        let operation = Operation::on_accounts("touch_session").light().within(TOUCH_WAIT);
+        let operation = Operation::new("touch_session").light().within(TOUCH_WAIT);
         self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
     }
 
     /// Returns the sessions of an account that have not expired, the most recently used one first.
     pub fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError> {
-        self.all(Operation::on_accounts("sessions"), SESSIONS, values![account, now])
+        self.all(Operation::new("sessions"), SESSIONS, values![account, now])
     }
 
     /// Ends a session of that account. Returns `false` if the account has no such session.
@@ -155,7 +155,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("end_session"), |statements| {
+        self.write(Operation::new("end_session"), |statements| {
             let sql = "DELETE FROM web_sessions WHERE id = ?1 AND account = ?2";
             let ended = statements.execute(sql, values![id, account])? > 0;
             if ended {
@@ -167,7 +167,7 @@ impl Store {
 
     /// Adds a link and voids earlier ones of the account. Returns `false` if the account is unknown.
     pub fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("add_set_up_link"), |statements| {
+        self.write(Operation::new("add_set_up_link"), |statements| {
             if !lock(statements, link.account)? {
                 return Ok(false);
             }
@@ -183,11 +183,7 @@ impl Store {
 
     /// Returns the account whose password that link sets, if the link is valid.
     pub fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError> {
-        self.first(
-            Operation::on_accounts("set_up_account"),
-            LINK_ACCOUNT,
-            values![&token.0, now, BEING_DELETED],
-        )
+        self.first(Operation::new("set_up_account"), LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])
     }
 
     /// Consumes a link: sets the password of its account and ends all sessions. Returns `None` if the link is not
@@ -199,7 +195,7 @@ impl Store {
         now: Timestamp,
         by: &Origin,
     ) -> Result<Option<Account>, StorageError> {
-        self.write(Operation::on_accounts("use_set_up_link"), |statements| {
+        self.write(Operation::new("use_set_up_link"), |statements| {
             let account = statements.first::<Account>(LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])?;
             let Some(account) = account else { return Ok(None) };
             if !lock(statements, account.id)? {
@@ -225,7 +221,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("set_role"), |statements| {
+        self.write(Operation::new("set_role"), |statements| {
             if !lock(statements, account)? {
                 return Ok(false);
             }
@@ -240,7 +236,7 @@ impl Store {
 
     /// Removes expired sessions and links, and counts of requests and attempts that have no effect any more.
     pub fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
-        let operation = Operation::on_accounts("remove_expired").in_background().light();
+        let operation = Operation::new("remove_expired").in_background().light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
         if self.first(operation, ANY_EXPIRED, values![now])? != Some(true) {
             return Ok(());

@@ -14,13 +14,12 @@ use crate::model::coverage::Coverage;
 use crate::model::credits::Charge;
 use crate::model::drive::Notification;
 use crate::model::follow::NewMember;
-use crate::model::run::Progress;
+use crate::model::run::{Progress, count};
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, NewRun, Refused, RowRef, Started};
 use crate::modules::query::Query;
 use crate::store::backend::Statements;
-use crate::store::document::{encode, plain};
-use crate::store::number::{bigint, millis, number};
+use crate::store::document::encode;
 use crate::store::value::values;
 
 const REQUEST: &str =
@@ -132,11 +131,12 @@ pub(super) fn known_request(
     account: AccountId,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>, StorageError> {
-    let values = values![account, plain(&idempotency.key), idempotency.valid_since];
-    let rows = statements.rows(REQUEST, values)?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let is_same = row.get::<[u8; 32]>(1)? == idempotency.body_hash;
-    Ok(Some(if is_same { Started::Repeated(row.get(0)?) } else { Started::Refused(Refused::Mismatch) }))
+    let values = values![account, &idempotency.key, idempotency.valid_since];
+    let known = statements.first::<(_, [u8; 32])>(REQUEST, values)?;
+    Ok(known.map(|(run, body_hash)| match body_hash == idempotency.body_hash {
+        true => Started::Repeated(run),
+        false => Started::Refused(Refused::Mismatch),
+    }))
 }
 
 /// Forgets the request that has started a run, which is being deleted. Its idempotency key stays in use.
@@ -153,7 +153,7 @@ pub(super) fn note_request(
     at: Timestamp,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>, StorageError> {
-    let key = plain(&idempotency.key);
+    let key = &idempotency.key;
     statements.execute(FORGET_REQUEST, values![account, &*key, idempotency.valid_since])?;
     for _ in 0..REQUEST_TRIES {
         let values = values![account, &*key, &idempotency.body_hash, run, at];
@@ -176,19 +176,17 @@ fn refuse_member(
     member: &NewMember,
 ) -> Result<Option<Started>, StorageError> {
     let root = member.place.root;
-    if statements.rows(LOCK_ROOT, values![root, run.account])?.is_empty() {
+    if !statements.has(LOCK_ROOT, values![root, run.account])? {
         return Ok(Some(Started::Refused(Refused::FamilyGone)));
     }
-    let known = statements.rows(RUN_OF_LEAD, values![root, member.lead])?;
-    if let Some(row) = known.first() {
-        let known: RunId = row.get(0)?;
-        if !member.is_on_request || statements.execute(FREE_LEAD, values![root, member.lead])? == 0 {
-            return Ok(Some(Started::Repeated(known)));
-        }
+    if let Some(known) = statements.first(RUN_OF_LEAD, values![root, member.lead])?
+        && (!member.is_on_request || statements.execute(FREE_LEAD, values![root, member.lead])? == 0)
+    {
+        return Ok(Some(Started::Repeated(known)));
     }
-    let rows = statements.rows("SELECT count(*) FROM followed_leads WHERE root = ?1", values![root])?;
-    let started: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
-    Ok((started >= u64::from(member.max_searches)).then_some(Started::Refused(Refused::FamilyFull)))
+    let count = "SELECT count(*) FROM followed_leads WHERE root = ?1";
+    let is_full = statements.first::<u64>(count, values![root])? >= Some(member.max_searches.into());
+    Ok(is_full.then_some(Started::Refused(Refused::FamilyFull)))
 }
 
 /// Makes a run that of a row, in the transaction that starts the run. Returns `false` if the row is not pending.
@@ -197,7 +195,7 @@ fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result
 }
 
 fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Result<(), StorageError> {
-    let progress = Progress { modules_total: number(bigint(run.modules.len())?)?, ..Progress::default() };
+    let progress = Progress { modules_total: count(run.modules.len()), ..Progress::default() };
     let Search { search_type, query, premium, options, choice, follow, .. } = &run.search;
     let normal = Query::parse(*search_type, query).ok();
     let (member, cause) = (run.cause.member(), &run.cause);
@@ -207,11 +205,11 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         search_type.as_str(),
         *premium,
         run.simulated,
-        bigint(charge.credits)?,
+        charge.credits,
         run.created_at,
         run.owner.map(|owner| owner.0),
-        millis(run.holds),
-        plain(query),
+        run.holds,
+        query,
         encode(&progress)?,
         encode(&Coverage::default())?,
         encode(&run.modules)?,
@@ -226,7 +224,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         cause.retried(),
         choice.narrowed().as_ref().map(encode).transpose()?,
         run.is_unconfirmed,
-        normal.as_ref().map(|query| plain(query.normal())),
+        normal.as_ref().map(|query| query.normal()),
     ];
     statements.execute(INSERT, values).map(drop)
 }
@@ -244,7 +242,7 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
         Cause::Row(row) => event.with("batch", row.batch.to_string()),
     };
     match &run.search.purpose {
-        Some(purpose) => event.with("purpose", plain(purpose)),
+        Some(purpose) => event.with("purpose", purpose.as_str()),
         None => event,
     }
 }

@@ -36,17 +36,17 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Vec<StoppedRun>>, StorageError> {
-        self.write(Operation::on_runs("stop"), |statements| {
-            if statements.rows(LOCK, values![id, account])?.is_empty() {
+        self.write(Operation::new("stop"), |statements| {
+            if !statements.has(LOCK, values![id, account])? {
                 return Ok(None);
             }
             let mut stopped = Vec::new();
-            for row in statements.rows(STOP, values![id, account, at])? {
-                let run = StoppedRun { id: row.get(0)?, at: row.get(1)?, waits: row.get(2)? };
-                if row.get(4)? {
-                    note(statements, &AuditEvent::of_object(Action::RunStopped, account, run.id), at, by)?;
+            for (id, at_first, waits, is_live, is_new) in statements.all(STOP, values![id, account, at])? {
+                let run = StoppedRun { id, at: at_first, waits };
+                if is_new {
+                    note(statements, &AuditEvent::of_object(Action::RunStopped, account, id), at, by)?;
                 }
-                if row.get(3)? {
+                if is_live {
                     statements.announce(Notification::Stopped(run.id))?;
                     stopped.push(run);
                 }

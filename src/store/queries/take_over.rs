@@ -9,16 +9,15 @@ use super::credits::refund;
 use super::fragments::{encode_ids, ids};
 use super::outbox::report_end;
 use super::queue::{has_begun, waits};
-use super::results::{RESULTS, read_result};
-use super::summary::{RUN_COLUMNS, read_summary, run_columns};
+use super::results::RESULTS;
+use super::summary::run_columns;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
 use crate::model::drive::{Claim, Resumable};
-use crate::model::run::RunError;
+use crate::model::run::{ModuleReport, RunError, RunSummary};
 use crate::store::backend::Statements;
-use crate::store::document::{decode, decode_reports, encode, not_confirmed, unreadable};
-use crate::store::number::{limit, millis, number};
+use crate::store::document::{Json, encode, not_confirmed, unreadable};
 use crate::store::value::{Row, values};
 
 /// Selects runs without a driver by a condition, in that order. A run that another instance is taking at the same time
@@ -50,9 +49,8 @@ const TAKE: &str = concat!(
      started_at = coalesce(started_at, CASE WHEN owner IS NULL THEN now() ELSE created_at END) \
      WHERE id IN ",
     ids!("?1"),
-    " RETURNING ",
-    run_columns!(),
-    ", planned, reports, epoch, started_at, now(), lookups, unconfirmed"
+    " RETURNING id, unconfirmed, epoch, started_at, now(), planned, reports, lookups, ",
+    run_columns!()
 );
 const END: &str = "UPDATE runs SET status = 'failed', error = ?2, \
      completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
@@ -64,25 +62,24 @@ pub(super) fn take_over(
     claim: &Claim<'_>,
 ) -> Result<Vec<Resumable>, StorageError> {
     let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-    let values = |most| values![claim.simulated, BEING_DELETED, &*except, limit(most), claim.only].to_vec();
+    let values = |most| values![claim.simulated, BEING_DELETED, &*except, most, claim.only].to_vec();
     let mut of_interrupted = values(claim.limit);
     of_interrupted.push(claim.expired.into());
-    let mut due = statements.rows(INTERRUPTED, &of_interrupted)?;
+    let mut due: Vec<RunId> = statements.all(INTERRUPTED, &of_interrupted)?;
     if due.len() < claim.limit {
-        due.extend(statements.rows(WAITING, &values(claim.limit - due.len()))?);
+        due.extend(statements.all::<RunId>(WAITING, &values(claim.limit - due.len()))?);
     }
-    let due = due.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
     if due.is_empty() {
         return Ok(Vec::new());
     }
     let ids = encode_ids(due.iter().map(|run| run.0))?;
-    let rows = statements.rows(TAKE, values![ids, claim.owner.0, millis(claim.holds)])?;
+    let rows = statements.rows(TAKE, values![ids, claim.owner.0, claim.holds])?;
     let rows = rows.into_iter().map(|row| Ok((row.get(0)?, row)));
     let rows = rows.collect::<Result<HashMap<RunId, Row>, StorageError>>()?;
     let mut taken = Vec::new();
     for run in due {
         let Some(row) = rows.get(&run) else { continue };
-        if row.get(RUN_COLUMNS + 6)? {
+        if row.get(1)? {
             log::info!("run {run}: ended, since its caller was refused");
             end_as_failed(statements, run, &not_confirmed())?;
             continue;
@@ -106,9 +103,11 @@ fn resumable(
     row: &Row,
     claim: &Claim<'_>,
 ) -> Result<Resumable, StorageError> {
-    let results = statements.rows(RESULTS, values![run, 0i64, i64::MAX])?;
-    let lease = claim.owner.lease(number(row.get(RUN_COLUMNS + 2)?)?);
-    let (started_at, now): (Timestamp, Timestamp) = (row.get(RUN_COLUMNS + 3)?, row.get(RUN_COLUMNS + 4)?);
+    let results = statements.all(RESULTS, values![run, 0i64, i64::MAX])?;
+    type Taken = ((RunId, bool), u64, Timestamp, Timestamp, (Json<Vec<String>>, Vec<ModuleReport>));
+    let ((.., epoch, started_at, now, (Json(modules), done)), Json(lookups), summary) =
+        row.read::<(Taken, Json<_>, RunSummary)>()?;
+    let lease = claim.owner.lease(epoch);
     let ran_for = match lease.epoch {
         0 => Duration::ZERO,
         _ => now.duration_since(started_at).try_into().unwrap_or_default(),
@@ -116,11 +115,11 @@ fn resumable(
     Ok(Resumable {
         lease,
         ran_for,
-        summary: read_summary(row)?,
-        modules: decode(row.text(RUN_COLUMNS)?)?,
-        done: decode_reports(row.text(RUN_COLUMNS + 1)?)?,
-        lookups: decode(row.text(RUN_COLUMNS + 5)?)?,
-        results: results.iter().map(read_result).collect::<Result<_, _>>()?,
+        summary,
+        modules,
+        done,
+        lookups,
+        results: results.into_iter().map(|Json(result)| result).collect(),
     })
 }
 
@@ -130,8 +129,7 @@ pub(super) fn end_as_failed(
     run: RunId,
     error: &RunError,
 ) -> Result<(), StorageError> {
-    let rows = statements.rows(END, values![run, encode(error)?])?;
-    let Some(row) = rows.first() else { return Ok(()) };
-    refund(statements, run, row.get(0)?)?;
+    let Some(at) = statements.first(END, values![run, encode(error)?])? else { return Ok(()) };
+    refund(statements, run, at)?;
     report_end(statements, run)
 }

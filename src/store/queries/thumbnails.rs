@@ -27,7 +27,7 @@ impl Store {
         result: u32,
         png: &[u8],
     ) -> Result<Write, StorageError> {
-        let operation = Operation::on_runs("keep_thumbnail").in_background().light();
+        let operation = Operation::new("keep_thumbnail").in_background().light();
         let values = values![run, lease.owner.0, lease.epoch, result, png];
         let kept = self.change(operation, KEEP, values)?;
         Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
@@ -35,11 +35,11 @@ impl Store {
 
     /// Returns the thumbnail of a result as a PNG.
     pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-        self.first(Operation::on_runs("thumbnail"), ONE, values![run, result])
+        self.first(Operation::new("thumbnail"), ONE, values![run, result])
     }
 
     /// Returns all thumbnails of a run as PNGs, by the ids of their results.
     pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
-        Ok(self.all(Operation::on_runs("thumbnails"), ALL, values![run])?.into_iter().collect())
+        Ok(self.all(Operation::new("thumbnails"), ALL, values![run])?.into_iter().collect())
     }
 }

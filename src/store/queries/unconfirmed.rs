@@ -41,7 +41,7 @@ impl Store {
 
     /// If this fails, what was stored is undone later, and not charged.
     fn confirm(&self, sql: &'static str, id: Uuid) {
-        let confirmed = self.change(Operation::on_runs("confirm").light(), sql, values![id]);
+        let confirmed = self.change(Operation::new("confirm").light(), sql, values![id]);
         if let Err(error) = confirmed {
             log::warn!("{id} was stored, but could not be confirmed, and may be undone: {error}");
         }
@@ -49,7 +49,7 @@ impl Store {
 
     /// Ends waiting runs, and deletes batches and watches, that have been unconfirmed for that long.
     pub fn undo_unconfirmed(&self, age: Duration) -> Result<(), StorageError> {
-        self.write(Operation::on_runs("undo_unconfirmed").in_background(), |statements| {
+        self.write(Operation::new("undo_unconfirmed").in_background(), |statements| {
             for run in statements.all(WAITING, values![age])? {
                 end_as_failed(statements, run, &not_confirmed())?;
             }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::outbox::report_watch;
-use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
+use super::watch_row::watch_columns;
 use crate::base::ids::{AccountId, WatchChangeId, WatchId};
 use crate::base::storage::StorageError;
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
@@ -14,7 +14,6 @@ use crate::model::watch::{Comparison, EndedRun, Watch};
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::encode;
-use crate::store::number::limit;
 use crate::store::value::values;
 
 /// A watch of which a run may be started.
@@ -74,12 +73,11 @@ pub(super) fn take_place(
     run: &NewRun,
     start: WatchStart,
 ) -> Result<Result<Timestamp, Started>, StorageError> {
-    let rows = statements.rows(LOCK, values![start.watch, run.account])?;
-    let Some(row) = rows.first() else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
-    let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+    let locked = statements.first::<(Watch, Timestamp)>(LOCK, values![start.watch, run.account])?;
+    let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
     Ok(match (start.due_at, watch.last_run) {
         // The last run may have been deleted, and the watch not closed yet.
-        (None, Some(last)) if watch.is_open && !statements.rows(EXISTS, values![last])?.is_empty() => {
+        (None, Some(last)) if watch.is_open && statements.has(EXISTS, values![last])? => {
             Err(Started::Repeated(last))
         }
         (None, _) => Ok(watch.next_at),
@@ -112,24 +110,22 @@ impl Store {
         count: usize,
     ) -> Result<Vec<Watch>, StorageError> {
         let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
-        let operation = Operation::on_runs("due_watches").in_background();
-        let rows = self.rows(operation, DUE, values![simulated, at, id, limit(count)])?;
-        rows.iter().map(read_watch).collect()
+        let operation = Operation::new("due_watches").in_background();
+        self.all(operation, DUE, values![simulated, at, id, count])
     }
 
     /// Pauses an active watch whose account cannot pay for the run that is due at this moment. Returns `false` if that run
     /// was started or skipped meanwhile.
     pub fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
-        let operation = Operation::on_runs("pause_unpaid").in_background().light();
+        let operation = Operation::new("pause_unpaid").in_background().light();
         Ok(!self.change(operation, PAUSE, values![id, due_at])?.is_empty())
     }
 
     /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
     pub fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
-        self.write(Operation::on_runs("skip_run").in_background().light(), |statements| {
-            let rows = statements.rows(LOCK_DUE, values![id, due_at])?;
-            let Some(row) = rows.first() else { return Ok(()) };
-            let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+        self.write(Operation::new("skip_run").in_background().light(), |statements| {
+            let locked = statements.first::<(Watch, Timestamp)>(LOCK_DUE, values![id, due_at])?;
+            let Some((watch, now)) = locked else { return Ok(()) };
             let next_at = watch.every.next_after(id, watch.created_at, now);
             statements.execute(MOVE, values![id, next_at]).map(drop)
         })
@@ -142,38 +138,34 @@ impl Store {
         count: usize,
     ) -> Result<Vec<AccountId>, StorageError> {
         let after = after.unwrap_or(AccountId(Uuid::nil()));
-        let operation = Operation::on_runs("unpaid_accounts").in_background();
-        let rows = self.rows(operation, UNPAID, values![after, limit(count)])?;
-        rows.iter().map(|row| row.get(0)).collect()
+        let operation = Operation::new("unpaid_accounts").in_background();
+        self.all(operation, UNPAID, values![after, count])
     }
 
     /// Makes the watches of an account active that are paused because of credits, if a run costs at most that many
     /// credits.
     pub fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<(), StorageError> {
         let (standard, premium) = (credits >= STANDARD_COST, premium && credits >= PREMIUM_COST);
-        let operation = Operation::on_runs("resume_paid").in_background().light();
+        let operation = Operation::new("resume_paid").in_background().light();
         self.change(operation, RESUME, values![account, standard, premium]).map(drop)
     }
 
     /// Returns at most `count` watches whose last run has ended or was deleted, and was not compared.
     pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
-        let operation = Operation::on_runs("ended_runs").in_background();
-        let rows = self.rows(operation, ENDED, values![simulated, limit(count)])?;
-        let read = |row| {
-            let watch = read_watch(row)?;
-            let Some(run) = watch.last_run else {
-                return Err(StorageError::broken("a watch has an open run without an id"));
-            };
-            Ok(EndedRun { watch, run, baseline: row.get(WATCH_COLUMNS)? })
+        let operation = Operation::new("ended_runs").in_background();
+        let ended = self.all::<(Watch, _)>(operation, ENDED, values![simulated, count])?;
+        let run = |(watch, baseline): (Watch, _)| match watch.last_run {
+            Some(run) => Ok(EndedRun { watch, run, baseline }),
+            None => Err(StorageError::broken("a watch has an open run without an id")),
         };
-        rows.iter().map(read).collect()
+        ended.into_iter().map(run).collect()
     }
 
     /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
     /// Does nothing and returns `false` if the run was compared before.
     pub fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
         let watch = ended.watch.id;
-        self.write(Operation::on_runs("close_run").in_background(), |statements| {
+        self.write(Operation::new("close_run").in_background(), |statements| {
             if statements.execute(CLOSE, values![watch, ended.run, shown.baseline.as_deref()])? == 0 {
                 return Ok(false);
             }

@@ -10,29 +10,28 @@ use uuid::Uuid;
 use super::accounts::lock;
 use super::audit::note;
 use super::start::{known_request, note_request};
-use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
+use super::watch_row::watch_columns;
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::search::Search;
 use crate::model::start::Started;
 use crate::model::watch::{
-    ChangeKind, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchAdded,
-    WatchChanged, WatchState, WatchUpdate,
+    MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchAdded, WatchChanged,
+    WatchState, WatchUpdate,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{decode, encode, plain};
-use crate::store::number::{limit, number};
-use crate::store::value::{Row, values};
+use crate::store::document::encode;
+use crate::store::value::{row, values};
 
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 /// Adds a watch whose first run is due now.
 const INSERT: &str = concat!(
-    "INSERT INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, notify_on, \
-     webhook, unconfirmed, next_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-     date_trunc('milliseconds', now()), date_trunc('milliseconds', now())) RETURNING ",
+    "WITH begun (at) AS MATERIALIZED (SELECT date_trunc('milliseconds', now())) INSERT INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, notify_on, \
+     webhook, unconfirmed, next_at, created_at) \
+     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, begun.at, begun.at FROM begun RETURNING ",
     watch_columns!()
 );
 const WATCH: &str = concat!("SELECT ", watch_columns!(), " FROM watches WHERE id = ?1 AND account = ?2");
@@ -56,8 +55,13 @@ const CHANGE: &str = concat!(
 );
 const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2";
 const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
-const CHANGES: &str = "SELECT id, kind, run_before, run_after, at, difference FROM watch_changes \
-     WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+row! { change_columns: StoredChange from "" { id, kind, run_before, run_after, at, difference } }
+
+const CHANGES: &str = concat!(
+    "SELECT ",
+    change_columns!(),
+    " FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+);
 
 /// Returns the answer to a request whose idempotency key is known.
 fn answer(known: &Started) -> WatchAdded {
@@ -70,7 +74,7 @@ fn answer(known: &Started) -> WatchAdded {
 impl Store {
     /// Adds a watch and an audit entry.
     pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
-        self.write(Operation::on_accounts("add_watch"), |statements| {
+        self.write(Operation::new("add_watch"), |statements| {
             // So that two are not added at once.
             if !lock(statements, new.account)? {
                 return Ok(WatchAdded::UnknownAccount);
@@ -84,9 +88,7 @@ impl Store {
             if !is_known(statements, new.account, new.webhook)? {
                 return Ok(WatchAdded::UnknownWebhook);
             }
-            let rows = statements.rows(COUNT, values![new.account])?;
-            let count: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
-            if count >= MOST_WATCHES as u64 {
+            if statements.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
                 return Ok(WatchAdded::TooMany);
             }
             // A key stands for one run, one batch or one watch.
@@ -101,7 +103,7 @@ impl Store {
                 new.id,
                 new.account,
                 search_type.as_str(),
-                plain(query),
+                query,
                 *premium,
                 options,
                 choice,
@@ -111,19 +113,18 @@ impl Store {
                 new.webhook,
                 new.idempotency.is_none(),
             ];
-            let rows = statements.rows(INSERT, values)?;
+            let watch = statements.first(INSERT, values)?;
             let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
                 .with("type", search_type.as_str())
                 .with("every", new.every.to_string());
             note(statements, &event, at, by)?;
-            Ok(WatchAdded::Done(Box::new(first(&rows)?)))
+            Ok(WatchAdded::Done(Box::new(watch.ok_or_else(no_watch)?)))
         })
     }
 
     /// Returns a watch of an account.
     pub fn watch(&self, account: AccountId, id: WatchId) -> Result<Option<Watch>, StorageError> {
-        let rows = self.rows(Operation::on_accounts("watch"), WATCH, values![id, account])?;
-        rows.first().map(read_watch).transpose()
+        self.first(Operation::new("watch"), WATCH, values![id, account])
     }
 
     /// Returns at most `count` watches of an account with ids below `before`, the newest first.
@@ -134,9 +135,7 @@ impl Store {
         count: usize,
     ) -> Result<Vec<Watch>, StorageError> {
         let before = before.unwrap_or(WatchId(Uuid::max()));
-        let rows =
-            self.rows(Operation::on_accounts("watches"), LIST, values![account, before, limit(count)])?;
-        rows.iter().map(read_watch).collect()
+        self.all(Operation::new("watches"), LIST, values![account, before, count])
     }
 
     /// Returns what the watches of an account have done whose ids are in a range, which includes both ends.
@@ -146,12 +145,9 @@ impl Store {
         ids: RangeInclusive<WatchId>,
     ) -> Result<BTreeMap<WatchId, WatchActivity>, StorageError> {
         let values = values![account, *ids.start(), *ids.end()];
-        let rows = self.rows(Operation::on_accounts("watch_activity"), ACTIVITY, values)?;
-        let read = |row: &Row| {
-            let activity = WatchActivity { changes: number(row.get(1)?)?, last_run_at: row.get(2)? };
-            Ok((row.get(0)?, activity))
-        };
-        rows.iter().map(read).collect()
+        let known = self.all(Operation::new("watch_activity"), ACTIVITY, values)?;
+        let activity = |(id, changes, last_run_at)| (id, WatchActivity { changes, last_run_at });
+        Ok(known.into_iter().map(activity).collect())
     }
 
     /// Changes a watch and adds an audit entry. With another interval, the next run is due at the next moment of that
@@ -164,10 +160,9 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<WatchChanged, StorageError> {
-        self.write(Operation::on_accounts("change_watch"), |statements| {
-            let rows = statements.rows(LOCK, values![id, account])?;
-            let Some(row) = rows.first() else { return Ok(WatchChanged::UnknownWatch) };
-            let (watch, now) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+        self.write(Operation::new("change_watch"), |statements| {
+            let locked = statements.first::<(Watch, Timestamp)>(LOCK, values![id, account])?;
+            let Some((watch, now)) = locked else { return Ok(WatchChanged::UnknownWatch) };
             let webhook = update.webhook.unwrap_or(watch.webhook);
             if update.webhook.is_some() && !is_known(statements, account, webhook)? {
                 return Ok(WatchChanged::UnknownWebhook);
@@ -185,12 +180,11 @@ impl Store {
                 Some(WatchState::Active) => None,
                 Some(WatchState::Paused) => Some(PauseReason::User),
             };
-            let paused = paused.map(PauseReason::as_str);
             let values = values![id, account, every.secs(), notify_on, webhook, paused, next_at];
-            let rows = statements.rows(CHANGE, values)?;
+            let watch = statements.first(CHANGE, values)?;
             let event = AuditEvent::of_object(Action::WatchChanged, account, id);
             note(statements, &event.with("parts", update.parts()), at, by)?;
-            Ok(WatchChanged::Done(Box::new(first(&rows)?)))
+            Ok(WatchChanged::Done(Box::new(watch.ok_or_else(no_watch)?)))
         })
     }
 
@@ -203,7 +197,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("delete_watch").erasing(), |statements| {
+        self.write(Operation::new("delete_watch").erasing(), |statements| {
             let is_deleted = statements.execute(DELETE, values![id, account])? == 1;
             if is_deleted {
                 note(statements, &AuditEvent::of_object(Action::WatchDeleted, account, id), at, by)?;
@@ -221,13 +215,12 @@ impl Store {
         before: Option<WatchChangeId>,
         count: usize,
     ) -> Result<Option<Vec<StoredChange>>, StorageError> {
-        self.read(Operation::on_accounts("watch_changes"), |statements| {
-            if statements.rows(KNOWN, values![id, account])?.is_empty() {
+        self.read(Operation::new("watch_changes"), |statements| {
+            if !statements.has(KNOWN, values![id, account])? {
                 return Ok(None);
             }
             let before = before.unwrap_or(WatchChangeId(Uuid::max()));
-            let rows = statements.rows(CHANGES, values![id, before, limit(count)])?;
-            rows.iter().map(read_change).collect::<Result<_, _>>().map(Some)
+            statements.all(CHANGES, values![id, before, count]).map(Some)
         })
     }
 }
@@ -239,21 +232,9 @@ fn is_known(
     webhook: Option<WebhookId>,
 ) -> Result<bool, StorageError> {
     let Some(webhook) = webhook else { return Ok(true) };
-    Ok(!statements.rows(WEBHOOK, values![webhook, account])?.is_empty())
+    statements.has(WEBHOOK, values![webhook, account])
 }
 
-fn first(rows: &[Row]) -> Result<Watch, StorageError> {
-    rows.first().map_or_else(|| Err(StorageError::broken("a statement has returned no watch")), read_watch)
-}
-
-fn read_change(row: &Row) -> Result<StoredChange, StorageError> {
-    Ok(StoredChange {
-        id: row.get(0)?,
-        kind: ChangeKind::from_name(row.text(1)?)
-            .ok_or_else(|| StorageError::broken("a change of a watch has an unknown kind"))?,
-        run_before: row.get(2)?,
-        run_after: row.get(3)?,
-        at: row.get(4)?,
-        difference: decode(row.text(5)?)?,
-    })
+fn no_watch() -> StorageError {
+    StorageError::broken("a statement has returned no watch")
 }

@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::audit::note;
 use super::fragments::{encode_ids, ids};
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::webhook::{
-    Answer, Claimed, Consequence, DISABLED_AFTER, DisabledReason, SEALED_BYTES, SealedSecret,
-};
+use crate::model::webhook::{Answer, Claimed, Consequence, DISABLED_AFTER, DisabledReason, SealedSecret};
 use crate::store::backend::Statements;
-use crate::store::document::plain;
-use crate::store::number::{bigint, limit, millis, number};
-use crate::store::value::{Row, values};
+use crate::store::value::values;
 
 /// The condition that a delivery is due and that no instance sends it.
 macro_rules! is_due {
@@ -79,8 +77,7 @@ pub(super) fn due(
     except: &[WebhookId],
     most: usize,
 ) -> Result<Vec<(DeliveryId, WebhookId)>, StorageError> {
-    let rows = statements.rows(DUE, values![encode_ids(except.iter().map(|id| id.0))?, limit(most)])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+    statements.all(DUE, values![encode_ids(except.iter().map(|id| id.0))?, most])
 }
 
 /// Takes those of the deliveries that are still due.
@@ -90,31 +87,22 @@ pub(super) fn claim(
     holds: Duration,
 ) -> Result<Vec<Claimed>, StorageError> {
     let ids = encode_ids(ids.iter().map(|id| id.0))?;
-    let taken = statements.rows(CLAIM, values![ids, millis(holds)])?;
+    let taken: Vec<(DeliveryId, WebhookId, u64, u32, String, Timestamp)> =
+        statements.all(CLAIM, values![ids, holds])?;
     if taken.is_empty() {
         return Ok(Vec::new());
     }
-    let webhooks: Vec<WebhookId> = taken.iter().map(|row| row.get(1)).collect::<Result<_, _>>()?;
-    let receivers = statements.rows(RECEIVERS, values![encode_ids(webhooks.iter().map(|id| id.0))?])?;
-    let receivers = receivers.iter().map(|row| Ok((row.get(0)?, row)));
-    let receivers = receivers.collect::<Result<HashMap<WebhookId, &Row>, StorageError>>()?;
-    let known = taken.iter().zip(&webhooks).filter_map(|(row, id)| Some((row, receivers.get(id)?)));
-    known.map(|(row, receiver)| read_claimed(row, receiver)).collect()
-}
-
-fn read_claimed(row: &Row, receiver: &Row) -> Result<Claimed, StorageError> {
-    let earlier: Option<[u8; SEALED_BYTES]> = receiver.get(3)?;
-    let secrets = [Some(receiver.get(2)?), earlier].into_iter().flatten().map(SealedSecret).collect();
-    Ok(Claimed {
-        id: row.get(0)?,
-        webhook: row.get(1)?,
-        epoch: number(row.get(2)?)?,
-        attempts: number(row.get(3)?)?,
-        body: row.get(4)?,
-        now: row.get(5)?,
-        url: receiver.get(1)?,
-        secrets,
-    })
+    type Receiver = (WebhookId, String, SealedSecret, Option<SealedSecret>);
+    let ids = encode_ids(taken.iter().map(|(_, webhook, ..)| webhook.0))?;
+    let receivers: Vec<Receiver> = statements.all(RECEIVERS, values![ids])?;
+    let receivers: HashMap<_, _> =
+        receivers.into_iter().map(|(id, url, new, old)| (id, (url, new, old))).collect();
+    let claimed = taken.into_iter().filter_map(|(id, webhook, epoch, attempts, body, now)| {
+        let (url, secret, earlier) = receivers.get(&webhook)?.clone();
+        let secrets = [Some(secret), earlier].into_iter().flatten().collect();
+        Some(Claimed { id, webhook, epoch, attempts, body, now, url, secrets })
+    });
+    Ok(claimed.collect())
 }
 
 /// Records an attempt unless the claim was lost. Returns the reason if that has disabled the webhook.
@@ -124,21 +112,20 @@ pub(super) fn record(
     answer: &Answer,
     consequence: Consequence,
 ) -> Result<Option<DisabledReason>, StorageError> {
-    let locked = statements.rows(LOCK, values![claimed.webhook])?;
-    let Some(row) = locked.first() else { return Ok(None) };
-    let account: AccountId = row.get(0)?;
+    let account = statements.first::<AccountId>(LOCK, values![claimed.webhook])?;
+    let Some(account) = account else { return Ok(None) };
     let pause = if let Consequence::Retry(pause) = consequence { pause } else { Duration::ZERO };
     let recorded = statements.execute(
         RECORD,
         values![
             claimed.id,
-            bigint(claimed.epoch)?,
+            claimed.epoch,
             consequence.status().as_str(),
-            millis(pause),
-            answer.http_status.map(i64::from),
+            pause,
+            answer.http_status,
             answer.error.as_deref(),
-            millis(answer.latency),
-            answer.head.as_deref().map(plain),
+            answer.latency,
+            answer.head.as_deref(),
         ],
     )?;
     if recorded == 0 {
@@ -149,11 +136,10 @@ pub(super) fn record(
         return Ok(None);
     }
     let is_gone = consequence == Consequence::Gone;
-    let rows = statements.rows(FAILED, values![claimed.webhook, is_gone, millis(DISABLED_AFTER)])?;
-    let name = rows.first().map_or(Ok(None), |row| row.optional_text(0))?;
-    let Some(reason) = name.and_then(DisabledReason::from_name) else { return Ok(None) };
+    let reason = statements.first(FAILED, values![claimed.webhook, is_gone, DISABLED_AFTER])?;
+    let Some(Some(reason)) = reason else { return Ok(None) };
     let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
-    note(statements, &event.with("reason", reason.as_str()), claimed.now, &Origin::SYSTEM)?;
+    note(statements, &event.with("reason", DisabledReason::as_str(reason)), claimed.now, &Origin::SYSTEM)?;
     Ok(Some(reason))
 }
 
@@ -163,5 +149,5 @@ pub(super) fn remove(
     age: Duration,
     count: usize,
 ) -> Result<u64, StorageError> {
-    statements.execute(REMOVE, values![millis(age), limit(count)])
+    statements.execute(REMOVE, values![age, count])
 }

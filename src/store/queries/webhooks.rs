@@ -80,7 +80,7 @@ impl Store {
         secret: &SealedSecret,
         by: &Origin,
     ) -> Result<WebhookAdded, StorageError> {
-        let operation = Operation::on_accounts("add_webhook");
+        let operation = Operation::new("add_webhook");
         self.write(operation, |statements| {
             // So that two are not added at once.
             if !lock(statements, webhook.account)? {
@@ -101,12 +101,12 @@ impl Store {
 
     /// Returns the webhooks of an account, the oldest first.
     pub fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
-        self.all(Operation::on_accounts("webhooks"), LIST, values![account])
+        self.all(Operation::new("webhooks"), LIST, values![account])
     }
 
     /// Returns the secrets of at most `most` webhooks, the newest first.
     pub fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError> {
-        self.all(Operation::on_accounts("sealed_secrets"), SECRETS, values![most])
+        self.all(Operation::new("sealed_secrets"), SECRETS, values![most])
     }
 
     /// Changes a webhook and adds an audit entry. Returns the webhook, or `None` if the account has no such webhook.
@@ -122,7 +122,7 @@ impl Store {
         let url = change.url.as_ref().map(WebhookUrl::as_str);
         let events = change.events.as_ref().map(encode).transpose()?;
         let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
-        self.write(Operation::on_accounts("change_webhook"), |statements| {
+        self.write(Operation::new("change_webhook"), |statements| {
             let changed = statements.first(CHANGE, values![id, account, url, events, change.enabled])?;
             noted(statements, changed, &event, at, by)
         })
@@ -140,7 +140,7 @@ impl Store {
         by: &Origin,
     ) -> Result<Option<Webhook>, StorageError> {
         let event = AuditEvent::of_object(Action::WebhookRotated, account, id);
-        self.write(Operation::on_accounts("rotate_secret"), |statements| {
+        self.write(Operation::new("rotate_secret"), |statements| {
             let changed = statements.first(ROTATE, values![id, account, &secret.0, overlap])?;
             noted(statements, changed, &event, at, by)
         })
@@ -155,7 +155,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Operation::on_accounts("delete_webhook"), |statements| {
+        self.write(Operation::new("delete_webhook"), |statements| {
             let is_deleted = statements.execute(DELETE, values![id, account])? == 1;
             if is_deleted {
                 let event = AuditEvent::of_object(Action::WebhookDeleted, account, id);
@@ -172,7 +172,7 @@ impl Store {
         id: WebhookId,
         event: &Event,
     ) -> Result<Option<Delivery>, StorageError> {
-        self.write(Operation::on_accounts("add_delivery"), |statements| {
+        self.write(Operation::new("add_delivery"), |statements| {
             let Some(delivery) = add_delivery(statements, account, id, event)? else { return Ok(None) };
             statements.first(DELIVERY, values![delivery])
         })
@@ -187,7 +187,7 @@ impl Store {
         before: Option<DeliveryId>,
         count: usize,
     ) -> Result<Option<Vec<Delivery>>, StorageError> {
-        self.read(Operation::on_accounts("deliveries"), |statements| {
+        self.read(Operation::new("deliveries"), |statements| {
             if !statements.has(KNOWN, values![id, account])? {
                 return Ok(None);
             }
@@ -203,7 +203,7 @@ impl Store {
         webhook: WebhookId,
         id: DeliveryId,
     ) -> Result<Option<Delivery>, StorageError> {
-        let rows = self.change(Operation::on_accounts("replay"), REPLAY, values![id, webhook, account])?;
+        let rows = self.change(Operation::new("replay"), REPLAY, values![id, webhook, account])?;
         rows.first().map(Row::read).transpose()
     }
 
@@ -214,7 +214,7 @@ impl Store {
         except: &[WebhookId],
         most: usize,
     ) -> Result<Vec<(DeliveryId, WebhookId)>, StorageError> {
-        let operation = Operation::on_accounts("due_deliveries").in_background();
+        let operation = Operation::new("due_deliveries").in_background();
         self.read(operation, |statements| webhook_sending::due(statements, except, most))
     }
 
@@ -224,7 +224,7 @@ impl Store {
         ids: &[DeliveryId],
         holds: Duration,
     ) -> Result<Vec<Claimed>, StorageError> {
-        let operation = Operation::on_accounts("claim_deliveries").in_background().light();
+        let operation = Operation::new("claim_deliveries").in_background().light();
         self.write(operation, |statements| webhook_sending::claim(statements, ids, holds))
     }
 
@@ -235,13 +235,13 @@ impl Store {
         answer: &Answer,
         consequence: Consequence,
     ) -> Result<Option<DisabledReason>, StorageError> {
-        let operation = Operation::on_accounts("record_attempt").in_background().light();
+        let operation = Operation::new("record_attempt").in_background().light();
         self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, consequence))
     }
 
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
     pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64, StorageError> {
-        let operation = Operation::on_accounts("remove_deliveries").in_background().light();
+        let operation = Operation::new("remove_deliveries").in_background().light();
         self.write(operation, |statements| webhook_sending::remove(statements, age, count))
     }
 }
