@@ -154,9 +154,9 @@ pub(super) fn note_request(
     idempotency: &Idempotency,
 ) -> Result<Option<Started>, StorageError> {
     let key = &idempotency.key;
-    statements.execute(FORGET_REQUEST, values![account, &*key, idempotency.valid_since])?;
+    statements.execute(FORGET_REQUEST, values![account, key, idempotency.valid_since])?;
     for _ in 0..REQUEST_TRIES {
-        let values = values![account, &*key, &idempotency.body_hash, run, at];
+        let values = values![account, key, &idempotency.body_hash, run, at];
         if statements.execute(NOTE_REQUEST, values)? == 1 {
             return Ok(None);
         }
@@ -224,7 +224,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         cause.retried(),
         choice.narrowed().as_ref().map(encode).transpose()?,
         run.is_unconfirmed,
-        normal.as_ref().map(|query| query.normal()),
+        normal.as_ref().map(Query::normal),
     ];
     statements.execute(INSERT, values).map(drop)
 }
