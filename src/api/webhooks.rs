@@ -2,71 +2,18 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
-use super::deliveries::Delivery;
 use super::error::ApiError;
 use super::members::{Members, object};
-use crate::base::clock::millis;
-use crate::base::ids::WebhookId;
 use crate::http::{Reply, Request, Response};
 use crate::model::event::EventType;
-use crate::model::webhook::{self, DisabledReason, WebhookChange, WebhookUrl};
+use crate::model::webhook::{Delivery, Webhook, WebhookChange};
 use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SigningSecret;
-
-/// A webhook.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Webhook {
-    /// Identifies the webhook.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
-    pub id: WebhookId,
-    /// Address of the receiver.
-    #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
-    pub url: String,
-    /// Events that are sent.
-    #[schema(min_items = 1)]
-    pub events: Vec<EventType>,
-    /// Whether events are sent.
-    #[schema(examples(true))]
-    pub enabled: bool,
-    /// Reason why the webhook is disabled; null if it is enabled.
-    #[schema(required)]
-    pub disabled_reason: Option<DisabledReason>,
-    /// Time of the first failed attempt since the last success: RFC 3339, UTC, milliseconds; null after a success. Five
-    /// days later the webhook is disabled.
-    #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
-    pub failing_since: Option<Timestamp>,
-    /// Time until which messages are signed with the earlier secret, too: RFC 3339, UTC, milliseconds; null if there is
-    /// none.
-    #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-07T07:08:09.010Z"))]
-    pub previous_secret_expires_at: Option<Timestamp>,
-    /// Time at which the webhook was created: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    #[schema(examples("2026-05-01T07:08:09.010Z"))]
-    pub created_at: Timestamp,
-}
-
-impl From<&webhook::Webhook> for Webhook {
-    fn from(webhook: &webhook::Webhook) -> Self {
-        Self {
-            id: webhook.id,
-            url: webhook.url.clone(),
-            events: webhook.events.clone(),
-            enabled: webhook.disabled.is_none(),
-            disabled_reason: webhook.disabled,
-            failing_since: webhook.failing_since,
-            previous_secret_expires_at: webhook.earlier_secret_until,
-            created_at: webhook.created_at,
-        }
-    }
-}
 
 /// A webhook with its secret, which is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
@@ -83,8 +30,8 @@ pub struct WebhookWithSecret {
 }
 
 impl WebhookWithSecret {
-    fn new((webhook, secret): &(webhook::Webhook, SigningSecret)) -> Self {
-        Self { webhook: Webhook::from(webhook), secret: secret.expose() }
+    fn new((webhook, secret): (Webhook, SigningSecret)) -> Self {
+        Self { webhook, secret: secret.expose() }
     }
 }
 
@@ -103,8 +50,8 @@ pub struct WebhookList {
 #[derive(Debug, ToSchema)]
 pub struct WebhookBody {
     /// Address of the receiver: `https`, without a user name, a password and a fragment.
-    #[schema(value_type = String, max_length = 2048, examples("https://hooks.example.com/sightline"))]
-    pub url: WebhookUrl,
+    #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
+    pub url: String,
     /// Events that are sent.
     #[schema(min_items = 1)]
     pub events: Vec<EventType>,
@@ -120,33 +67,17 @@ impl WebhookBody {
     }
 }
 
-/// The changes of a webhook. What is not given stays as it is.
-#[derive(Debug, ToSchema)]
-pub struct WebhookChangeBody {
-    /// New address of the receiver.
-    #[schema(value_type = Option<String>, max_length = 2048, examples("https://hooks.example.com/sightline"))]
-    pub url: Option<WebhookUrl>,
-    /// New events.
-    #[schema(min_items = 1)]
-    pub events: Option<Vec<EventType>>,
-    /// Whether events are sent. Enabling a webhook that was disabled also sends its deliveries that are pending.
-    #[schema(examples(true))]
-    pub enabled: Option<bool>,
-}
-
-impl WebhookChangeBody {
-    fn read(webhooks: &Webhooks, request: &Request) -> Result<WebhookChange, ApiError> {
-        decode::require_json(request)?;
-        let members = object(&request.body)?;
-        let url = members.optional("url", Members::text)?;
-        let events = members.optional("events", |members, field| members.names(field, 1))?;
-        let events = events.map(|names| Webhooks::events(names.iter().map(String::as_str)));
-        Ok(WebhookChange {
-            url: url.map(|url| webhooks.url(url)).transpose()?,
-            events: events.transpose()?,
-            enabled: members.optional("enabled", Members::flag)?,
-        })
-    }
+fn change_body(webhooks: &Webhooks, request: &Request) -> Result<WebhookChange, ApiError> {
+    decode::require_json(request)?;
+    let members = object(&request.body)?;
+    let url = members.optional("url", Members::text)?;
+    let events = members.optional("events", |members, field| members.names(field, 1))?;
+    let events = events.map(|names| Webhooks::events(names.iter().map(String::as_str)));
+    Ok(WebhookChange {
+        url: url.map(|url| webhooks.url(url)).transpose()?,
+        events: events.transpose()?,
+        enabled: members.optional("enabled", Members::flag)?,
+    })
 }
 
 /// Creates a webhook.
@@ -169,8 +100,8 @@ impl WebhookChangeBody {
 pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let WebhookBody { url, events } = WebhookBody::read(&api.webhooks, call.request)?;
-    let created = api.webhooks.create(account, &url, events, &call.origin()?)?;
-    Ok(Reply::Now(json_response(201, &WebhookWithSecret::new(&created))))
+    let created = api.webhooks.create(account, url, events, &call.origin()?)?;
+    Ok(Reply::Now(json_response(201, &WebhookWithSecret::new(created))))
 }
 
 /// Lists the webhooks of the account.
@@ -185,7 +116,6 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let webhooks = api.webhooks.list(call.caller()?.account.id)?;
-    let webhooks: Vec<Webhook> = webhooks.iter().map(Webhook::from).collect();
     Ok(ok_json(&WebhookList { count: webhooks.len(), webhooks }))
 }
 
@@ -201,7 +131,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let webhook = api.webhooks.find(call.caller()?.account.id, call.id("webhook")?)?;
-    Ok(ok_json(&Webhook::from(&webhook)))
+    Ok(ok_json(&webhook))
 }
 
 /// Changes a webhook.
@@ -212,7 +142,7 @@ pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     path = "/v1/webhooks/{webhook_id}",
     operation_id = "changeWebhook",
     tag = "Webhooks",
-    request_body(content = WebhookChangeBody, description = "What changes."),
+    request_body(content = WebhookChange, description = "What changes."),
     responses(
         (status = 200, description = "The changed webhook.", body = Webhook),
         (status = 415, description = "unsupported_media_type"),
@@ -220,9 +150,9 @@ pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    let change = WebhookChangeBody::read(&api.webhooks, call.request)?;
+    let change = change_body(&api.webhooks, call.request)?;
     let webhook = api.webhooks.change(account, id, &change, &call.origin()?)?;
-    Ok(ok_json(&Webhook::from(&webhook)))
+    Ok(ok_json(&webhook))
 }
 
 /// Deletes a webhook.
@@ -255,7 +185,7 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    Ok(ok_json(&WebhookWithSecret::new(&api.webhooks.rotate(account, id, &call.origin()?)?)))
+    Ok(ok_json(&WebhookWithSecret::new(api.webhooks.rotate(account, id, &call.origin()?)?)))
 }
 
 /// Sends a test message.
@@ -274,5 +204,5 @@ pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn test(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let delivery = api.webhooks.test(call.caller()?.account.id, call.id("webhook")?)?;
-    Ok(Reply::Now(json_response(202, &Delivery::from(&delivery))))
+    Ok(Reply::Now(json_response(202, &delivery)))
 }

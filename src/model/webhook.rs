@@ -7,6 +7,7 @@ use serde::Serialize;
 use url::Url;
 use utoipa::ToSchema;
 
+use crate::base::clock::millis;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::words::words;
 use crate::model::event::EventType;
@@ -17,24 +18,42 @@ pub const MOST_WEBHOOKS: usize = 10;
 /// The longest address of a receiver, in bytes.
 pub const MOST_URL_BYTES: usize = 2048;
 
-/// A webhook, without its secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A webhook.
+// It has no secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Webhook {
-    /// The id of the webhook.
+    /// Identifies the webhook.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
     pub id: WebhookId,
     /// The account whose events are sent.
+    #[serde(skip)]
     pub account: AccountId,
-    /// The address of the receiver.
+    /// Address of the receiver.
+    #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
     pub url: String,
-    /// The events that are sent, sorted, each once. There is at least one.
+    /// Events that are sent.
+    // Sorted, each once.
+    #[schema(min_items = 1)]
     pub events: Vec<EventType>,
-    /// The reason why nothing is sent, or `None` if the webhook is enabled.
-    pub disabled: Option<DisabledReason>,
-    /// The time of the first of the attempts that have failed since the last success, or `None` after a success.
+    /// Whether events are sent.
+    #[schema(examples(true))]
+    pub enabled: bool,
+    /// Reason why the webhook is disabled; null if it is enabled.
+    #[schema(required)]
+    pub disabled_reason: Option<DisabledReason>,
+    /// Time of the first failed attempt since the last success: RFC 3339, UTC, milliseconds; null after a success. Five
+    /// days later the webhook is disabled.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
     pub failing_since: Option<Timestamp>,
-    /// The time until which messages have the signature of the earlier secret, too.
-    pub earlier_secret_until: Option<Timestamp>,
-    /// The time at which the webhook was created.
+    /// Time until which messages are signed with the earlier secret, too: RFC 3339, UTC, milliseconds; null if there is
+    /// none.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-07T07:08:09.010Z"))]
+    pub previous_secret_expires_at: Option<Timestamp>,
+    /// Time at which the webhook was created: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-01T07:08:09.010Z"))]
     pub created_at: Timestamp,
 }
 
@@ -53,14 +72,19 @@ words! {
     }
 }
 
-/// The changes of a webhook by its owner. `None` leaves a part as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The changes of a webhook. What is not given stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, ToSchema)]
+#[schema(as = WebhookChangeBody)]
 pub struct WebhookChange {
-    /// The new address.
-    pub url: Option<WebhookUrl>,
-    /// The new events, sorted, each once.
+    /// New address of the receiver.
+    #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
+    pub url: Option<String>,
+    /// New events.
+    // Sorted, each once.
+    #[schema(min_items = 1)]
     pub events: Option<Vec<EventType>>,
-    /// Whether the webhook is enabled from now on.
+    /// Whether events are sent. Enabling a webhook that was disabled also sends its deliveries that are pending.
+    #[schema(examples(true))]
     pub enabled: Option<bool>,
 }
 
@@ -77,10 +101,6 @@ impl WebhookChange {
     }
 }
 
-/// The address of a receiver: absolute, without a user name, a password or a fragment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebhookUrl(String);
-
 /// An address that is not allowed. Its text says what is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -91,28 +111,22 @@ pub struct InvalidUrl {
     allows_http: bool,
 }
 
-impl WebhookUrl {
-    /// Parses an address. `allows_http` also allows addresses without TLS, for labs. Whether the host is one that
-    /// requests may reach is decided at each attempt, because a name can lead to another address later.
-    ///
-    /// # Errors
-    /// Fails if the address is not allowed.
-    pub fn parse(text: &str, allows_http: bool) -> Result<Self, InvalidUrl> {
-        let url = Url::parse(text.trim()).ok().filter(|url| {
-            (url.scheme() == "https" || (allows_http && url.scheme() == "http"))
-                && url.has_host()
-                && url.username().is_empty()
-                && url.password().is_none()
-                && url.fragment().is_none()
-                && url.as_str().len() <= MOST_URL_BYTES
-        });
-        url.map(|url| Self(url.into())).ok_or(InvalidUrl { allows_http })
-    }
-
-    /// Returns the text of the address.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+/// Parses the address of a receiver: absolute, without a user name, a password or a fragment. `allows_http` also allows
+/// addresses without TLS, for labs. Whether the host is one that requests may reach is decided at each attempt, because a
+/// name can lead to another address later.
+///
+/// # Errors
+/// Fails if the address is not allowed.
+pub fn receiver_url(text: &str, allows_http: bool) -> Result<String, InvalidUrl> {
+    let url = Url::parse(text.trim()).ok().filter(|url| {
+        (url.scheme() == "https" || (allows_http && url.scheme() == "http"))
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none()
+            && url.as_str().len() <= MOST_URL_BYTES
+    });
+    url.map(String::from).ok_or(InvalidUrl { allows_http })
 }
 
 /// The pauses after failed attempts. After the attempt that follows the last pause, the delivery has failed.
@@ -156,45 +170,56 @@ words! {
     }
 }
 
-/// A delivery as its owner sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A delivery to a webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Delivery {
-    /// The id of the delivery, which is also the `webhook-id` of its message.
+    /// Identifies the delivery. The receiver gets it as `webhook-id`, the same at each attempt.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
     pub id: DeliveryId,
-    /// The name of the event's type, such as `run.completed`.
+    /// Type of the message: an event, or `webhook.test`.
+    #[serde(rename = "type")]
+    #[schema(pattern = "^[a-z_]+(\\.[a-z_]+)*$", examples("run.completed"))]
     pub event: String,
-    /// The state.
+    /// State of the delivery.
     pub status: DeliveryStatus,
-    /// The time of the event's report.
-    pub created_at: Timestamp,
-    /// The number of attempts so far, counted anew after a replay.
+    /// Number of attempts, counted anew after a replay.
+    #[schema(examples(1))]
     pub attempts: u32,
-    /// The time of the next attempt, if there will be one.
+    /// Time at which the event was reported: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub created_at: Timestamp,
+    /// Time of the next attempt: RFC 3339, UTC, milliseconds; null if there will be none.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:08:14.010Z"))]
     pub next_attempt_at: Option<Timestamp>,
-    /// The last attempt, if there was one.
-    pub last: Option<LastAttempt>,
+    /// The last attempt; null before the first one has ended.
+    #[schema(required)]
+    pub last_attempt: Option<Attempt>,
 }
 
-/// The last attempt of a delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastAttempt {
-    /// The time at which it ended.
+/// An attempt to deliver a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = DeliveryAttempt)]
+pub struct Attempt {
+    /// Time at which the attempt ended: RFC 3339, UTC, milliseconds.
+    // The store dates it when it records the attempt.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.310Z"))]
     pub at: Timestamp,
-    /// The answer, or why there was none.
-    pub answer: Answer,
-}
-
-/// The answer of a receiver, or the reason why there was none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The HTTP status, if the receiver has answered.
+    /// HTTP status of the answer; null if there was none.
+    #[schema(required, minimum = 100, maximum = 999, examples(200))]
     pub http_status: Option<u16>,
-    /// A machine-readable word for the reason why there was no answer.
+    /// Machine-readable reason why there was no answer, such as `dns`, `tls` or `timeout_first_byte`; null if there was
+    /// one.
+    #[schema(required, pattern = "^[a-z_]+$", examples("dns"))]
     pub error: Option<String>,
-    /// The time from the begin of the attempt to its end.
-    pub latency: Duration,
-    /// The beginning of the answer's head: a header in each line. At most [`MOST_HEAD_BYTES`] bytes.
-    pub head: Option<String>,
+    /// Milliseconds from the begin of the attempt to the head of the answer.
+    #[schema(examples(112))]
+    pub latency_ms: u64,
+    /// Beginning of the head of the answer, a header in each line, at most 2 KiB; null if there was no answer.
+    #[schema(required, examples("HTTP 200\ncontent-length: 0"))]
+    pub response_head: Option<String>,
 }
 
 /// A delivery that an instance may send now, and nobody else.
@@ -234,7 +259,7 @@ pub enum Consequence {
 impl Consequence {
     /// Returns the consequence of an answer to the attempt after `attempts` earlier ones. `random` is a number from 0
     /// to 1.
-    pub fn of(answer: &Answer, attempts: u32, random: f64) -> Self {
+    pub fn of(answer: &Attempt, attempts: u32, random: f64) -> Self {
         match answer.http_status {
             Some(200..=299) => Self::Delivered,
             Some(410) => Self::Gone,
@@ -301,13 +326,13 @@ mod tests {
             ("", false, false),
             (&format!("https://hooks.example.com/{}", "x".repeat(MOST_URL_BYTES)), false, false),
         ] {
-            assert_eq!(WebhookUrl::parse(text, false).is_ok(), is_allowed, "{text}");
-            assert_eq!(WebhookUrl::parse(text, true).is_ok(), in_a_lab, "{text}");
+            assert_eq!(receiver_url(text, false).is_ok(), is_allowed, "{text}");
+            assert_eq!(receiver_url(text, true).is_ok(), in_a_lab, "{text}");
         }
     }
 
-    fn answer(http_status: Option<u16>) -> Answer {
-        Answer { http_status, error: None, latency: Duration::ZERO, head: None }
+    fn answer(http_status: Option<u16>) -> Attempt {
+        Attempt { at: Timestamp::UNIX_EPOCH, http_status, error: None, latency_ms: 0, response_head: None }
     }
 
     #[test]

@@ -16,18 +16,17 @@ use super::batch::BatchRecord;
 use super::body::{ReportBody, RunBody};
 use super::watches::all_watches;
 use crate::base::clock::{millis, rfc3339_millis};
-use crate::base::ids::{AccountId, DeliveryId, KeyId, RequestId, SessionId, WebhookId};
+use crate::base::ids::{AccountId, KeyId, RequestId, SessionId};
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::base::text::json;
 use crate::model::account::{Account, KeyRecord};
 use crate::model::audit::{Action, AuditEvent, AuditFilter, Origin};
 use crate::model::batch::MAX_SEARCHES;
-use crate::model::event::EventType;
 use crate::model::page::ListFilter;
 use crate::model::run::RunSummary;
 use crate::model::sign_in::Session;
-use crate::model::webhook::{Delivery, DeliveryStatus, Webhook};
+use crate::model::webhook::{Delivery, Webhook};
 use crate::runs::stored_run::all_results;
 use crate::store::Store;
 
@@ -121,27 +120,10 @@ struct RunBlock<'a> {
 }
 
 #[derive(Serialize)]
-struct WebhookBlock<'a> {
-    id: WebhookId,
-    url: &'a str,
-    events: &'a [EventType],
-    enabled: bool,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
-    deliveries: Vec<DeliveryBlock<'a>>,
-}
-
-#[derive(Serialize)]
-struct DeliveryBlock<'a> {
-    id: DeliveryId,
-    #[serde(rename = "type")]
-    event: &'a str,
-    status: DeliveryStatus,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
-    attempts: u32,
-    http_status: Option<u16>,
-    response_head: Option<&'a str>,
+struct WebhookBlock {
+    #[serde(flatten)]
+    webhook: Webhook,
+    deliveries: Vec<Delivery>,
 }
 
 struct Export<'a> {
@@ -183,8 +165,7 @@ impl<'a> Export<'a> {
         let mut list = self.begin("webhooks")?;
         for webhook in self.store.webhooks(self.account.id)? {
             let deliveries = all_deliveries(self.store, &webhook)?;
-            let deliveries = deliveries.iter().map(delivery_block).collect();
-            self.item(&mut list, &webhook_block(&webhook, deliveries))?;
+            self.item(&mut list, &WebhookBlock { webhook, deliveries })?;
         }
         self.end()
     }
@@ -270,30 +251,6 @@ fn all_deliveries(store: &Store, webhook: &Webhook) -> Result<Vec<Delivery>, Sto
         let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
         Ok(page.unwrap_or_default())
     })
-}
-
-fn webhook_block<'a>(webhook: &'a Webhook, deliveries: Vec<DeliveryBlock<'a>>) -> WebhookBlock<'a> {
-    WebhookBlock {
-        id: webhook.id,
-        url: &webhook.url,
-        events: &webhook.events,
-        enabled: webhook.disabled.is_none(),
-        created_at: webhook.created_at,
-        deliveries,
-    }
-}
-
-fn delivery_block(delivery: &Delivery) -> DeliveryBlock<'_> {
-    let answer = delivery.last.as_ref().map(|last| &last.answer);
-    DeliveryBlock {
-        id: delivery.id,
-        event: &delivery.event,
-        status: delivery.status,
-        created_at: delivery.created_at,
-        attempts: delivery.attempts,
-        http_status: answer.and_then(|answer| answer.http_status),
-        response_head: answer.and_then(|answer| answer.head.as_deref()),
-    }
 }
 
 fn account_block(account: &Account) -> AccountBlock<'_> {

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
@@ -36,17 +35,7 @@ pub(super) struct WatchBlock {
     last_run_id: Option<RunId>,
     #[serde(with = "millis")]
     created_at: Timestamp,
-    changes: Vec<ChangeBlock>,
-}
-
-#[derive(Serialize)]
-struct ChangeBlock {
-    kind: ChangeKind,
-    run_before_id: RunId,
-    run_after_id: RunId,
-    #[serde(with = "millis")]
-    at: Timestamp,
-    result: Value,
+    changes: Vec<StoredChange>,
 }
 
 /// Returns all watches of an account, the newest first.
@@ -65,13 +54,6 @@ fn all_changes(store: &Store, watch: &Watch) -> Result<Vec<StoredChange>, Storag
 }
 
 fn block(changes: Vec<StoredChange>, watch: Watch) -> WatchBlock {
-    let change = |change: StoredChange| ChangeBlock {
-        kind: change.kind,
-        run_before_id: change.run_before,
-        run_after_id: change.run_after,
-        at: change.at,
-        result: change.difference,
-    };
     WatchBlock {
         id: watch.id,
         search_type: watch.search.search_type,
@@ -86,6 +68,6 @@ fn block(changes: Vec<StoredChange>, watch: Watch) -> WatchBlock {
         next_run_at: watch.next_at,
         last_run_id: watch.last_run,
         created_at: watch.created_at,
-        changes: changes.into_iter().map(change).collect(),
+        changes,
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use super::secret::SealingKey;
-use crate::model::webhook::{Answer, Claimed, MOST_HEAD_BYTES};
+use crate::model::webhook::{Attempt, Claimed, MOST_HEAD_BYTES};
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, Prober, Request, Response, Trace};
 
@@ -15,30 +15,23 @@ pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
 const NO_SECRET: &str = "secret_unreadable";
 
 /// Sends the message of a delivery, and waits for the head of the answer. The body of the answer is not read.
-pub(super) fn attempt(prober: &dyn Prober, key: &SealingKey, delivery: &Claimed) -> Answer {
+pub(super) fn attempt(prober: &dyn Prober, key: &SealingKey, delivery: &Claimed) -> Attempt {
     let began = Instant::now();
+    let ended = |http_status, error: Option<&str>, response_head| {
+        let latency_ms = began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        Attempt { at: delivery.now, http_status, error: error.map(Into::into), latency_ms, response_head }
+    };
     let Some(request) = request(key, delivery) else {
         log::error!(
             "the secret of webhook {} cannot be decrypted: give all instances the key file with which it was \
              created, or rotate the secret",
             delivery.webhook
         );
-        return Answer {
-            http_status: None,
-            error: Some(NO_SECRET.into()),
-            latency: began.elapsed(),
-            head: None,
-        };
+        return ended(None, Some(NO_SECRET), None);
     };
-    let sent = prober.send(&request, &mut CookieJar::default(), began + TIME_LIMIT);
-    let latency = began.elapsed();
-    match sent {
-        Ok(response) => {
-            Answer { http_status: Some(response.status), error: None, latency, head: Some(head(&response)) }
-        }
-        Err(error) => {
-            Answer { http_status: None, error: Some(error.reason().as_str().to_owned()), latency, head: None }
-        }
+    match prober.send(&request, &mut CookieJar::default(), began + TIME_LIMIT) {
+        Ok(response) => ended(Some(response.status), None, Some(head(&response))),
+        Err(error) => ended(None, Some(error.reason().as_str()), None),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::event::{Event, EventType};
 use crate::model::webhook::{
-    Delivery, InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookAdded, WebhookChange, WebhookUrl,
+    Delivery, InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookAdded, WebhookChange, receiver_url,
 };
 use crate::store::Store;
 
@@ -83,8 +83,8 @@ impl Webhooks {
     ///
     /// # Errors
     /// Returns [`WebhookError::InvalidUrl`].
-    pub fn url(&self, text: &str) -> Result<WebhookUrl, WebhookError> {
-        Ok(WebhookUrl::parse(text, self.allows_http)?)
+    pub fn url(&self, text: &str) -> Result<String, WebhookError> {
+        Ok(receiver_url(text, self.allows_http)?)
     }
 
     /// Returns the events with these names, sorted, each once.
@@ -107,7 +107,7 @@ impl Webhooks {
     pub fn create(
         &self,
         account: AccountId,
-        url: &WebhookUrl,
+        url: String,
         events: Vec<EventType>,
         by: &Origin,
     ) -> Result<(Webhook, SigningSecret), WebhookError> {
@@ -115,11 +115,12 @@ impl Webhooks {
         let webhook = Webhook {
             id: WebhookId::new(),
             account,
-            url: url.as_str().to_owned(),
+            url,
             events,
-            disabled: None,
+            enabled: true,
+            disabled_reason: None,
             failing_since: None,
-            earlier_secret_until: None,
+            previous_secret_expires_at: None,
             created_at: self.clock.now(),
         };
         let secret = SigningSecret::generate().map_err(WebhookError::Random)?;
@@ -234,6 +235,6 @@ impl Webhooks {
 
     fn find_enabled(&self, account: AccountId, id: WebhookId) -> Result<Webhook, WebhookError> {
         let webhook = self.find(account, id)?;
-        if webhook.disabled.is_some() { Err(WebhookError::Disabled) } else { Ok(webhook) }
+        if webhook.enabled { Ok(webhook) } else { Err(WebhookError::Disabled) }
     }
 }

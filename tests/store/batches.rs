@@ -66,9 +66,10 @@ impl Fixture {
             account: self.account.id,
             url: "https://hooks.example.com/".into(),
             events: vec![EventType::BatchCompleted],
-            disabled: None,
+            enabled: true,
+            disabled_reason: None,
             failing_since: None,
-            earlier_secret_until: None,
+            previous_secret_expires_at: None,
             created_at: at("2026-03-01T12:00:00Z"),
         };
         self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();

@@ -93,9 +93,10 @@ impl Fixture {
             account: self.account.id,
             url: "https://hooks.example.com/".into(),
             events: events.to_vec(),
-            disabled: None,
+            enabled: true,
+            disabled_reason: None,
             failing_since: None,
-            earlier_secret_until: None,
+            previous_secret_expires_at: None,
             created_at: at(NOW),
         };
         self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();

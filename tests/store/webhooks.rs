@@ -11,7 +11,7 @@ use sightline::model::drive::Write;
 use sightline::model::event::{Event, EventType};
 use sightline::model::start::{NewRun, Started};
 use sightline::model::webhook::{
-    Answer, Consequence, Delivery, DeliveryStatus, DisabledReason, KEPT_FOR, MOST_WEBHOOKS, SealedSecret,
+    Attempt, Consequence, Delivery, DeliveryStatus, DisabledReason, KEPT_FOR, MOST_WEBHOOKS, SealedSecret,
     Webhook, WebhookAdded, WebhookChange,
 };
 
@@ -26,9 +26,10 @@ impl Fixture {
             account: self.account.id,
             url: "https://hooks.example.com/".into(),
             events: events.to_vec(),
-            disabled: None,
+            enabled: true,
+            disabled_reason: None,
             failing_since: None,
-            earlier_secret_until: None,
+            previous_secret_expires_at: None,
             created_at: at("2026-03-01T12:00:00.123Z"),
         }
     }
@@ -66,12 +67,13 @@ impl Fixture {
     }
 }
 
-fn answer(http_status: u16) -> Answer {
-    Answer {
+fn answer(http_status: u16) -> Attempt {
+    Attempt {
+        at: at("2026-03-01T12:00:00Z"),
         http_status: Some(http_status),
         error: None,
-        latency: Duration::from_millis(12),
-        head: Some(format!("HTTP {http_status}\nx: \0")),
+        latency_ms: 12,
+        response_head: Some(format!("HTTP {http_status}\nx: \0")),
     }
 }
 
@@ -165,9 +167,9 @@ on_both! {
         f.store.record_attempt(&second, &answer(200), Consequence::Delivered).unwrap();
         let delivery = f.deliveries_to(&webhook).remove(0);
         assert_eq!((delivery.status, delivery.attempts, delivery.next_attempt_at), (DeliveryStatus::Delivered, 1, None));
-        let last = delivery.last.unwrap().answer;
-        assert_eq!((last.http_status, last.latency), (Some(200), Duration::from_millis(12)));
-        assert_eq!(last.head.as_deref(), Some("HTTP 200\nx: \u{FFFD}"));
+        let last = delivery.last_attempt.unwrap();
+        assert_eq!((last.http_status, last.latency_ms), (Some(200), 12));
+        assert_eq!(last.response_head.as_deref(), Some("HTTP 200\nx: \u{FFFD}"));
         assert_eq!(f.due(), []);
     }
 
@@ -188,7 +190,7 @@ on_both! {
         assert_eq!(f.attempted(id, 500, 0), None);
         let delivery = f.deliveries_to(&webhook).remove(0);
         assert_eq!(delivery.status, DeliveryStatus::Pending);
-        let pause = delivery.next_attempt_at.unwrap().duration_since(delivery.last.unwrap().at);
+        let pause = delivery.next_attempt_at.unwrap().duration_since(delivery.last_attempt.unwrap().at);
         assert!((4..=6).contains(&pause.as_secs()), "{pause}");
         assert_eq!(f.due(), []);
         assert!(f.webhooks()[0].failing_since.is_some());
@@ -198,7 +200,7 @@ on_both! {
         assert_eq!(f.webhooks()[0].failing_since, None);
         f.store.replay(f.account.id, webhook.id, id).unwrap().unwrap();
         assert_eq!(f.attempted(id, 410, 0), Some(DisabledReason::Gone));
-        assert_eq!(f.webhooks()[0].disabled, Some(DisabledReason::Gone));
+        assert_eq!(f.webhooks()[0].disabled_reason, Some(DisabledReason::Gone));
         assert_eq!(f.deliveries_to(&webhook)[0].status, DeliveryStatus::Failed);
         assert!(f.database.texts("SELECT action FROM audit").contains(&"webhook.disabled".to_owned()));
     }
@@ -222,7 +224,7 @@ on_both! {
         let on = WebhookChange { enabled: Some(true), ..WebhookChange::default() };
         let moment = at("2026-03-01T12:00:00Z");
         let enabled = f.store.change_webhook(f.account.id, webhook.id, &on, moment, &Origin::CLI).unwrap().unwrap();
-        assert_eq!((enabled.disabled, enabled.failing_since), (None, None));
+        assert_eq!((enabled.enabled, enabled.disabled_reason, enabled.failing_since), (true, None, None));
         assert_eq!(f.due(), [waiting]);
     }
 
@@ -236,9 +238,9 @@ on_both! {
         };
         let secrets = || f.store.claim_deliveries(&[id], Duration::ZERO).unwrap().remove(0).secrets;
         assert_eq!(secrets(), [SealedSecret([1; 60])]);
-        assert!(rotate(2, HOLDS).earlier_secret_until.is_some());
+        assert!(rotate(2, HOLDS).previous_secret_expires_at.is_some());
         assert_eq!(secrets(), [2, 1].map(|byte| SealedSecret([byte; 60])));
-        assert_eq!(rotate(3, Duration::ZERO).earlier_secret_until, None);
+        assert_eq!(rotate(3, Duration::ZERO).previous_secret_expires_at, None);
         assert_eq!(secrets(), [SealedSecret([3; 60])]);
     }
 

@@ -10,7 +10,7 @@ use super::fragments::{encode_ids, ids};
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::webhook::{Answer, Claimed, Consequence, DISABLED_AFTER, DisabledReason, SealedSecret};
+use crate::model::webhook::{Attempt, Claimed, Consequence, DISABLED_AFTER, DisabledReason, SealedSecret};
 use crate::store::backend::Statements;
 use crate::store::value::values;
 
@@ -109,7 +109,7 @@ pub(super) fn claim(
 pub(super) fn record(
     statements: &mut dyn Statements,
     claimed: &Claimed,
-    answer: &Answer,
+    answer: &Attempt,
     consequence: Consequence,
 ) -> Result<Option<DisabledReason>, StorageError> {
     let account = statements.first::<AccountId>(LOCK, values![claimed.webhook])?;
@@ -124,8 +124,8 @@ pub(super) fn record(
             pause,
             answer.http_status,
             answer.error.as_deref(),
-            answer.latency,
-            answer.head.as_deref(),
+            answer.latency_ms,
+            answer.response_head.as_deref(),
         ],
     )?;
     if recorded == 0 {

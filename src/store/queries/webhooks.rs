@@ -14,8 +14,8 @@ use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::event::Event;
 use crate::model::webhook::{
-    Answer, Claimed, Consequence, Delivery, DisabledReason, LastAttempt, MOST_WEBHOOKS, SealedSecret,
-    Webhook, WebhookAdded, WebhookChange, WebhookUrl,
+    Attempt, Claimed, Consequence, Delivery, DisabledReason, MOST_WEBHOOKS, SealedSecret, Webhook,
+    WebhookAdded, WebhookChange,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
@@ -24,14 +24,14 @@ use crate::store::value::{Cells, FromCell, FromRow, Row, Value, row, values};
 
 row! {
     webhook_columns: Webhook from "" {
-        id, account, url, events, disabled, failing_since,
-        earlier_secret_until = "CASE WHEN earlier_until > now() THEN earlier_until END", created_at
+        id, account, url, events, enabled = "disabled IS NULL", disabled_reason = "disabled", failing_since,
+        previous_secret_expires_at = "CASE WHEN earlier_until > now() THEN earlier_until END", created_at
     }
 }
 row! {
     delivery_columns: Delivery from "" {
         id, event, status, created_at, attempts, next_attempt_at = "due_at",
-        last = "last_attempt_at, http_status, error, latency_ms, head"
+        last_attempt = "last_attempt_at, http_status, error, latency_ms, head"
     }
 }
 
@@ -119,7 +119,7 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Webhook>, StorageError> {
-        let url = change.url.as_ref().map(WebhookUrl::as_str);
+        let url = change.url.as_deref();
         let events = change.events.as_ref().map(encode).transpose()?;
         let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
         self.write(Operation::new("change_webhook"), |statements| {
@@ -232,7 +232,7 @@ impl Store {
     pub fn record_attempt(
         &self,
         claimed: &Claimed,
-        answer: &Answer,
+        answer: &Attempt,
         consequence: Consequence,
     ) -> Result<Option<DisabledReason>, StorageError> {
         let operation = Operation::new("record_attempt").in_background().light();
@@ -266,11 +266,11 @@ impl FromCell for SealedSecret {
     }
 }
 
-impl FromRow for Option<LastAttempt> {
+impl FromRow for Option<Attempt> {
     fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
         let (at, http_status, error) = cells.read::<(Option<Timestamp>, _, _)>()?;
-        let (latency, head) = cells.read::<(Option<Duration>, _)>()?;
-        let answer = Answer { http_status, error, latency: latency.unwrap_or_default(), head };
-        Ok(at.map(|at| LastAttempt { at, answer }))
+        let (latency_ms, response_head) = cells.read::<(Option<u64>, _)>()?;
+        let latency_ms = latency_ms.unwrap_or_default();
+        Ok(at.map(|at| Attempt { at, http_status, error, latency_ms, response_head }))
     }
 }

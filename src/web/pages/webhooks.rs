@@ -1,6 +1,7 @@
 //! The pages for webhooks: create, list, deliveries, replay, rotate, delete.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 
@@ -81,28 +82,27 @@ impl From<&Webhook> for Row {
             id: webhook.id.to_string(),
             url: webhook.url.clone(),
             events: names.join(", "),
-            disabled: webhook.disabled.map(|reason| match reason {
+            disabled: webhook.disabled_reason.map(|reason| match reason {
                 DisabledReason::Owner => "You have disabled it.",
                 DisabledReason::Gone => "The receiver answered that it is gone (410).",
                 DisabledReason::Failing => "No message could be delivered for five days.",
             }),
             failing_since: webhook.failing_since.map(Moment),
             created: Moment(webhook.created_at),
-            two_secrets_until: webhook.earlier_secret_until.map(Moment),
+            two_secrets_until: webhook.previous_secret_expires_at.map(Moment),
         }
     }
 }
 
 impl From<&Delivery> for DeliveryRow {
     fn from(delivery: &Delivery) -> Self {
-        let answer = delivery.last.as_ref().map(|last| {
-            let answer = &last.answer;
+        let answer = delivery.last_attempt.as_ref().map(|answer| {
             let what = match (answer.http_status, &answer.error) {
                 (Some(status), _) => format!("HTTP {status}"),
                 (None, Some(error)) => error.replace('_', " "),
                 (None, None) => "no answer".to_owned(),
             };
-            format!("{what} after {}", lasted(answer.latency))
+            format!("{what} after {}", lasted(Duration::from_millis(answer.latency_ms)))
         });
         Self {
             id: delivery.id.to_string(),
@@ -113,7 +113,7 @@ impl From<&Delivery> for DeliveryRow {
             attempts: delivery.attempts,
             next: delivery.next_attempt_at.map(Moment),
             answer: answer.unwrap_or_default(),
-            head: delivery.last.as_ref().and_then(|last| last.answer.head.clone()),
+            head: delivery.last_attempt.as_ref().and_then(|last| last.response_head.clone()),
         }
     }
 }
@@ -141,7 +141,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         Ok((url, events))
     });
     let origin = visit.origin()?;
-    match created.and_then(|(url, events)| webhooks.create(account, &url, events, &origin)) {
+    match created.and_then(|(url, events)| webhooks.create(account, url, events, &origin)) {
         Ok((_, secret)) => Ok(Reply::Now(web.redirect_with_secret("/app/webhooks", &secret.expose()))),
         Err(error @ (WebhookError::Storage(_) | WebhookError::Random(_) | WebhookError::UnknownAccount)) => {
             Err(error.into())
