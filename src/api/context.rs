@@ -20,9 +20,10 @@ use crate::base::ids::{AccountId, RequestId};
 use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
+use crate::model::watch::Watch;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{Found, Runs};
-use crate::watches::registry::Watches;
+use crate::store::Store;
 use crate::webhooks::registry::Webhooks;
 
 /// The settings of the API.
@@ -53,7 +54,7 @@ pub struct Api {
     pub(super) accounts: Arc<Accounts>,
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) runs: Arc<Runs>,
-    pub(super) watches: Arc<Watches>,
+    pub(super) store: Arc<Store>,
     pub(super) batches: Arc<Batches>,
     pub(super) webhooks: Arc<Webhooks>,
     pub(super) clock: Arc<dyn Clock>,
@@ -141,6 +142,15 @@ impl Api {
     pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, ApiError> {
         let account = call.caller()?.account.id;
         self.batches.find(account, call.id("batch")?)?.ok_or_else(|| ApiError::no_such("batch"))
+    }
+
+    /// Returns the watch of the call's path if it belongs to the caller.
+    ///
+    /// # Errors
+    /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
+    pub(super) fn find_watch(&self, call: &Call<'_>) -> Result<Watch, ApiError> {
+        let account = call.caller()?.account.id;
+        self.store.watch(account, call.id("watch")?)?.ok_or_else(|| ApiError::no_such("watch"))
     }
 
     /// Returns the run of a segment of the call's path if it belongs to the caller.

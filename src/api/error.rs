@@ -14,12 +14,11 @@ use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
 use crate::model::quota::Policy;
-use crate::model::watch::ChangeKind;
+use crate::model::watch::{ChangeKind, WatchError};
 use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::not_comparable::NotComparable;
-use crate::watches::registry::WatchError;
 use crate::webhooks::registry::{WebhookError, event_names};
 
 /// An error that becomes a response.

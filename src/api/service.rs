@@ -25,7 +25,7 @@ use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segm
 use crate::model::quota::Policy;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
-use crate::watches::registry::Watches;
+use crate::store::Store;
 use crate::webhooks::registry::Webhooks;
 
 impl Api {
@@ -36,7 +36,7 @@ impl Api {
         accounts: Arc<Accounts>,
         limiter: Arc<RateLimiter>,
         runs: Arc<Runs>,
-        watches: Arc<Watches>,
+        store: Arc<Store>,
         batches: Arc<Batches>,
         webhooks: Arc<Webhooks>,
         snapshots: Arc<Snapshots>,
@@ -49,7 +49,7 @@ impl Api {
             accounts,
             limiter,
             runs,
-            watches,
+            store,
             batches,
             webhooks,
             clock,

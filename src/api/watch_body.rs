@@ -10,17 +10,18 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::context::{Api, Call};
 use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::members::{Members, object};
 use super::search_schema;
-use crate::base::ids::WebhookId;
+use crate::base::ids::{WatchId, WebhookId};
 use crate::http::Request;
 use crate::model::interval::Interval;
 use crate::model::search::Search;
-use crate::model::watch::{ChangeKind, WatchState, WatchUpdate};
+use crate::model::watch::{ChangeKind, NewWatch, WatchState, WatchUpdate};
 use crate::modules::query::SearchType;
-use crate::watches::registry::{WatchRequest, Watches};
+use crate::watches::registry::kinds;
 
 /// What an interval looks like. The range is checked, too.
 const EVERY: &str = "^(([6-9][0-9]|[1-9][0-9]{2,3}|[1-3][0-9]{4}|4[0-2][0-9]{3}|43[01][0-9]{2}|43200)m|([1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720)h|([1-9]|[12][0-9]|30)d)$";
@@ -31,7 +32,7 @@ pub struct WatchBody {
     /// The search that is repeated.
     pub search: SearchBody,
     /// The watch.
-    pub request: WatchRequest,
+    pub watch: NewWatch,
 }
 
 impl WatchBody {
@@ -39,23 +40,27 @@ impl WatchBody {
     ///
     /// # Errors
     /// Returns 415 for another content type, 400 for any other mistake.
-    pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
-        decode::require_json(request)?;
-        let members = object(&request.body)?;
+    pub(super) fn read(api: &Api, call: &Call<'_>) -> Result<Self, ApiError> {
+        decode::require_json(call.request)?;
+        let members = object(&call.request.body)?;
         let search = SearchBody::from_members(&members)?;
-        let kinds = members.names("notify_on", 1)?;
-        let notify_on = if kinds.is_empty() {
+        let names = members.names("notify_on", 1)?;
+        let notify_on = if names.is_empty() {
             ChangeKind::ALL.to_vec()
         } else {
-            Watches::kinds(kinds.iter().map(String::as_str))?
+            kinds(names.iter().map(String::as_str))?
         };
-        let request = WatchRequest {
+        let watch = NewWatch {
+            id: WatchId::new(),
+            account: call.caller()?.account.id,
+            simulated: api.config.sandbox,
             search: Search { follow: None, purpose: None, ..search.search() },
             every: every(members.text("every")?)?,
             notify_on,
             webhook: webhook(&members)?,
+            idempotency: None,
         };
-        Ok(Self { search, request })
+        Ok(Self { search, watch })
     }
 }
 
@@ -79,11 +84,11 @@ impl WatchChangeBody {
     pub(super) fn read(request: &Request) -> Result<WatchUpdate, ApiError> {
         decode::require_json(request)?;
         let members = object(&request.body)?;
-        let kinds = members.optional("notify_on", |members, field| members.names(field, 1))?;
-        let kinds = kinds.map(|names| Watches::kinds(names.iter().map(String::as_str)));
+        let names = members.optional("notify_on", |members, field| members.names(field, 1))?;
+        let notify_on = names.map(|names| kinds(names.iter().map(String::as_str)));
         Ok(WatchUpdate {
             every: members.optional("every", Members::text)?.map(every).transpose()?,
-            notify_on: kinds.transpose()?,
+            notify_on: notify_on.transpose()?,
             webhook: members.get("webhook_id").map(|_| webhook(&members)).transpose()?,
             state: members.optional("state", Members::text)?.map(state).transpose()?,
             is_due: false,

@@ -20,10 +20,10 @@ use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::http::{Reply, Response};
 use crate::model::page::ListFilter;
 use crate::model::start::Idempotency;
-use crate::model::watch::{self, ChangeKind, PauseReason, StoredChange, WatchState};
+use crate::model::watch::{self, ChangeKind, NewWatch, PauseReason, StoredChange, WatchState};
 use crate::modules::query::SearchType;
 use crate::runs::service::{Found, idempotency_valid_since};
-use crate::watches::registry::{WatchRequest, Watches};
+use crate::watches::registry;
 
 /// A watch: a search that is repeated.
 #[derive(Debug, Serialize, ToSchema)]
@@ -154,21 +154,21 @@ pub struct WatchChangeList {
 pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let WatchBody { search, request } = WatchBody::read(call.request)?;
+    let WatchBody { search, mut watch } = WatchBody::read(api, call)?;
     if api.runs.selector.is_suppressed(&search.query) {
         return Err(ApiError::suppressed());
     }
     api.runs.selector.modules_for(&search.query, search.is_premium(), &search.choice)?;
     require_premium(api, caller, search.is_premium())?;
-    let (body_hash, valid_since) = (fingerprint(&search, &request), idempotency_valid_since(api.clock.now()));
-    let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
-    let watch = api.watches.create(caller.account.id, request, idempotency, &call.origin()?)?;
+    let (body_hash, valid_since) = (fingerprint(&search, &watch), idempotency_valid_since(api.clock.now()));
+    watch.idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
+    let watch = registry::create(&api.store, &watch, api.clock.now(), &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &Watch::from(&watch))))
 }
 
 /// Returns the SHA-256 of what a request asks for. It differs from that of the search alone.
-fn fingerprint(search: &SearchBody, request: &WatchRequest) -> [u8; 32] {
-    let WatchRequest { every, notify_on, webhook, .. } = request;
+fn fingerprint(search: &SearchBody, watch: &NewWatch) -> [u8; 32] {
+    let NewWatch { every, notify_on, webhook, .. } = watch;
     let rest = json!({"every": every.secs(), "notify_on": notify_on, "webhook_id": webhook});
     Sha256::new().chain_update(search.fingerprint()).chain_update(rest.to_string()).finalize().into()
 }
@@ -188,7 +188,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let page = PageParameters::read(call.request)?;
     let (limit, cursor) = (page.limit, page.cursor()?);
-    let mut found = api.watches.list(account, cursor, limit + 1)?;
+    let mut found = api.store.watches(account, cursor, limit + 1)?;
     let next_cursor = cut(&mut found, limit).map(|last| last.id);
     let watches: Vec<Watch> = found.iter().map(Watch::from).collect();
     let has_more = next_cursor.is_some();
@@ -207,7 +207,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The watch.", body = Watch))
 )]
 pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let watch = api.watches.find(call.caller()?.account.id, call.id("watch")?)?;
+    let watch = api.find_watch(call)?;
     Ok(ok_json(&Watch::from(&watch)))
 }
 
@@ -228,7 +228,7 @@ pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let update = WatchChangeBody::read(call.request)?;
-    let watch = api.watches.change(account, id, &update, &call.origin()?)?;
+    let watch = api.store.change_watch(account, id, &update, api.clock.now(), &call.origin()?)??;
     Ok(ok_json(&Watch::from(&watch)))
 }
 
@@ -243,8 +243,9 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 204, description = "The watch is deleted."))
 )]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    api.watches.delete(call.caller()?.account.id, call.id("watch")?, &call.origin()?)?;
-    Ok(Reply::Now(Response::empty(204)))
+    let (account, id) = (call.caller()?.account.id, call.id("watch")?);
+    let is_deleted = api.store.delete_watch(account, id, api.clock.now(), &call.origin()?)?;
+    if is_deleted { Ok(Reply::Now(Response::empty(204))) } else { Err(ApiError::no_such("watch")) }
 }
 
 /// Lists the runs of a watch.
@@ -259,12 +260,11 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String))))
 )]
 pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let account = call.caller()?.account.id;
-    let watch = api.watches.find(account, call.id("watch")?)?;
+    let watch = api.find_watch(call)?;
     let RunPageParameters { limit, cursor } = RunPageParameters::read(call.request)?;
     let before = cursor.map(crate::model::page::Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
-    let page = api.runs.reader.page(account, &filter, limit)?;
+    let page = api.runs.reader.page(watch.account, &filter, limit)?;
     Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
 }
 
@@ -284,10 +284,11 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let page = PageParameters::read(call.request)?;
     let (limit, cursor) = (page.limit, page.cursor()?);
-    let mut found = api.watches.changes(account, id, cursor, limit + 1)?;
-    let next_cursor = cut(&mut found, limit).map(|last| last.id);
+    let found = api.store.watch_changes(account, id, cursor, limit + 1)?;
+    let mut changes = found.ok_or_else(|| ApiError::no_such("watch"))?;
+    let next_cursor = cut(&mut changes, limit).map(|last| last.id);
     let has_more = next_cursor.is_some();
-    let page = WatchChangeList { count: found.len(), changes: found, limit, has_more, next_cursor };
+    let page = WatchChangeList { count: changes.len(), changes, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
 }
 
@@ -311,10 +312,10 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
-    let watch = api.watches.find(caller.account.id, call.id("watch")?)?;
+    let watch = api.find_watch(call)?;
     require_premium(api, caller, watch.search.premium)?;
     let charge = api.accounts.charge(caller, watch.search.cost());
-    let started = Watches::run_now(&api.runs, &watch, charge, call.origin()?)?;
+    let started = registry::run_now(&api.runs, &watch, charge, call.origin()?)?;
     let found: Found = Order::started(api, caller, &charge, started)?;
     Ok(accepted_run(&found, &api.root))
 }

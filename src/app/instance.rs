@@ -32,7 +32,6 @@ use crate::runs::service::{RunHooks, Runs};
 use crate::runs::suppression::Suppressed;
 use crate::store::Store;
 use crate::watches::keeper::WatchKeeper;
-use crate::watches::registry::Watches;
 use crate::web::{self, Web, WebConfig};
 
 /// A server with its database, without its sockets.
@@ -78,14 +77,13 @@ impl Instance {
         let webhooks = WebhookParts::start(config, &store, &clock)?;
         let (runs, simulated) = (Arc::clone(&engine.runs), engine.sandbox.is_some());
         let batches = Arc::new(Batches::new(store.clone(), runs, Arc::clone(&clock), simulated));
-        let watches = Arc::new(Watches::new(store.clone(), Arc::clone(&clock), simulated));
         let base_url = config.server.base_url_at(server.local_addr());
         let api = Arc::new(Api::new(
             api_config(config, &engine, base_url.clone()),
             Arc::clone(&accounts),
             Arc::clone(&limiter),
             Arc::clone(&engine.runs),
-            Arc::clone(&watches),
+            Arc::clone(&store),
             Arc::clone(&batches),
             Arc::clone(&webhooks.webhooks),
             snapshots,
@@ -97,7 +95,6 @@ impl Instance {
             sign_ins: Arc::clone(&sign_ins),
             limiter: Arc::clone(&limiter),
             runs: Arc::clone(&engine.runs),
-            watches,
             batches,
             webhooks: Arc::clone(&webhooks.webhooks),
             store: Arc::clone(&store),

@@ -34,7 +34,6 @@ use crate::model::credits::STANDARD_COST;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{RunHooks, Runs};
 use crate::store::{self, DatabaseUrl, Store};
-use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
 
 /// The most searches that are driven at once.
@@ -105,7 +104,7 @@ fn api(
         Arc::clone(accounts),
         Arc::new(RateLimiter::new(RateLimits::default(), store.clone())),
         Arc::clone(&runs),
-        Arc::new(Watches::new(store.clone(), Arc::clone(clock), simulated)),
+        store.clone(),
         Arc::new(Batches::new(store.clone(), runs, Arc::clone(clock), simulated)),
         Arc::new(Webhooks::new(store.clone(), None, Arc::clone(clock), false)),
         Arc::new(Snapshots::default()),

@@ -18,7 +18,7 @@ use crate::base::ids::{RunId, WatchId};
 use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::Origin;
-use crate::model::watch::{MOST_WATCHES, PauseReason, Watch, WatchChanged, WatchState, WatchUpdate};
+use crate::model::watch::{MOST_WATCHES, PauseReason, Watch, WatchState, WatchUpdate};
 use crate::modules::query::SearchType;
 
 /// List watches, or start a run of one
@@ -165,8 +165,7 @@ fn make_due(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Err(Failure::Failed("the watch is paused by its owner, so no run is started".to_owned()));
     }
     let update = WatchUpdate { is_due: true, ..WatchUpdate::default() };
-    match store.change_watch(watch.account, watch.id, &update, Timestamp::now(), &Origin::CLI)? {
-        WatchChanged::Done(_) => Ok(writeln!(out, "due {}", watch.id)?),
-        WatchChanged::UnknownWatch | WatchChanged::UnknownWebhook => Err(unknown()),
-    }
+    let changed = store.change_watch(watch.account, watch.id, &update, Timestamp::now(), &Origin::CLI)?;
+    changed.map_err(|_| unknown())?;
+    Ok(writeln!(out, "due {}", watch.id)?)
 }

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
+use crate::base::storage::StorageError;
 use crate::base::words::words;
 use crate::model::diff::Difference;
 use crate::model::interval::Interval;
@@ -174,32 +175,33 @@ pub struct StoredChange {
     pub difference: Value,
 }
 
-/// The result of [`Store::add_watch`](crate::store::Store::add_watch).
-#[derive(Debug, Clone, PartialEq)]
-pub enum WatchAdded {
-    /// The watch was added. Its first run is due at once.
-    Done(Box<Watch>),
-    /// The idempotency key was used before with the same body. Contains the watch of that request.
-    Repeated(WatchId),
-    /// The idempotency key was used before with another body.
+/// The reasons why an operation on watches fails.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// No kind of change was given, or one that does not exist.
+    #[error("invalid kinds of changes: {} are allowed", ChangeKind::ALL.map(ChangeKind::as_str).join(", "))]
+    InvalidKinds,
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for another request")]
     Mismatch,
     /// The account has the most watches that are allowed.
+    #[error("an account has at most {MOST_WATCHES} watches: delete one that is no longer used")]
     TooMany,
-    /// The account has no such webhook.
-    UnknownWebhook,
-    /// The account does not exist or is being deleted.
+    /// The account was deleted just before.
+    #[error("no such account")]
     UnknownAccount,
-}
-
-/// The result of [`Store::change_watch`](crate::store::Store::change_watch).
-#[derive(Debug, Clone, PartialEq)]
-pub enum WatchChanged {
-    /// The watch was changed.
-    Done(Box<Watch>),
     /// The account has no such watch.
+    #[error("unknown watch")]
     UnknownWatch,
     /// The account has no such webhook.
+    #[error("unknown webhook")]
     UnknownWebhook,
+    /// The stored query is not valid for this version.
+    #[error("the query of the watch is no longer valid: delete the watch")]
+    InvalidQuery,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// A watch whose last run has ended, or was deleted, and was not compared yet.

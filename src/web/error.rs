@@ -13,7 +13,7 @@ use crate::account::sign_in::password::HashingError;
 use crate::base::ids::RequestId;
 use crate::base::storage::{StorageError, StorageErrorKind};
 use crate::http::{Refusal, Response, RouteError};
-use crate::watches::registry::WatchError;
+use crate::model::watch::WatchError;
 use crate::webhooks::registry::WebhookError;
 
 /// The time in seconds after which an unavailable store or an overload may be over.

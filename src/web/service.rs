@@ -19,7 +19,6 @@ use crate::http::{LoadReader, Reply, Response};
 use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
 use crate::store::Store;
-use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
 
 /// The time for which a notice waits for its page.
@@ -51,13 +50,11 @@ pub struct Parts {
     pub limiter: Arc<RateLimiter>,
     /// The searches.
     pub runs: Arc<Runs>,
-    /// The watches.
-    pub watches: Arc<Watches>,
     /// The batches of searches.
     pub batches: Arc<Batches>,
     /// The webhooks.
     pub webhooks: Arc<Webhooks>,
-    /// The stored data of an account, for its export.
+    /// The stored data.
     pub store: Arc<Store>,
     /// The clock that gives the time of day.
     pub clock: Arc<dyn Clock>,

@@ -12,8 +12,6 @@ use sightline::model::start::{Cause, Idempotency, NewRun, Refused, RowRef, Start
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
 
-use sightline::model::watch::WatchAdded;
-
 use super::{Fixture, at, charge, completed, failed, new_account, race};
 use crate::store::erasing::erase;
 
@@ -80,8 +78,7 @@ on_both! {
     fn an_unconfirmed_batch_starts_nothing_and_is_deleted(f) {
         let batch = new_batch(f.account.id, &["anna"]);
         assert_eq!(f.store.add_batch(&batch, &Origin::CLI).unwrap(), BatchAdded::Done);
-        let watch = f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI).unwrap();
-        assert!(matches!(watch, WatchAdded::Done(_)));
+        f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI).unwrap().unwrap();
         assert!(f.store.next_row(false).unwrap().is_none());
         assert!(f.store.due_watches(false, None, 10).unwrap().is_empty());
         f.store.undo_unconfirmed(std::time::Duration::ZERO).unwrap();

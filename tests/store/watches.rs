@@ -11,8 +11,7 @@ use sightline::model::run::RunOptions;
 use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};
 use sightline::model::watch::{
-    ChangeKind, Comparison, FoundChange, NewWatch, PauseReason, Watch, WatchAdded, WatchChanged, WatchState,
-    WatchUpdate,
+    ChangeKind, Comparison, FoundChange, NewWatch, PauseReason, Watch, WatchError, WatchState, WatchUpdate,
 };
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::catalog::Choice;
@@ -45,13 +44,9 @@ impl Fixture {
     }
 
     fn added_watch(&self, new: &NewWatch) -> Watch {
-        match self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap() {
-            WatchAdded::Done(watch) => {
-                self.store.confirm_watch(watch.id);
-                *watch
-            }
-            other => panic!("{other:?}"),
-        }
+        let watch = self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap().unwrap();
+        self.store.confirm_watch(watch.id);
+        watch
     }
 
     fn read(&self, watch: &Watch) -> Watch {
@@ -132,7 +127,7 @@ on_both! {
         assert_eq!(f.store.watch(stranger.id, watch.id).unwrap(), None);
         let foreign = NewWatch { id: WatchId::new(), account: stranger.id, ..new.clone() };
         let added = f.store.add_watch(&foreign, at(NOW), &Origin::CLI).unwrap();
-        assert_eq!(added, WatchAdded::UnknownWebhook);
+        assert!(matches!(added, Err(WatchError::UnknownWebhook)), "{added:?}");
         assert!(!f.store.delete_watch(stranger.id, watch.id, at(NOW), &Origin::CLI).unwrap());
         assert!(f.store.delete_watch(f.account.id, watch.id, at(NOW), &Origin::CLI).unwrap());
         assert_eq!(f.store.watches(f.account.id, None, 10).unwrap(), []);
@@ -179,7 +174,7 @@ on_both! {
     fn a_run_on_request_leaves_the_next_moment_and_is_not_started_twice(f) {
         let watch = f.added_watch(&f.new_watch());
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
+        f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap().unwrap();
         assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
         let run = f.run_of(&watch, false);
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
@@ -219,7 +214,7 @@ on_both! {
         // The owner's own pause stays.
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
         let changed = f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
-        assert!(matches!(changed, WatchChanged::Done(watch) if watch.paused == Some(PauseReason::User)));
+        assert_eq!(changed.unwrap().paused, Some(PauseReason::User));
         f.store.resume_paid(f.account.id, 100, true).unwrap();
         assert_eq!(f.due_watches(), [premium.id]);
     }
@@ -232,7 +227,7 @@ on_both! {
         let skipped = f.read(&watch);
         assert_eq!((skipped.last_run, skipped.next_at > watch.next_at), (None, true));
         let daily = WatchUpdate { every: Some("1d".parse().unwrap()), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &daily, at(NOW), &Origin::CLI).unwrap();
+        f.store.change_watch(f.account.id, watch.id, &daily, at(NOW), &Origin::CLI).unwrap().unwrap();
         let day = Duration::from_secs(86_400);
         assert_eq!(f.read(&watch).next_at, skipped.next_at - Duration::from_secs(3600) + day);
     }
@@ -268,7 +263,7 @@ on_both! {
 
         // Only what `notify_on` names is reported, and only to the webhook of the watch if it has one.
         let only = WatchUpdate { webhook: Some(Some(other)), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &only, at(NOW), &Origin::CLI).unwrap();
+        f.store.change_watch(f.account.id, watch.id, &only, at(NOW), &Origin::CLI).unwrap().unwrap();
         for (kind, messages) in [(ChangeKind::Changed, 0), (ChangeKind::Removed, 1)] {
             f.ended_run_of(&watch);
             let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
@@ -303,6 +298,6 @@ on_both! {
         assert!(super::erasing::erase(&f.store, f.account.id).is_some());
         assert_eq!(f.database.number("SELECT count(*) FROM watches"), 0);
         let added = f.store.add_watch(&f.new_watch(), at(NOW), &Origin::CLI).unwrap();
-        assert_eq!(added, WatchAdded::UnknownAccount);
+        assert!(matches!(added, Err(WatchError::UnknownAccount)), "{added:?}");
     }
 }

@@ -2,7 +2,6 @@
 //! `watch_runs`.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -17,7 +16,7 @@ use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::search::Search;
 use crate::model::start::Started;
 use crate::model::watch::{
-    MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchAdded, WatchChanged,
+    MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchError,
     WatchState, WatchUpdate,
 };
 use crate::store::Store;
@@ -63,39 +62,47 @@ const CHANGES: &str = concat!(
     " FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
 
-/// Returns the answer to a request whose idempotency key is known.
-fn answer(known: &Started) -> WatchAdded {
-    match known {
-        Started::Repeated(RunId(id)) => WatchAdded::Repeated(WatchId(*id)),
-        _ => WatchAdded::Mismatch,
-    }
+/// Returns the watch of a request whose idempotency key is known.
+fn answer(
+    statements: &mut dyn Statements,
+    account: AccountId,
+    known: &Started,
+) -> Result<Result<Watch, WatchError>, StorageError> {
+    let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
+    Ok(statements.first(WATCH, values![WatchId(*id), account])?.ok_or(WatchError::UnknownWatch))
 }
 
 impl Store {
-    /// Adds a watch and an audit entry.
-    pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
+    /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
+    /// idempotency key is known.
+    pub fn add_watch(
+        &self,
+        new: &NewWatch,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Result<Watch, WatchError>, StorageError> {
         self.write(Operation::new("add_watch"), |statements| {
             // So that two are not added at once.
             if !lock(statements, new.account)? {
-                return Ok(WatchAdded::UnknownAccount);
+                return Ok(Err(WatchError::UnknownAccount));
             }
             // Before the other checks, which the watch of the first request may have changed.
             if let Some(idempotency) = &new.idempotency
                 && let Some(known) = known_request(statements, new.account, idempotency)?
             {
-                return Ok(answer(&known));
+                return answer(statements, new.account, &known);
             }
             if !is_known(statements, new.account, new.webhook)? {
-                return Ok(WatchAdded::UnknownWebhook);
+                return Ok(Err(WatchError::UnknownWebhook));
             }
             if statements.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
-                return Ok(WatchAdded::TooMany);
+                return Ok(Err(WatchError::TooMany));
             }
             // A key stands for one run, one batch or one watch.
             if let Some(idempotency) = &new.idempotency
                 && let Some(known) = note_request(statements, new.account, RunId(new.id.0), at, idempotency)?
             {
-                return Ok(answer(&known));
+                return answer(statements, new.account, &known);
             }
             let Search { search_type, query, premium, choice, options, .. } = &new.search;
             let (options, choice) = (encode(options)?, encode(choice)?);
@@ -118,7 +125,7 @@ impl Store {
                 .with("type", search_type.as_str())
                 .with("every", new.every.to_string());
             note(statements, &event, at, by)?;
-            Ok(WatchAdded::Done(Box::new(watch.ok_or_else(no_watch)?)))
+            watch.ok_or_else(no_watch).map(Ok)
         })
     }
 
@@ -138,13 +145,15 @@ impl Store {
         self.all(Operation::new("watches"), LIST, values![account, before, count])
     }
 
-    /// Returns what the watches of an account have done whose ids are in a range, which includes both ends.
+    /// Returns what these watches of an account have done: those of one page of [`Store::watches`], or one watch.
     pub fn watch_activity(
         &self,
-        account: AccountId,
-        ids: RangeInclusive<WatchId>,
+        watches: &[Watch],
     ) -> Result<BTreeMap<WatchId, WatchActivity>, StorageError> {
-        let values = values![account, *ids.start(), *ids.end()];
+        let (Some(newest), Some(oldest)) = (watches.first(), watches.last()) else {
+            return Ok(BTreeMap::new());
+        };
+        let values = values![newest.account, oldest.id, newest.id];
         let known = self.all(Operation::new("watch_activity"), ACTIVITY, values)?;
         let activity = |(id, changes, last_run_at)| (id, WatchActivity { changes, last_run_at });
         Ok(known.into_iter().map(activity).collect())
@@ -159,13 +168,13 @@ impl Store {
         update: &WatchUpdate,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<WatchChanged, StorageError> {
+    ) -> Result<Result<Watch, WatchError>, StorageError> {
         self.write(Operation::new("change_watch"), |statements| {
             let locked = statements.first::<(Watch, Timestamp)>(LOCK, values![id, account])?;
-            let Some((watch, now)) = locked else { return Ok(WatchChanged::UnknownWatch) };
+            let Some((watch, now)) = locked else { return Ok(Err(WatchError::UnknownWatch)) };
             let webhook = update.webhook.unwrap_or(watch.webhook);
             if update.webhook.is_some() && !is_known(statements, account, webhook)? {
-                return Ok(WatchChanged::UnknownWebhook);
+                return Ok(Err(WatchError::UnknownWebhook));
             }
             let every = update.every.unwrap_or(watch.every);
             let is_postponed = every != watch.every && watch.next_at > now;
@@ -184,7 +193,7 @@ impl Store {
             let watch = statements.first(CHANGE, values)?;
             let event = AuditEvent::of_object(Action::WatchChanged, account, id);
             note(statements, &event.with("parts", update.parts()), at, by)?;
-            Ok(WatchChanged::Done(Box::new(watch.ok_or_else(no_watch)?)))
+            watch.ok_or_else(no_watch).map(Ok)
         })
     }
 

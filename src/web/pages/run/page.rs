@@ -24,7 +24,6 @@ use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::html::Overview;
 use crate::runs::record::RunRecord;
-use crate::watches::registry::WatchError;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::once::new_once;
@@ -170,11 +169,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
 /// Returns the watch that has started the run, unless it was deleted.
 fn watch(web: &Web, run: &RunSummary) -> Result<Option<WatchId>, WebError> {
     let Some(id) = run.watch else { return Ok(None) };
-    match web.parts.watches.find(run.account, id) {
-        Ok(watch) => Ok(Some(watch.id)),
-        Err(WatchError::UnknownWatch) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    Ok(web.parts.store.watch(run.account, id)?.map(|watch| watch.id))
 }
 
 /// The formats of the file, starting with the one to read.

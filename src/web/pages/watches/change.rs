@@ -8,7 +8,7 @@ use super::page::{address, find, show};
 use super::row::WatchRow;
 use crate::http::Reply;
 use crate::model::watch::{WatchActivity, WatchState, WatchUpdate};
-use crate::watches::registry::Watches;
+use crate::watches::registry::run_now;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
@@ -36,7 +36,7 @@ pub(in crate::web) fn run(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErro
         Err(Refusal::plan_required(&caller.plan.name, &plans))
     } else {
         let charge = web.parts.accounts.charge(caller, watch.search.cost());
-        let run = Watches::run_now(&web.parts.runs, &watch, charge, visit.origin()?)?;
+        let run = run_now(&web.parts.runs, &watch, charge, visit.origin()?)?;
         started(&visit, &charge, run)?
     };
     match run {
@@ -71,7 +71,8 @@ pub(in crate::web) fn resume(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 fn switch(web: &Web, visit: &Visit, state: WatchState) -> Result<Reply, WebError> {
     let id = visit.id("watch_id")?;
     let update = WatchUpdate { state: Some(state), ..WatchUpdate::default() };
-    web.parts.watches.change(visit.caller()?.account.id, id, &update, &visit.origin()?)?;
+    let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
+    web.parts.store.change_watch(account, id, &update, now, &visit.origin()?)??;
     Ok(Reply::Now(web.redirect(&address(id))))
 }
 
@@ -89,6 +90,9 @@ pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// # Errors
 /// Returns the same errors as [`confirm_delete`].
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    web.parts.watches.delete(visit.caller()?.account.id, visit.id("watch_id")?, &visit.origin()?)?;
+    let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
+    if !web.parts.store.delete_watch(account, visit.id("watch_id")?, now, &visit.origin()?)? {
+        return Err(WebError::no_such_page());
+    }
     Ok(Reply::Now(web.redirect_with_notice("/app/watches", Notice::WatchDeleted)))
 }

@@ -3,13 +3,13 @@
 use sha2::{Digest, Sha256};
 
 use crate::account::service::Caller;
-use crate::base::ids::WebhookId;
+use crate::base::ids::{WatchId, WebhookId};
 use crate::model::interval::Interval;
 use crate::model::search::Search;
 use crate::model::start::Idempotency;
-use crate::model::watch::ChangeKind;
+use crate::model::watch::{ChangeKind, NewWatch, WatchError};
 use crate::runs::service::{Found, idempotency_valid_since};
-use crate::watches::registry::{WatchError, WatchRequest, Watches};
+use crate::watches::registry::kinds;
 use crate::web::error::WebError;
 use crate::web::pages::option::FormOption;
 use crate::web::pages::refusal::Refusal;
@@ -80,13 +80,12 @@ impl WatchForm {
     ///
     /// # Errors
     /// Returns what is wrong with the form, or why this search is never made for this account.
-    pub(super) fn request(&self, web: &Web, caller: &Caller) -> Result<WatchRequest, Refusal> {
+    pub(super) fn request(&self, web: &Web, caller: &Caller) -> Result<NewWatch, Refusal> {
         let query = self.search.query().map_err(|error| Refusal::query(&error))?;
         let every = self.every.parse::<Interval>().map_err(|error| {
             wrong(format!("{error}. Allowed: {} to {}.", Interval::SHORTEST, Interval::LONGEST))
         })?;
-        let notify_on =
-            Watches::kinds(self.kinds.iter().map(String::as_str)).map_err(|error| refused(&error))?;
+        let notify_on = kinds(self.kinds.iter().map(String::as_str)).map_err(|error| refused(&error))?;
         let webhook = match self.webhook.as_str() {
             "" => None,
             id => Some(id.parse::<WebhookId>().map_err(|_| refused(&WatchError::UnknownWebhook))?),
@@ -103,11 +102,20 @@ impl WatchForm {
             return Err(Refusal::plan_required(&caller.plan.name, &plans));
         }
         let search = Search { premium, choice, options: self.search.options(), ..Search::plain(&query) };
-        Ok(WatchRequest { search, every, notify_on, webhook })
+        Ok(NewWatch {
+            id: WatchId::new(),
+            account: caller.account.id,
+            search,
+            simulated: web.config.sandbox,
+            every,
+            notify_on,
+            webhook,
+            idempotency: self.idempotency(web),
+        })
     }
 
     /// Returns the form's token as an idempotency key, or `None` if the form has none.
-    pub(super) fn idempotency(&self, web: &Web) -> Option<Idempotency> {
+    fn idempotency(&self, web: &Web) -> Option<Idempotency> {
         let (key, query) = (self.search.once()?, self.search.query().ok()?);
         let hash = Sha256::new()
             .chain_update(self.search.fingerprint(&query))

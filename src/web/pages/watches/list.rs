@@ -10,8 +10,8 @@ use super::row::WatchRow;
 use crate::base::ids::{RunId, WatchId};
 use crate::http::{Reply, Response};
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
-use crate::model::watch::Watch;
-use crate::watches::registry::WatchError;
+use crate::model::watch::{Watch, WatchError};
+use crate::watches::registry;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
@@ -82,13 +82,11 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 }
 
 fn try_create(web: &Web, visit: &Visit, form: &WatchForm) -> Result<Result<Watch, Refusal>, WebError> {
-    let caller = visit.caller()?;
-    let request = match form.request(web, caller) {
-        Ok(request) => request,
+    let new = match form.request(web, visit.caller()?) {
+        Ok(new) => new,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let idempotency = form.idempotency(web);
-    match web.parts.watches.create(caller.account.id, request, idempotency, &visit.origin()?) {
+    match registry::create(&web.parts.store, &new, web.parts.clock.now(), &visit.origin()?) {
         Ok(watch) => Ok(Ok(watch)),
         Err(error @ (WatchError::TooMany | WatchError::UnknownWebhook | WatchError::Mismatch)) => {
             Ok(Err(refused(&error)))
@@ -98,13 +96,13 @@ fn try_create(web: &Web, visit: &Visit, form: &WatchForm) -> Result<Result<Watch
 }
 
 fn show(web: &Web, visit: Visit, status: u16, form: WatchForm) -> Result<Response, WebError> {
-    let (caller, watches) = (visit.caller()?, &web.parts.watches);
+    let (caller, store) = (visit.caller()?, &web.parts.store);
     let account = caller.account.id;
     let before: Option<WatchId> = visit.query().get("before").parse().ok();
-    let mut found = watches.list(account, before, PAGE + 1)?;
+    let mut found = store.watches(account, before, PAGE + 1)?;
     let has_older = found.len() > PAGE;
     found.truncate(PAGE);
-    let activity = watches.activity(account, &found)?;
+    let activity = store.watch_activity(&found)?;
     let now = web.parts.clock.now();
     let row = |watch: &Watch| WatchRow::new(watch, activity.get(&watch.id).copied().unwrap_or_default(), now);
     let webhooks = web.parts.webhooks.list(account)?;

@@ -68,14 +68,15 @@ pub(super) fn show(
     let account = watch.account;
     let (query, now) = (visit.query(), web.parts.clock.now());
     let before: Option<WatchChangeId> = query.get("before").parse().ok();
-    let mut changes = web.parts.watches.changes(account, watch.id, before, CHANGES + 1)?;
+    let changes = web.parts.store.watch_changes(account, watch.id, before, CHANGES + 1)?;
+    let mut changes = changes.ok_or_else(WebError::no_such_page)?;
     let has_older = changes.len() > CHANGES;
     changes.truncate(CHANGES);
     let runs_before: Option<Cursor> = query.get("runs_before").parse().ok();
     let place = runs_before.map(Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before: place, ..ListFilter::default() };
     let runs = web.parts.runs.reader.page(account, &filter, RUNS)?;
-    let activity = web.parts.watches.activity(account, slice::from_ref(watch))?;
+    let activity = web.parts.store.watch_activity(slice::from_ref(watch))?;
     let kinds: Vec<&str> = watch.notify_on.iter().map(|kind| kind.as_str()).collect();
     let status = refusal.as_ref().map_or(200, |refusal| refusal.status);
     let page = Page {
@@ -116,7 +117,8 @@ fn webhook(
 /// # Errors
 /// Returns 404 for an unknown watch, 503 if the store is unavailable.
 pub(super) fn find(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
-    Ok(web.parts.watches.find(visit.caller()?.account.id, visit.id("watch_id")?)?)
+    let watch = web.parts.store.watch(visit.caller()?.account.id, visit.id("watch_id")?)?;
+    watch.ok_or_else(WebError::no_such_page)
 }
 
 pub(super) fn address(id: WatchId) -> String {
