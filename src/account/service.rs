@@ -81,7 +81,8 @@ pub enum AccountError {
 
 /// The use cases of accounts. There is one value for each process, which all layers share.
 pub struct Accounts {
-    pub(super) store: Arc<Store>,
+    /// The accounts and keys as they are stored.
+    pub store: Arc<Store>,
     plans: PlanTable,
     pub(super) clock: Arc<dyn Clock>,
     cache: Cache<KeyHash, CachedKey>,
@@ -147,14 +148,6 @@ impl Accounts {
         if account.is_being_deleted() { Err(AccountError::BeingDeleted) } else { Ok(account) }
     }
 
-    /// Returns all accounts, the oldest first.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn accounts(&self) -> Result<Vec<Account>, AccountError> {
-        Ok(self.store.accounts()?)
-    }
-
     /// Changes the plan of the account with that email address. All instances use the new plan within
     /// [`KEY_CACHE_TTL`].
     ///
@@ -198,14 +191,6 @@ impl Accounts {
             revoked_at: None,
         };
         if self.store.add_key(&record, by)? { Ok((key, record)) } else { Err(AccountError::UnknownAccount) }
-    }
-
-    /// Returns the keys of one account, or of all accounts for `None`.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, AccountError> {
-        Ok(self.store.keys(account)?)
     }
 
     /// Revokes a key. This process refuses it at once, and others do within [`KEY_CACHE_TTL`].
@@ -334,14 +319,6 @@ impl Accounts {
         let used = self.store.credits_used(account.id, cycle)?;
         let allowed = plan.credits;
         Ok(Some((plan, Balance { used, allowed, cycle })))
-    }
-
-    /// Checks that the database answers.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn ping(&self) -> Result<(), StorageError> {
-        self.store.ping()
     }
 
     /// Records when keys were last used, and removes expired keys from the cache. The maintenance thread calls this

@@ -123,7 +123,7 @@ impl Api {
 
     /// Returns whether the store answers, as `/v1/health` reports it.
     pub fn has_store(&self) -> bool {
-        self.ping.is_ok(|| self.accounts.ping().is_ok())
+        self.ping.is_ok(|| self.store.ping().is_ok())
     }
 
     /// Returns the run of the call's path if it belongs to the caller.

@@ -47,7 +47,8 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let page = PageParameters::read(call.request)?;
     let (limit, cursor) = (page.limit, page.cursor()?);
-    let mut deliveries = api.webhooks.deliveries(account, id, cursor, limit + 1)?;
+    let found = api.store.deliveries(account, id, cursor, limit + 1)?;
+    let mut deliveries = found.ok_or_else(|| ApiError::no_such("webhook"))?;
     let next_cursor = cut(&mut deliveries, limit).map(|last| last.id);
     let has_more = next_cursor.is_some();
     let page = DeliveryList { count: deliveries.len(), deliveries, limit, has_more, next_cursor };

@@ -115,7 +115,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 200, description = "The webhooks.", body = WebhookList))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let webhooks = api.webhooks.list(call.caller()?.account.id)?;
+    let webhooks = api.store.webhooks(call.caller()?.account.id)?;
     Ok(ok_json(&WebhookList { count: webhooks.len(), webhooks }))
 }
 
@@ -151,8 +151,8 @@ pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let change = change_body(&api.webhooks, call.request)?;
-    let webhook = api.webhooks.change(account, id, &change, &call.origin()?)?;
-    Ok(ok_json(&webhook))
+    let changed = api.store.change_webhook(account, id, &change, api.clock.now(), &call.origin()?)?;
+    Ok(ok_json(&changed.ok_or_else(|| ApiError::no_such("webhook"))?))
 }
 
 /// Deletes a webhook.
@@ -166,8 +166,9 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     responses((status = 204, description = "The webhook is deleted."))
 )]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    api.webhooks.delete(call.caller()?.account.id, call.id("webhook")?, &call.origin()?)?;
-    Ok(Reply::Now(Response::empty(204)))
+    let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
+    let is_deleted = api.store.delete_webhook(account, id, api.clock.now(), &call.origin()?)?;
+    if is_deleted { Ok(Reply::Now(Response::empty(204))) } else { Err(ApiError::no_such("webhook")) }
 }
 
 /// Replaces the secret of a webhook.

@@ -30,7 +30,7 @@ pub(super) fn first_account(
     sign_ins: &SignIns,
 ) -> Result<Option<FirstAccount>, AppError> {
     let failed = |error: AccountError| AppError::failed(error).at("cannot create the first account");
-    if !accounts.accounts().map_err(failed)?.is_empty() {
+    if !accounts.store.accounts().map_err(|error| failed(error.into()))?.is_empty() {
         return Ok(None);
     }
     let Some(plan) = best_plan(accounts.plans()) else {

@@ -130,9 +130,9 @@ fn create(args: &CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let accounts = open_accounts(&args.storage, PlanTable::default())?;
     let only = args.account.as_deref().map(|email| accounts.account_by_email(email)).transpose()?;
-    let keys = accounts.keys(only.as_ref().map(|account| account.id))?;
+    let keys = accounts.store.keys(only.as_ref().map(|account| account.id))?;
     let owners: HashMap<AccountId, String> =
-        accounts.accounts()?.into_iter().map(|account| (account.id, account.email)).collect();
+        accounts.store.accounts()?.into_iter().map(|account| (account.id, account.email)).collect();
     let lines: Vec<KeyLine<'_>> = keys.iter().map(|key| line(key, &owners)).collect();
     match args.format {
         ListFormat::Json => write_json(out, &lines)?,

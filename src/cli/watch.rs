@@ -103,7 +103,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let accounts = Accounts::new(store.clone(), PlanTable::default(), Arc::new(SystemClock));
     let owners = match &args.account {
         Some(email) => vec![accounts.account_by_email(email)?],
-        None => accounts.accounts()?,
+        None => store.accounts()?,
     };
     let mut lines = Vec::new();
     for owner in &owners {

@@ -6,7 +6,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`baseline`] | the last conclusion of each module, with which a run is compared |
-//! | [`registry`] | the use cases of owners: create, change, run now, read |
+//! | [`registry`] | the use cases of owners: create, run now |
 //! | [`keeper`] | the periodic tasks: starts runs that are due, compares runs that have ended |
 //!
 //! # One run in an interval

@@ -7,7 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`secret`] | signing secrets, and the key that encrypts them in the store |
-//! | [`registry`] | the use cases: create, change, rotate, test, replay |
+//! | [`registry`] | the use cases: create, rotate, test, replay |
 //! | `attempt` | one attempt: signs a message and sends it |
 //! | [`dispatcher`] | the threads that send deliveries |
 //!

@@ -9,9 +9,7 @@ use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::event::{Event, EventType};
-use crate::model::webhook::{
-    Delivery, InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookAdded, WebhookChange, receiver_url,
-};
+use crate::model::webhook::{Delivery, InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookAdded, receiver_url};
 use crate::store::Store;
 
 /// The time for which the earlier secret stays valid after a rotation.
@@ -132,37 +130,13 @@ impl Webhooks {
         }
     }
 
-    /// Returns the webhooks of an account, the oldest first.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn list(&self, account: AccountId) -> Result<Vec<Webhook>, WebhookError> {
-        Ok(self.store.webhooks(account)?)
-    }
-
     /// Returns a webhook of an account.
     ///
     /// # Errors
     /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
     pub fn find(&self, account: AccountId, id: WebhookId) -> Result<Webhook, WebhookError> {
-        let found = self.list(account)?.into_iter().find(|webhook| webhook.id == id);
+        let found = self.store.webhooks(account)?.into_iter().find(|webhook| webhook.id == id);
         found.ok_or(WebhookError::UnknownWebhook)
-    }
-
-    /// Changes a webhook. Enabling one that was disabled also sends its deliveries that are pending.
-    ///
-    /// # Errors
-    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
-    pub fn change(
-        &self,
-        account: AccountId,
-        id: WebhookId,
-        change: &WebhookChange,
-        by: &Origin,
-    ) -> Result<Webhook, WebhookError> {
-        self.store
-            .change_webhook(account, id, change, self.clock.now(), by)?
-            .ok_or(WebhookError::UnknownWebhook)
     }
 
     /// Replaces the secret of a webhook. Messages are signed with both secrets for [`SECRET_OVERLAP`]. Only the caller
@@ -184,15 +158,6 @@ impl Webhooks {
         Ok((webhook.ok_or(WebhookError::UnknownWebhook)?, secret))
     }
 
-    /// Deletes a webhook with its deliveries. An attempt that is being made may still arrive.
-    ///
-    /// # Errors
-    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
-    pub fn delete(&self, account: AccountId, id: WebhookId, by: &Origin) -> Result<(), WebhookError> {
-        let known = self.store.delete_webhook(account, id, self.clock.now(), by)?;
-        if known { Ok(()) } else { Err(WebhookError::UnknownWebhook) }
-    }
-
     /// Sends a message of the type `webhook.test`, whatever events the webhook has. Returns its delivery, which is
     /// pending.
     ///
@@ -202,20 +167,6 @@ impl Webhooks {
         self.find_enabled(account, id)?;
         let event = Event::test(id, self.clock.now());
         self.store.add_delivery(account, id, &event)?.ok_or(WebhookError::UnknownWebhook)
-    }
-
-    /// Returns at most `limit` deliveries of a webhook with ids below `before`, the newest first.
-    ///
-    /// # Errors
-    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
-    pub fn deliveries(
-        &self,
-        account: AccountId,
-        id: WebhookId,
-        before: Option<DeliveryId>,
-        limit: usize,
-    ) -> Result<Vec<Delivery>, WebhookError> {
-        self.store.deliveries(account, id, before, limit)?.ok_or(WebhookError::UnknownWebhook)
     }
 
     /// Sends the message of a delivery again, now and with all attempts of a new one. Its id stays the same.

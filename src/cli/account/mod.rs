@@ -185,7 +185,7 @@ fn delete(args: &DeleteArgs, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let accounts = open_accounts(&args.storage, PlanTable::default())?.accounts()?;
+    let accounts = open_accounts(&args.storage, PlanTable::default())?.store.accounts()?;
     match args.format {
         ListFormat::Json => {
             let lines: Vec<AccountLine<'_>> = accounts.iter().map(line).collect();

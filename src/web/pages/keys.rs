@@ -96,7 +96,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
             plans_with_api(web)
         )));
     }
-    let in_force = web.parts.accounts.keys(Some(caller.account.id))?;
+    let in_force = web.parts.store.keys(Some(caller.account.id))?;
     if in_force.iter().filter(|key| key.revoked_at.is_none()).count() >= MOST_KEYS {
         let wrong = "You have 100 keys. Revoke one that you no longer use.";
         return show(web, visit, 422, None, Some(wrong)).map(Reply::Now);
@@ -128,7 +128,7 @@ fn show(
     wrong: Option<&'static str>,
 ) -> Result<Response, WebError> {
     let caller = visit.caller()?;
-    let mut keys = web.parts.accounts.keys(Some(caller.account.id))?;
+    let mut keys = web.parts.store.keys(Some(caller.account.id))?;
     // Active keys first, the newest at the top.
     keys.reverse();
     keys.sort_by_key(|key| key.revoked_at.is_some());
@@ -170,7 +170,7 @@ pub(in crate::web) fn revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 
 fn own_key(web: &Web, visit: &Visit) -> Result<KeyRecord, WebError> {
     let id: Option<KeyId> = visit.segment("id").and_then(|id| id.parse().ok());
-    let keys = web.parts.accounts.keys(Some(visit.caller()?.account.id))?;
+    let keys = web.parts.store.keys(Some(visit.caller()?.account.id))?;
     keys.into_iter()
         .find(|key| Some(key.id) == id && key.revoked_at.is_none())
         .ok_or_else(WebError::no_such_page)

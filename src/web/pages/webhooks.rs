@@ -157,7 +157,7 @@ fn show_all(
     secret: Option<String>,
     wrong: Option<String>,
 ) -> Result<Response, WebError> {
-    let webhooks = web.parts.webhooks.list(visit.caller()?.account.id)?;
+    let webhooks = web.parts.store.webhooks(visit.caller()?.account.id)?;
     let page = ListPage {
         webhooks: webhooks.iter().map(Row::from).collect(),
         secret,
@@ -184,7 +184,8 @@ fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response,
     let (account, id) = (visit.caller()?.account.id, visit.id("webhook_id")?);
     let webhook = web.parts.webhooks.find(account, id)?;
     let before: Option<DeliveryId> = visit.query().get("before").parse().ok();
-    let mut deliveries = web.parts.webhooks.deliveries(account, id, before, PAGE + 1)?;
+    let deliveries = web.parts.store.deliveries(account, id, before, PAGE + 1)?;
+    let mut deliveries = deliveries.ok_or_else(WebError::no_such_page)?;
     let has_older = deliveries.len() > PAGE;
     deliveries.truncate(PAGE);
     let older = deliveries.last().filter(|_| has_older).map(|last| last.id.to_string());
@@ -249,7 +250,9 @@ pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
 fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
     let id = visit.id("webhook_id")?;
     let change = WebhookChange { enabled: Some(enabled), ..WebhookChange::default() };
-    web.parts.webhooks.change(visit.caller()?.account.id, id, &change, &visit.origin()?)?;
+    let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
+    let changed = web.parts.store.change_webhook(account, id, &change, now, &visit.origin()?)?;
+    changed.ok_or_else(WebError::no_such_page)?;
     Ok(Reply::Now(web.redirect(&address(id))))
 }
 
@@ -267,7 +270,10 @@ pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// # Errors
 /// Returns the same errors as [`confirm_delete`].
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    web.parts.webhooks.delete(visit.caller()?.account.id, visit.id("webhook_id")?, &visit.origin()?)?;
+    let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
+    if !web.parts.store.delete_webhook(account, visit.id("webhook_id")?, now, &visit.origin()?)? {
+        return Err(WebError::no_such_page());
+    }
     Ok(Reply::Now(web.redirect_with_notice("/app/webhooks", Notice::WebhookDeleted)))
 }
 

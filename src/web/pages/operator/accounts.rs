@@ -115,7 +115,7 @@ pub(super) fn show(web: &Web, mut visit: Visit, wrong: Option<String>) -> Result
     let (new_email, new_plan) = (refused("email"), refused("plan"));
     let known = &web.parts.accounts;
     let asked = Choice::read(&visit.query());
-    let mut all = known.accounts()?;
+    let mut all = known.store.accounts()?;
     // The newest accounts come first.
     all.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| one.email.cmp(&other.email)));
     let fitting: Vec<&Account> = all.iter().filter(|account| asked.fits(account)).collect();

@@ -105,7 +105,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: WatchForm) -> Result<Respons
     let activity = store.watch_activity(&found)?;
     let now = web.parts.clock.now();
     let row = |watch: &Watch| WatchRow::new(watch, activity.get(&watch.id).copied().unwrap_or_default(), now);
-    let webhooks = web.parts.webhooks.list(account)?;
+    let webhooks = store.webhooks(account)?;
     let option = |id, url| WebhookOption { id: format!("{id}"), url, is_chosen: form.sends_to(id) };
     let page = Page {
         intervals: form.intervals(),

@@ -17,7 +17,6 @@ use crate::web::pages::refusal::Refusal;
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
-use crate::webhooks::registry::WebhookError;
 
 /// The number of changes and of runs on a page.
 const CHANGES: usize = 50;
@@ -104,12 +103,8 @@ fn webhook(
     watch: &Watch,
 ) -> Result<Option<(String, Option<String>)>, WebError> {
     let Some(id) = watch.webhook else { return Ok(None) };
-    let url = match web.parts.webhooks.find(account, id) {
-        Ok(webhook) => Some(webhook.url),
-        Err(WebhookError::UnknownWebhook) => None,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Some((id.to_string(), url)))
+    let found = web.parts.store.webhooks(account)?.into_iter().find(|webhook| webhook.id == id);
+    Ok(Some((id.to_string(), found.map(|webhook| webhook.url))))
 }
 
 /// Returns the watch of the address.
