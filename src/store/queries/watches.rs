@@ -16,8 +16,8 @@ use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::search::Search;
 use crate::model::start::Started;
 use crate::model::watch::{
-    MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchError,
-    WatchState, WatchUpdate,
+    MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchError, WatchState,
+    WatchUpdate,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
