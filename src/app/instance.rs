@@ -161,8 +161,7 @@ impl Instance {
         suppression: Option<Watch>,
         bundles: BundleWatch,
     ) -> Maintenance {
-        let (days, trusts_clock) = (privacy.retain_days, privacy.trust_clock);
-        let retention = RetentionTask::new(self.store.clone(), Arc::clone(&self.clock), days, trusts_clock);
+        let retention = RetentionTask::new(self.store.clone(), Arc::clone(&self.clock), privacy.retain_days);
         let (runs, accounts) = (Arc::clone(&self.engine.runs), Arc::clone(&self.accounts));
         let simulated = self.engine.sandbox.is_some();
         let watches = WatchKeeper::new(self.store.clone(), runs, accounts, simulated);

@@ -45,9 +45,7 @@ const TASKS: &[Task<Maintenance>] = &[
     task("runs", Duration::ZERO, |own| own.runs.maintenance.run_due_tasks()),
     task("watches", PAUSE, |own| own.watches.run_due_tasks()),
     task("deletions", Duration::ZERO, |own| own.accounts.finish_deletions()),
-    task("retention", PAUSE, |own| {
-        own.retention.sweep();
-    }),
+    task("retention", PAUSE, |own| own.retention.sweep()),
     task("wipe", PAUSE, |own| own.retention.wipe()),
     task("suppression", PAUSE, Maintenance::read_suppression),
     task("catalogue", PAUSE, Maintenance::read_catalogue),

@@ -326,10 +326,6 @@ pub struct PrivacyConfig {
     #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
     #[arg(value_parser = checked(value::days))]
     pub retain_days: u32,
-    /// Remove old searches even if the clock jumped ahead, or no server ran, for more than half of
-    /// --retain-days; by default they are then kept for another day
-    #[arg(long, env = "SIGHTLINE_TRUST_CLOCK", value_parser = checked(value::switch))]
-    pub trust_clock: bool,
     /// The identifiers that are never searched.
     #[command(flatten)]
     pub suppression: SuppressionConfig,

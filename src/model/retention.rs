@@ -1,7 +1,5 @@
 //! The removal of old runs, in steps.
 
-use jiff::SignedDuration;
-
 /// The maximum size of one transaction. Other writers wait for it. On SQLite, all of them do.
 pub const BATCH: BatchSize = BatchSize { runs: 50, results: 1000 };
 
@@ -13,9 +11,6 @@ pub struct BatchSize {
     /// The maximum number of results of all runs together, unless a single run has more.
     pub results: u64,
 }
-
-/// The time for which nothing is removed after a long pause.
-pub const HELD_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 /// The result of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,6 +32,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(24, "0024_unconfirmed"),
     migration!(25, "0025_rate_limits"),
     migration!(26, "0026_searches"),
+    migration!(27, "0027_running"),
 ];
 
 /// Returns the steps that a database of that version lacks, oldest first. A new database has no version.

@@ -68,26 +68,6 @@ pub(super) fn erase(store: &Store, account: AccountId) -> Option<Erased> {
 }
 
 on_both! {
-    fn a_long_pause_is_told_by_when_servers_run_since(f) {
-        let (day, pause) = (Duration::from_secs(86_400), Duration::from_secs(2 * 86_400));
-        let first = at("2026-03-01T12:00:00Z");
-        let note = |moment| f.store.note_running(moment, pause).unwrap();
-        // Nothing is known of the time before the first note.
-        assert_eq!(note(first), jiff::Timestamp::UNIX_EPOCH);
-        assert_eq!(note(first + day), jiff::Timestamp::UNIX_EPOCH);
-        assert_eq!(note(first + 3 * day), jiff::Timestamp::UNIX_EPOCH);
-        // Longer than the allowed pause.
-        let later = first + 6 * day;
-        assert_eq!((note(later), note(later + day)), (later, later));
-        // The clock jumps ahead, and is set right.
-        let ahead = later + 400 * day;
-        assert_eq!(note(ahead), ahead);
-        let right = later + 2 * day;
-        assert_eq!((note(right), note(right + day)), (right, right));
-    }
-}
-
-on_both! {
     fn runs_that_ended_before_are_removed_and_no_others(f) {
         let (old, new) = (f.ended(1, 2), f.ended(3, 2));
         let exact = f.ended(2, 0);

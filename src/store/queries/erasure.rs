@@ -4,8 +4,6 @@
 //! transaction would block all drivers of its runs, each with a connection of the pool (PostgreSQL), or every other
 //! writer (SQLite).
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -22,10 +20,8 @@ use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::value::{Value, values};
 
-/// Records that a server runs. A stored moment in the future is from a clock that was set back, and does not count.
-const NOTE_RUNNING: &str = "INSERT INTO running AS r (id, since, last_at) VALUES (1, ?2, ?1) \
-     ON CONFLICT (id) DO UPDATE SET last_at = ?1, since = CASE \
-     WHEN ?1 - r.last_at > ms(?3) OR r.since > ?1 THEN ?1 ELSE r.since END RETURNING since";
+const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \
+     UNION ALL SELECT max(completed_at) FROM runs WHERE completed_at <= ?1) events";
 
 /// Locks an account. It does not wait for transactions that are starting a run or adding a key: see [`erase_rest`].
 const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
@@ -157,12 +153,10 @@ fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), S
 }
 
 impl Store {
-    /// Records that a server runs at that moment. Returns the time since which servers have run without a pause
-    /// longer than `pause`, by their clocks. Returns 1970 if there was no such record.
-    pub fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError> {
-        let operation = Operation::new("note_running").in_background().light();
-        let rows = self.change(operation, NOTE_RUNNING, values![at, Timestamp::UNIX_EPOCH, pause])?;
-        rows.first().map_or(Ok(at), |row| row.get(0))
+    /// Returns the time of the last event until then that the audit or the end of a run shows, if any.
+    pub fn last_event(&self, until: Timestamp) -> Result<Option<Timestamp>, StorageError> {
+        let operation = Operation::new("last_event").in_background().light();
+        Ok(self.first(operation, LAST_EVENT, values![until])?.flatten())
     }
 
     /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Only one instance at a time

@@ -1,0 +1,2 @@
+-- Retention compares the clock with the last event instead.
+DROP TABLE running;
