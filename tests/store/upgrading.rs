@@ -83,8 +83,8 @@ fn a_database_of_version_23_is_opened_with_all_its_data() {
         for (table, rows) in before {
             let table = match table.as_str() {
                 "sign_in_attempts" => "rate_limits".to_owned(),
-                // Grants counted for a minute.
-                "rate_grants" => continue,
+                // Grants counted for a minute, and retention does not need to know since when servers have run.
+                "rate_grants" | "running" => continue,
                 _ => table,
             };
             let more = if ["schema_version", "audit"].contains(&table.as_str()) { added } else { 0 };
