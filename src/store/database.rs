@@ -91,16 +91,6 @@ impl Store {
         })
     }
 
-    /// Runs one statement that reads, and returns its rows.
-    pub(super) fn rows(
-        &self,
-        operation: Operation,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StorageError> {
-        self.read(operation, |statements| statements.rows(sql, values))
-    }
-
     /// Runs one statement that reads, and reads its rows.
     pub(super) fn all<T: FromRow>(
         &self,

@@ -178,7 +178,7 @@ impl Row {
     ///
     /// # Errors
     /// Returns an error if the column does not exist or has another type.
-    pub(super) fn get<T: FromCell>(&self, column: usize) -> Result<T, StorageError> {
+    fn get<T: FromCell>(&self, column: usize) -> Result<T, StorageError> {
         let cell = self.0.get(column).ok_or_else(|| wrong(column, "does not exist"))?;
         T::from_cell(cell).ok_or_else(|| wrong(column, "holds another type"))
     }
@@ -187,7 +187,7 @@ impl Row {
     ///
     /// # Errors
     /// Returns an error if the column does not exist, is NULL or has another type.
-    pub(super) fn text(&self, column: usize) -> Result<&str, StorageError> {
+    fn text(&self, column: usize) -> Result<&str, StorageError> {
         self.optional_text(column)?.ok_or_else(|| wrong(column, "is NULL"))
     }
 
@@ -195,7 +195,7 @@ impl Row {
     ///
     /// # Errors
     /// Returns an error if the column does not exist or has another type.
-    pub(super) fn optional_text(&self, column: usize) -> Result<Option<&str>, StorageError> {
+    fn optional_text(&self, column: usize) -> Result<Option<&str>, StorageError> {
         match self.0.get(column) {
             Some(Value::Text(text)) => Ok(Some(text)),
             Some(Value::Null) => Ok(None),
@@ -292,6 +292,12 @@ macro_rules! documents {
     };
 }
 documents!(serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions);
+
+impl FromCell for Arc<str> {
+    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+        if let Value::Text(value) = cell { Some(value.as_ref().into()) } else { None }
+    }
+}
 
 impl<T: FromCell> FromCell for Arc<T> {
     fn from_cell(cell: &Value<'_>) -> Option<Self> {

@@ -1,7 +1,5 @@
 //! The circuit breakers of hosts and of modules, of which the latest change is valid.
 
-use std::time::Duration;
-
 use jiff::{Timestamp, ToSpan};
 
 use super::audit::note;
@@ -12,7 +10,7 @@ use crate::modules::outcome::Outcome;
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
 use crate::store::document::{decode, encode};
-use crate::store::value::{Row, values};
+use crate::store::value::{Cells, FromRow, values};
 
 /// The table of the circuits of one kind.
 pub(super) struct Table {
@@ -155,20 +153,21 @@ fn all<C: StoredCause>(
     statements: &mut dyn Statements,
     simulated: bool,
 ) -> Result<Vec<CircuitRecord<C>>, StorageError> {
-    statements.rows(C::TABLE.select_all, values![simulated])?.iter().map(read_circuit).collect()
+    statements.all(C::TABLE.select_all, values![simulated])
 }
 
-fn read_circuit<C: StoredCause>(row: &Row) -> Result<CircuitRecord<C>, StorageError> {
-    let opening = match row.optional_text(2)? {
-        None => None,
-        Some(cause) => Some(Opening {
-            cause: C::read(cause)?,
-            since: row.get(3)?,
-            wait: Duration::from_millis(row.get(4)?),
-            next_try: row.get(5)?,
-        }),
-    };
-    Ok(CircuitRecord { name: row.get(0)?, changed_at: row.get(1)?, opening })
+impl<C: StoredCause> FromRow for CircuitRecord<C> {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        let (name, changed_at, cause) = cells.read::<(_, _, Option<String>)>()?;
+        let (since, wait, next_try) = cells.read::<(Option<_>, Option<_>, Option<_>)>()?;
+        let opening = match (cause, since, wait, next_try) {
+            (Some(cause), Some(since), Some(wait), Some(next_try)) => {
+                Some(Opening { cause: C::read(&cause)?, since, wait, next_try })
+            }
+            _ => None,
+        };
+        Ok(Self { name, changed_at, opening })
+    }
 }
 
 /// Closes the open circuit with this name, or all of the kind, and records it in the audit. Returns the names.
@@ -180,8 +179,7 @@ pub(super) fn reset_circuits<C: StoredCause>(
 ) -> Result<Vec<String>, StorageError> {
     let Table { name: kind, reset, reset_operation, select_open, close, .. } = C::TABLE;
     store.write(Operation::new(reset_operation), |statements| {
-        let open = statements.rows(select_open, values![])?;
-        let open = open.iter().map(|row| row.get::<String>(0)).collect::<Result<Vec<_>, _>>()?;
+        let open: Vec<String> = statements.all(select_open, values![])?;
         let names: Vec<_> = open.into_iter().filter(|it| name.is_none_or(|name| name == it)).collect();
         for name in &names {
             statements.execute(close, values![name, at])?;

@@ -79,10 +79,9 @@ pub(super) fn close(
     at: Timestamp,
     by: &Origin,
 ) -> Result<Option<Erased>, StorageError> {
-    let found = statements.rows(PLAN, values![id])?;
-    let Some(row) = found.first() else { return Ok(None) };
+    let Some(plan) = statements.first::<String>(PLAN, values![id])? else { return Ok(None) };
     let runs = count_runs(statements, id)?;
-    if row.text(0)? == BEING_DELETED {
+    if plan == BEING_DELETED {
         return Ok(Some(Erased { keys: 0, runs }));
     }
     statements.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
@@ -94,8 +93,8 @@ pub(super) fn close(
     let keys = statements.execute(ERASE_KEYS, values![id])?;
     let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
     note(statements, &event, at, by)?;
-    for row in statements.rows(LIVE_RUNS, values![id])? {
-        statements.announce(Notification::Deleted(row.get(0)?))?;
+    for run in statements.all(LIVE_RUNS, values![id])? {
+        statements.announce(Notification::Deleted(run))?;
     }
     statements.announce(Notification::Access)?;
     Ok(Some(Erased { keys, runs }))
@@ -140,12 +139,12 @@ pub(super) fn erase_rest(statements: &mut dyn Statements, id: AccountId) -> Resu
 
 fn is_closed(statements: &mut dyn Statements, id: AccountId) -> Result<bool, StorageError> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2";
-    Ok(!statements.rows(sql, values![id, BEING_DELETED])?.is_empty())
+    statements.has(sql, values![id, BEING_DELETED])
 }
 
 fn count_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
-    let rows = statements.rows("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
-    rows.first().map_or(Ok(0), |row| row.get(0))
+    let count = statements.first("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
+    Ok(count.unwrap_or_default())
 }
 
 fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), StorageError> {
@@ -170,13 +169,11 @@ impl Store {
     ) -> Result<RemovalResult, StorageError> {
         let operation = Operation::new("sweep").in_background().light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        let any = self.rows(operation, ANY_OLD, values![ended_before])?;
-        if !any.first().map_or(Ok(false), |row| row.get(0))? {
+        if self.first(operation, ANY_OLD, values![ended_before])? != Some(true) {
             return Ok(RemovalResult::Runs(0));
         }
         self.write(operation.erasing(), |statements| {
-            let locked = statements.rows(SWEEP_LOCK, values![])?;
-            if !locked.first().map_or(Ok(false), |row| row.get(0))? {
+            if statements.first(SWEEP_LOCK, values![])? != Some(true) {
                 return Ok(RemovalResult::Busy);
             }
             statements.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
@@ -207,9 +204,7 @@ fn batch(
     values: &[Value<'_>],
     most: BatchSize,
 ) -> Result<Vec<Uuid>, StorageError> {
-    let rows = statements.rows(sql, values)?;
-    let runs = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?)));
-    Ok(first_batch(&runs.collect::<Result<Vec<_>, StorageError>>()?, most))
+    Ok(first_batch(&statements.all(sql, values)?, most))
 }
 
 /// Returns the first runs that make up a batch, at least one. Each run is given with the number of its results.

@@ -16,10 +16,10 @@ use crate::model::tally::Tally;
 use crate::modules::outcome::Outcome;
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
-use crate::store::document::{decode, encode};
-use crate::store::value::{Row, values};
+use crate::store::document::{Json, encode};
+use crate::store::value::{Cells, FromRow, values};
 
-/// The columns of a row, in the order in which [`read_tally`] reads them.
+/// The columns of a row: the module, and its tally in the order in which it is read.
 macro_rules! columns {
     () => {
         "module, checks, hit, miss, blocked, rate_limited, timeout, error, unreliable, latency_sum, \
@@ -76,8 +76,8 @@ impl Store {
         let newer = encode_tallies(learnt)?;
         self.write(operation, |statements| {
             statements.execute(NEW, values![&newer, simulated])?;
-            let rows = statements.rows(LOCK, values![&newer, simulated])?;
-            let stored: HashMap<Arc<str>, Tally> = rows.iter().map(read_tally).collect::<Result<_, _>>()?;
+            let stored: Vec<(Arc<str>, Tally)> = statements.all(LOCK, values![&newer, simulated])?;
+            let stored: HashMap<_, _> = stored.into_iter().collect();
             let sum = |(module, newer): &(Arc<str>, Tally)| {
                 let older = stored.get(module).cloned().unwrap_or_default();
                 (Arc::clone(module), older.then(newer))
@@ -99,9 +99,11 @@ pub(super) fn reset_deadlines(
 ) -> Result<Vec<String>, StorageError> {
     store.write(Operation::new("reset_deadlines"), |statements| {
         let mut modules = Vec::new();
-        for row in statements.rows(LOCK_DURATIONS, values![module])? {
-            if decode::<Latencies>(row.text(1)?)? != Latencies::default() {
-                modules.push(row.get::<String>(0)?);
+        for (module, Json(known)) in
+            statements.all::<(String, Json<Latencies>)>(LOCK_DURATIONS, values![module])?
+        {
+            if known != Latencies::default() {
+                modules.push(module);
             }
         }
         modules.dedup();
@@ -119,7 +121,7 @@ pub(super) fn reset_deadlines(
 }
 
 fn all(statements: &mut dyn Statements, simulated: bool) -> Result<Tallies, StorageError> {
-    statements.rows(ALL, values![simulated])?.iter().map(read_tally).collect()
+    statements.all(ALL, values![simulated])
 }
 
 /// The outcomes with a column, in the order of the columns: those that [`Outcome::health_outcome`] returns.
@@ -148,19 +150,15 @@ fn encode_tallies(tallies: &Tallies) -> Result<String, StorageError> {
     encode(&tallies.iter().map(element).collect::<Vec<_>>())
 }
 
-fn read_tally(row: &Row) -> Result<(Arc<str>, Tally), StorageError> {
-    const LATENCY: usize = 2 + COLUMNS.len();
-    let mut tally = Tally {
-        checks: row.get(1)?,
-        latency: [row.get(LATENCY)?, row.get(LATENCY + 1)?],
-        last_checked: row.get(LATENCY + 2)?,
-        last_hit: row.get(LATENCY + 3)?,
-        last_conclusive: row.get(LATENCY + 4)?,
-        latencies: decode(row.text(LATENCY + 5)?)?,
-        ..Tally::default()
-    };
-    for (column, outcome) in (2..).zip(COLUMNS) {
-        tally.outcomes[outcome] = row.get(column)?;
+impl FromRow for Tally {
+    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+        let mut tally = Self { checks: cells.read()?, ..Self::default() };
+        for outcome in COLUMNS {
+            tally.outcomes[outcome] = cells.read()?;
+        }
+        tally.latency = [cells.read()?, cells.read()?];
+        (tally.last_checked, tally.last_hit, tally.last_conclusive) = cells.read()?;
+        let Json(latencies) = cells.read()?;
+        Ok(Self { latencies, ..tally })
     }
-    Ok((row.text(0)?.into(), tally))
 }

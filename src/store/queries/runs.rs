@@ -33,7 +33,7 @@ use crate::modules::query::SearchType;
 use crate::store::Store;
 use crate::store::backend::Operation;
 use crate::store::document::{Json, encode, encode_reports};
-use crate::store::value::{Value, values};
+use crate::store::value::{Row, Value, values};
 
 /// Selects a run with its position in the queue, which no list has: it is counted.
 const RUN: &str =
@@ -150,7 +150,7 @@ impl Store {
             encode(&checkpoint.lookups)?,
         ];
         let rows = self.change(operation, CHECKPOINT, values)?;
-        let write = match rows.first().map(|row| row.get(0)).transpose()? {
+        let write = match rows.first().map(Row::read).transpose()? {
             None => Write::LeaseLost,
             Some(None) => Write::Done,
             Some(Some(at)) => Write::Stopped(at),

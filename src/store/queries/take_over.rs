@@ -15,10 +15,11 @@ use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
 use crate::model::drive::{Claim, Resumable};
+use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, RunError, RunSummary};
 use crate::store::backend::Statements;
 use crate::store::document::{Json, encode, not_confirmed, unreadable};
-use crate::store::value::{Row, values};
+use crate::store::value::{Row, row, values};
 
 /// Selects runs without a driver by a condition, in that order. A run that another instance is taking at the same time
 /// is skipped. A run whose account is being deleted is deleted with it.
@@ -39,6 +40,20 @@ macro_rules! due {
 const INTERRUPTED: &str =
     due!(concat!(has_begun!(), " AND (owner IS NULL OR ?6 AND lease_until <= now())"), "created_at, id");
 const WAITING: &str = due!(concat!(waits!(), " AND NOT unconfirmed"), "turn, created_at, id");
+/// What a run that was taken over has besides its summary.
+struct Taken {
+    epoch: u64,
+    started_at: Timestamp,
+    now: Timestamp,
+    planned: Json<Vec<String>>,
+    reports: Vec<ModuleReport>,
+    lookups: Json<Vec<Lookup>>,
+}
+
+row! {
+    taken_columns: Taken from "" { epoch, started_at, now = "now()", planned, reports, lookups }
+}
+
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
 const TAKE: &str = concat!(
@@ -49,7 +64,9 @@ const TAKE: &str = concat!(
      started_at = coalesce(started_at, CASE WHEN owner IS NULL THEN now() ELSE created_at END) \
      WHERE id IN ",
     ids!("?1"),
-    " RETURNING id, unconfirmed, epoch, started_at, now(), planned, reports, lookups, ",
+    " RETURNING id, unconfirmed, ",
+    taken_columns!(),
+    ", ",
     run_columns!()
 );
 const END: &str = "UPDATE runs SET status = 'failed', error = ?2, \
@@ -74,12 +91,14 @@ pub(super) fn take_over(
     }
     let ids = encode_ids(due.iter().map(|run| run.0))?;
     let rows = statements.rows(TAKE, values![ids, claim.owner.0, claim.holds])?;
-    let rows = rows.into_iter().map(|row| Ok((row.get(0)?, row)));
+    let rows = rows.into_iter().map(|row| Ok((row.read()?, row)));
     let rows = rows.collect::<Result<HashMap<RunId, Row>, StorageError>>()?;
     let mut taken = Vec::new();
     for run in due {
         let Some(row) = rows.get(&run) else { continue };
-        if row.get(1)? {
+        // This is read by itself, because the documents of the run may be unreadable.
+        let (_, is_unconfirmed) = row.read::<(RunId, bool)>()?;
+        if is_unconfirmed {
             log::info!("run {run}: ended, since its caller was refused");
             end_as_failed(statements, run, &not_confirmed())?;
             continue;
@@ -104,21 +123,19 @@ fn resumable(
     claim: &Claim<'_>,
 ) -> Result<Resumable, StorageError> {
     let results = statements.all(RESULTS, values![run, 0i64, i64::MAX])?;
-    type Taken = ((RunId, bool), u64, Timestamp, Timestamp, (Json<Vec<String>>, Vec<ModuleReport>));
-    let ((.., epoch, started_at, now, (Json(modules), done)), Json(lookups), summary) =
-        row.read::<(Taken, Json<_>, RunSummary)>()?;
-    let lease = claim.owner.lease(epoch);
+    let (_, taken, summary) = row.read::<((RunId, bool), Taken, RunSummary)>()?;
+    let lease = claim.owner.lease(taken.epoch);
     let ran_for = match lease.epoch {
         0 => Duration::ZERO,
-        _ => now.duration_since(started_at).try_into().unwrap_or_default(),
+        _ => taken.now.duration_since(taken.started_at).try_into().unwrap_or_default(),
     };
     Ok(Resumable {
         lease,
         ran_for,
         summary,
-        modules,
-        done,
-        lookups,
+        modules: taken.planned.0,
+        done: taken.reports,
+        lookups: taken.lookups.0,
         results: results.into_iter().map(|Json(result)| result).collect(),
     })
 }

@@ -132,11 +132,7 @@ impl Database {
                 };
                 file.readers.with(wait, make, |connection| work(&mut OnConnection(connection)).map(drop))
             }
-            None => self.writer.with(
-                wait,
-                || Err(StorageError::broken("the database in memory is lost")),
-                |connection| work(&mut OnConnection(connection)).map(drop),
-            ),
+            None => self.with_writer(wait, |connection| work(&mut OnConnection(connection)).map(drop)),
         }
     }
 }
