@@ -48,9 +48,9 @@ pub struct RateLimitState {
     pub policy: Policy,
     /// The limit in requests per minute.
     pub limit: u32,
-    /// The number of further requests that are allowed now.
+    /// The number of requests that are left now.
     pub remaining: u32,
-    /// The time after which one more request is allowed, in whole seconds, at least 1.
+    /// The time until another request can be made, in whole seconds, at least 1.
     pub reset_secs: u64,
 }
 

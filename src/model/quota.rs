@@ -50,9 +50,9 @@ pub const BY_NETWORK: Rate = Rate { burst: 50, period: Duration::from_secs(15) }
 pub struct Counted {
     /// Whether the request was allowed, and therefore counts.
     pub is_allowed: bool,
-    /// The number of further requests that are allowed now.
+    /// The number of requests that are left now.
     pub remaining: u32,
-    /// The time after which one more request is allowed.
+    /// The time until another request can be made.
     pub wait: Duration,
 }
 

@@ -71,7 +71,7 @@ const ROWS: &[Row] = {
         ),
         Row(
             "RateLimit",
-            "The state of the limits that the request counted under: requests left (`r`), seconds until one more is allowed (`t`).",
+            "The state of the limits that the request counted under: requests left (`r`), seconds until another can be made (`t`).",
             Text(STANDINGS),
             "\"search\";r=29;t=2",
         ),
@@ -89,7 +89,7 @@ const ROWS: &[Row] = {
         ),
         Row(
             "X-RateLimit-Reset",
-            "Seconds until one more request is allowed by the limit with the fewest requests left.",
+            "Seconds until another request can be made under the limit with the fewest requests left.",
             Number { least: 1 },
             "2",
         ),
