@@ -8,8 +8,8 @@ use crate::runs::health::verdict::Verdict;
 pub(super) fn write(page: &mut Exposition, parts: &Parts) {
     let (runs, figures) = (&parts.runs, parts.runs.figures());
     let (driven, waiting) = runs.load();
-    let (busy, workers) = (runs.pool().busy(), runs.pool().workers());
-    let (pages, sessions) = runs.browsing().load();
+    let (busy, workers) = runs.scheduler().load();
+    let (pages, sessions) = (runs.scheduler().busy_in_browsers(), runs.browsing().sessions());
     for (name, help, value) in [
         ("sightline_runs_driven", "Searches that run on this instance.", driven),
         (
@@ -25,7 +25,11 @@ pub(super) fn write(page: &mut Exposition, parts: &Parts) {
             "Limit on pages open in browsers; 0 if no browser is configured.",
             sessions,
         ),
-        ("sightline_checks_waiting", "Checks that wait for a worker.", runs.pool().waiting()),
+        (
+            "sightline_checks_waiting",
+            "Checks of running searches that have not begun.",
+            runs.scheduler().waiting(),
+        ),
     ] {
         page.gauge(name, help, value as f64);
     }

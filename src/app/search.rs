@@ -324,8 +324,8 @@ fn start_child(runs: &Runs, root: &StartRequest, next: NextSearch) -> Option<Arc
 
 /// Returns the error for a premium search without a browser: none is configured, or none answers.
 fn browser_error(engine: &Engine) -> AppError {
-    match engine.runs.browsing().load() {
-        (_, 0) => AppError::config("no browser is configured: a premium search needs one (--webdriver)"),
+    match engine.runs.browsing().sessions() {
+        0 => AppError::config("no browser is configured: a premium search needs one (--webdriver)"),
         _ => AppError::failed("no configured browser answers: a premium search needs one"),
     }
 }

@@ -7,9 +7,8 @@ use std::time::Instant;
 use log::error;
 
 use super::context::RunContext;
-use super::host_limiter::Permit;
 use super::live::LiveRun;
-use super::shared_answers::Checked;
+use super::scheduler::Permit;
 use super::time_limit::TimeLimit;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
@@ -18,7 +17,7 @@ use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::modules::terms::{Denial, Terms};
 
-/// Makes a check that was started at `since`, unless another run is making it or has made it.
+/// Makes a check that was started at `since`. Returns its report, and whether it had its full time.
 pub(super) fn check_guarded(
     context: &RunContext,
     run: &LiveRun,
@@ -27,37 +26,31 @@ pub(super) fn check_guarded(
     permit: &Permit,
     limit: TimeLimit,
     since: Instant,
-) -> Checked {
-    let (now, ceiling) = (Instant::now(), limit.at);
-    if now >= ceiling {
-        return Checked { report: bare(Outcome::Timeout, limit.reason), is_shared: false };
+) -> (Arc<Report>, bool) {
+    let ceiling = limit.at;
+    if since >= ceiling {
+        return (bare(Outcome::Timeout, limit.reason), false);
     }
-    let own_deadline = now + context.limits.check_timeout;
+    let own_deadline = since + context.limits.check_timeout;
     let deadline = ceiling.min(own_deadline);
     // A trial has a separate time, which grows until a host that became slow is found again.
     let is_patient = run.opening().options.patient || permit.first_trial().is_some();
     let learnt = (!is_patient).then(|| context.health.deadline(module, context.clock.now())).flatten();
+    let answer_by = learnt.map_or(deadline, |learnt| deadline.min(since + learnt));
+    let trial = permit.module_trial();
+    let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
     // A panic is an error of this module only. The parts that a check shares with others, such as the checker's
     // caches, are behind locks that are not poisoned.
-    let check = AssertUnwindSafe(|| {
-        // The wait for another run is no part of the learnt deadline.
-        let answer_by = learnt.map_or(deadline, |learnt| deadline.min(Instant::now() + learnt));
-        let trial = permit.module_trial();
-        let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
-        Arc::from(context.checker.check(module, query, terms))
+    let check = AssertUnwindSafe(|| Arc::from(context.checker.check(module, query, terms)));
+    let mut report = catch_unwind(check).unwrap_or_else(|_| {
+        error!("module {} panicked", module.id());
+        bare(Outcome::Error, Reason::Panic)
     });
     let had_full_time = deadline == own_deadline;
-    let mut checked = context.shared_answers.get_or_check(run, module, query, deadline, || {
-        let report = catch_unwind(check).unwrap_or_else(|_| {
-            error!("module {} panicked", module.id());
-            bare(Outcome::Error, Reason::Panic)
-        });
-        (report, had_full_time)
-    });
     if !had_full_time {
-        note_limit(&mut checked.report, limit.reason);
+        note_limit(&mut report, limit.reason);
     }
-    checked
+    (report, had_full_time)
 }
 
 // Hundreds of threads wait below `check_guarded`. What is done before and after the wait is not inlined, so that its

@@ -1,17 +1,15 @@
 //! [`RunContext`]: the parts that all drivers share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 use super::browsing::Browsing;
 use super::figures::Figures;
 use super::health::HealthTable;
 use super::health::circuit::Retry;
-use super::host_limiter::HostLimiter;
 use super::lifecycle::Lifecycle;
-use super::pool::CheckPool;
-use super::shared_answers::SharedAnswers;
+use super::scheduler::Scheduler;
 use super::suppression::Suppressed;
 use crate::base::clock::Clock;
 use crate::base::current::Current;
@@ -23,11 +21,6 @@ use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
 use crate::store::Store;
-
-/// The minimum number of checks that a run may have in progress, whatever the number of runs and of free workers.
-const LEAST_WINDOW: usize = 8;
-/// While other runs are driven, one of this number of check workers is for runs of batches.
-const BATCH_WORKERS: usize = 4;
 
 /// The deadlines of checks, runs and leases.
 #[derive(Debug, Clone, Copy)]
@@ -58,14 +51,10 @@ pub struct RunContext {
     pub store: Arc<Store>,
     /// The checker, which runs checks.
     pub checker: Arc<Checker>,
-    /// The check workers.
-    pub pool: CheckPool,
-    /// The checks in browsers and their workers.
+    /// The checks of all runs, and their workers.
+    pub scheduler: Arc<Scheduler>,
+    /// The browsers.
     pub browsing: Browsing,
-    /// The limits on requests to each host.
-    pub host_limiter: HostLimiter,
-    /// The answers that searches for the same query share.
-    pub shared_answers: SharedAnswers,
     /// The health of all modules.
     pub health: Arc<HealthTable>,
     /// The counters for operators.
@@ -91,30 +80,13 @@ pub struct RunContext {
     pub simulated: bool,
     /// The number of runs that are currently driven.
     pub driving: AtomicUsize,
-    /// The number of these that are runs of batches.
-    pub driving_batches: AtomicUsize,
 }
 
 impl RunContext {
-    /// Returns the number of checks that a run with `running` checks may have in progress: its fair share of the pool,
-    /// as far as workers are free. A check that waited for a worker would keep its host from others meanwhile. Runs of
-    /// batches share a part of the pool while other runs are driven.
-    pub fn window(&self, is_of_batch: bool, running: usize) -> usize {
-        let (workers, batches) = (self.pool.workers(), self.driving_batches.load(Ordering::Relaxed));
-        let others = self.driving.load(Ordering::Relaxed).saturating_sub(batches);
-        let of_batches = if others == 0 { workers } else { workers / BATCH_WORKERS };
-        let (share, runs) = match is_of_batch {
-            true => (of_batches, batches),
-            false if batches > 0 => (workers - of_batches, others),
-            false => (workers, others),
-        };
-        (share / runs.max(1)).min(running + self.pool.free()).max(LEAST_WINDOW)
-    }
-
     /// Pauses the hosts that asked for it, for all runs.
     pub fn note_pauses(&self, pauses: &[Pause]) {
         if !self.simulated {
-            self.host_limiter.pause(pauses, Instant::now());
+            self.scheduler.pause(pauses);
         }
     }
 }

@@ -4,22 +4,16 @@
 //! | file | holds |
 //! |---|---|
 //! | `message` | what wakes the thread |
-//! | `checks` | the modules of the run: which of them wait, run, or are asked next |
-//! | `check_starter` | starting a check, if its host allows it |
-//! | `running` | the checks that have begun, and whether another one may |
-//! | `turns` | the modules that wait for a host |
+//! | `checks` | the modules of the run |
 //! | `pictures` | fetching profile pictures |
 //! | `recorder` | findings and ended modules, until they are stored and published |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
-mod check_starter;
 mod checks;
 mod lookups;
 mod message;
 mod pictures;
 mod recorder;
-mod running;
-mod turns;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -31,13 +25,13 @@ use log::{error, log};
 
 use super::context::RunContext;
 use super::ending;
+use super::health::circuits::OnOpenCircuit;
 use super::job::Job;
 use super::live::{LiveRun, Stopped};
 use super::time_limit::TimeLimit;
 use crate::model::drive::{Delta, Ending, Write};
 use crate::model::run::Status;
-use check_starter::CheckStarter;
-use checks::Checks;
+use checks::{Checks, Subject};
 use message::Message;
 use pictures::PictureFetcher;
 use recorder::Recorder;
@@ -47,15 +41,12 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
 pub(super) fn drive(context: &Arc<RunContext>, job: &Job) {
-    let of_batch = usize::from(job.run.opening().batch.is_some());
     context.driving.fetch_add(1, Ordering::Relaxed);
-    context.driving_batches.fetch_add(of_batch, Ordering::Relaxed);
     if catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, job))).is_err() {
         error!("run {}: its driver panicked", job.run.id());
         let ending = ending::failed(context, "internal_error", "the search broke");
         ending::store(context, &job.run, ending);
     }
-    context.driving_batches.fetch_sub(of_batch, Ordering::Relaxed);
     context.driving.fetch_sub(1, Ordering::Relaxed);
 }
 
@@ -63,14 +54,15 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
     let run = &job.run;
     let mut driver = Driver::new(context, job);
     driver.recorder.note_gone(&job.gone);
-    driver.checks.skip_unsuitable(&mut driver.recorder);
+    let subject = Subject { query: Arc::new(job.query.clone()), lookup: None };
+    let modules = job.modules.iter().map(|module| (Arc::clone(module), subject.clone())).collect();
+    driver.checks.ask(modules, &mut driver.recorder);
     driver.record();
     while run.signals.stopped().is_none() && !driver.store_refuses() {
         if driver.is_finished() && !driver.look_up_next() {
             break;
         }
-        driver.checks.dispatch(&mut driver.recorder);
-        driver.pictures.fetch(driver.checks.are_over());
+        driver.pictures.set_end(driver.checks.are_over());
         driver.receive();
         driver.checks.give_up(&mut driver.recorder);
         driver.record();
@@ -100,21 +92,20 @@ impl<'a> Driver<'a> {
         let (sender, receiver) = channel();
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
-        run.signals.set_driver(Arc::new(move || drop(stop.send(Message::Stop))));
+        run.signals.set_driver(Box::new(move || drop(stop.send(Message::Stop))));
         let query = Arc::new(job.query.clone());
         let limit = TimeLimit::of(run, context.limits.run_timeout);
-        let modules = job.modules.clone();
+        let opening = run.opening();
+        let on_open_circuit = if opening.options.named { OnOpenCircuit::Ask } else { OnOpenCircuit::Skip };
+        let is_of_batch = opening.batch.is_some();
+        let group = Arc::new(context.scheduler.join(Some(opening.account), is_of_batch, on_open_circuit));
         Self {
             context,
             run,
             limit,
             receiver,
-            checks: Checks::new(
-                CheckStarter::new(context, run, limit, sender.clone()),
-                modules,
-                Arc::clone(&query),
-            ),
-            pictures: PictureFetcher::new(context, run, limit, query, sender),
+            checks: Checks::new(context, run, limit, sender.clone(), Arc::clone(&group)),
+            pictures: PictureFetcher::new(context, run, limit, query, sender, group),
             recorder: Recorder::new(context, run, &job.earlier),
             checkpoint_at: Instant::now() + CHECKPOINT_EVERY,
         }
@@ -141,7 +132,9 @@ impl<'a> Driver<'a> {
                 self.checkpoint();
             }
         }
-        self.checks.begin_round(round)
+        let has_round = !round.is_empty();
+        self.checks.ask(round, &mut self.recorder);
+        has_round
     }
 
     /// Waits for a message, then handles all that have arrived.
@@ -163,19 +156,23 @@ impl<'a> Driver<'a> {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Ended { round, place, answer } => {
-                if let Some(asked) = self.checks.end(round, place) {
+            Message::Ended { place, answer } => {
+                if let Some(asked) = self.checks.end(place) {
                     self.recorder.take(&asked, answer);
                 }
             }
-            Message::Turn { round, place } => self.checks.turns.come(round, place),
+            Message::NotMade { place, report } => {
+                if let Some(asked) = self.checks.end(place) {
+                    self.recorder.note(&asked, report, Duration::ZERO);
+                }
+            }
             Message::Picture { result, avatar } => {
                 self.pictures.end();
                 if let Some(avatar) = avatar {
                     self.recorder.add_avatar(result, &avatar);
                 }
             }
-            Message::PictureTurn | Message::Stop => {}
+            Message::Trial | Message::Stop => {}
         }
     }
 
@@ -189,8 +186,6 @@ impl<'a> Driver<'a> {
     fn checkpoint_if_due(&mut self) {
         if Instant::now() >= self.checkpoint_at || self.run.signals.take_checkpoint_request() {
             self.run.published.announce_changes();
-            // The checks before them in a queue may have ended without taking their turns.
-            self.checks.turns.try_all();
             self.checkpoint();
             self.checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
         }

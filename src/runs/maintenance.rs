@@ -81,18 +81,16 @@ impl Maintenance {
         self.lifecycle.wake_maintenance();
     }
 
-    /// Removes cached answers that no later check will use, and ends check workers that have nothing to do. The
-    /// maintenance thread calls this every few seconds.
+    /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
     pub fn sweep_caches(&self) {
         self.context().checker.evict_expired();
-        self.context().shared_answers.sweep(Instant::now());
-        self.context().pool.shrink();
+        self.context().scheduler.answers().sweep(Instant::now());
     }
 
     /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
     pub fn run_due_tasks(&self) {
         self.dispatcher.registry.sweep();
-        self.context().host_limiter.sweep(Instant::now());
+        self.context().scheduler.sweep(Instant::now());
         self.context().health.circuits.hosts.sweep();
         self.context().health.quarantines.modules.sweep();
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over

@@ -16,9 +16,7 @@
 //! | `registry` | the runs that this process holds in memory |
 //! | `remote_run` | readers of runs that other instances drive |
 //! | `shared_read` | reads of the store that those readers share |
-//! | [`host_limiter`] | limits on checks of a host and of a module |
-//! | [`pace`] | the rates of modules that have one of their own |
-//! | [`adaptive_limit`] | the number of concurrent checks of a host, which follows its answers |
+//! | [`scheduler`] | which check starts next: hosts, rates, turns, workers |
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
 //! | [`leads`] | what results point to, which could be searched next |
@@ -28,9 +26,7 @@
 //! | [`pictures`] | profile pictures: decoding, hashes, thumbnails |
 //! | [`figures`] | the totals of this process |
 //! | [`module_history`] | how the checks of each module ended in this process |
-//! | [`lanes`] | the order in which a run starts its modules |
-//! | [`browsing`] | checks in browsers, with workers of their own, and pages as PDFs |
-//! | [`pool`] | the check workers that all runs share |
+//! | [`browsing`] | the browsers, which check pages and print them |
 //! | [`context`] | what all drivers share |
 //! | `checking` | one check of a run, with its deadlines |
 //! | [`driver`] | the thread that takes a run from start to end |
@@ -58,7 +54,6 @@
 //! A driver is the only writer of its run: it numbers results, stores them, and only then publishes them, so that an id
 //! never changes after it was shown. A result may be shown again with more sources.
 
-pub mod adaptive_limit;
 pub mod batches;
 pub mod browsing;
 mod checking;
@@ -76,19 +71,15 @@ pub mod figures;
 pub mod follow;
 pub mod graph;
 pub mod health;
-pub mod host_limiter;
 mod job;
-pub mod lanes;
 pub mod leads;
 mod lifecycle;
 pub mod live;
 mod maintenance;
 pub mod module_history;
 pub mod notes;
-pub mod pace;
 pub mod people;
 pub mod pictures;
-pub mod pool;
 pub mod proof;
 mod queue;
 mod reader;
@@ -98,6 +89,7 @@ mod remote_run;
 pub mod retention;
 pub mod retry;
 pub mod ring;
+pub mod scheduler;
 mod selector;
 pub mod service;
 pub mod shared_answers;

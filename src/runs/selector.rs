@@ -51,7 +51,7 @@ impl Selector {
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
         self.context.suppression.set(Arc::new(list));
-        self.context.shared_answers.clear();
+        self.context.scheduler.answers().clear();
     }
 
     /// Returns whether a query is suppressed.
@@ -68,7 +68,7 @@ impl Selector {
     /// entry may give others. Runs that are being driven keep their modules.
     pub fn use_catalog(&self, catalog: Arc<Catalog>) {
         self.context.catalog.set(catalog);
-        self.context.shared_answers.clear();
+        self.context.scheduler.answers().clear();
         self.context.checker.forget_verdicts();
     }
 

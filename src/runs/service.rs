@@ -17,16 +17,15 @@ use super::figures::Figures;
 use super::health::HealthTable;
 use super::health::circuits::Circuits;
 use super::health::quarantines::Quarantines;
-use super::host_limiter::HostLimiter;
 use super::lifecycle::Lifecycle;
 use super::maintenance::Maintenance;
 pub use super::maintenance::idempotency_valid_since;
 use super::notes::notebook::Notebook;
-use super::pool::CheckPool;
 use super::queue::Queue;
 pub use super::reader::{Found, Reader};
 pub use super::registry::OnRun;
 use super::registry::Registry;
+use super::scheduler::Scheduler;
 pub use super::selector::{ModuleCounts, Selector};
 use super::shared_answers::SharedAnswers;
 pub use super::start_request::{StartError, StartRequest, StartResult};
@@ -127,14 +126,14 @@ impl Runs {
         let context = Arc::new(RunContext {
             store,
             checker,
-            pool: CheckPool::new(config.check_workers),
-            browsing: Browsing::new(browsers),
-            host_limiter: HostLimiter::new(
+            scheduler: Scheduler::new(
+                [config.check_workers, browsers.sessions()],
                 config.host_concurrency,
                 Arc::clone(&circuits),
                 Arc::clone(&quarantines),
+                SharedAnswers::new(config.share_answers),
             ),
-            shared_answers: SharedAnswers::new(config.share_answers),
+            browsing: Browsing::new(browsers),
             health: Arc::new(HealthTable::new(config.limits.check_timeout, circuits, quarantines)),
             figures: Figures::default(),
             clock,
@@ -147,11 +146,10 @@ impl Runs {
             lifecycle: Arc::clone(&lifecycle),
             simulated: config.simulated,
             driving: AtomicUsize::new(0),
-            driving_batches: AtomicUsize::new(0),
         });
         let sharing = Arc::clone(&context);
         let on_deletion: OnRun = Box::new(move |run| {
-            sharing.shared_answers.forget(run);
+            sharing.scheduler.answers().forget(run);
             on_deletion(run);
         });
         let registry =
@@ -211,9 +209,9 @@ impl Runs {
         (self.context().driving.load(Ordering::Relaxed), self.dispatcher.queue.waiting())
     }
 
-    /// Returns the check workers.
-    pub fn pool(&self) -> &CheckPool {
-        &self.context().pool
+    /// Returns the checks of all runs, and their workers.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.context().scheduler
     }
 
     /// Returns the browsers, which run checks and print pages.

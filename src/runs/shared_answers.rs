@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::live::{LiveRun, Stopped};
 use crate::base::cache::{Bounds, Cache, Computed};
 use crate::base::ids::{AccountId, RunId};
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Finding, Outcome, Report};
+use crate::modules::outcome::{Evidence, Finding, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 
@@ -18,30 +17,31 @@ const ANSWER_BYTES: usize = 512;
 
 /// The account, the module and the normal form of the query. Answers are not shared between accounts, because an answer
 /// without a request would tell an account that another one searches for the same query.
-type Key = (AccountId, Arc<str>, String);
+pub type Question = (AccountId, Arc<str>, String);
 
-/// A conclusive answer, and the run that asked for it.
+/// A complete conclusive answer, and the run that asked for it.
 #[derive(Clone)]
-struct Answer {
+pub struct Answer {
     run: RunId,
     report: Arc<Report>,
 }
 
-/// The conclusive answers of the last time, in memory. Runs of one account that ask a module the same query at the same
-/// time share one check.
-///
-/// Only complete conclusive answers are shared. A block, a limit, an error or a timeout is never shared: a run that
-/// waited for such a check makes the check itself.
-pub struct SharedAnswers {
-    ttl: Duration,
-    cache: Cache<Key, Answer>,
+impl Answer {
+    /// Returns the answer that other runs may get, if the check of `run` came to one. A block, a limit, an error or a
+    /// timeout is never shared: a run that waited for such a check makes the check itself.
+    pub fn of(run: RunId, report: &Arc<Report>) -> Option<Self> {
+        // Another check would most likely give the same findings.
+        let is_complete =
+            report.outcome.is_conclusive() && matches!(report.reason, None | Some(Reason::Weak));
+        is_complete.then(|| Self { run, report: Arc::clone(report) })
+    }
 }
 
-/// The report of a check.
-pub(super) struct Checked {
-    pub(super) report: Arc<Report>,
-    /// Whether the check sent no request because the run waited for that of another run.
-    pub(super) is_shared: bool,
+/// The conclusive answers of the last time, in memory. Runs of one account that ask a module the same query at the same
+/// time share one check.
+pub struct SharedAnswers {
+    ttl: Duration,
+    cache: Cache<Question, Answer>,
 }
 
 impl SharedAnswers {
@@ -50,40 +50,20 @@ impl SharedAnswers {
         Self { ttl, cache: Cache::new(BOUNDS) }
     }
 
-    /// Returns the answer that an earlier check got.
-    pub(super) fn get(&self, run: &LiveRun, module: &Module, query: &Query) -> Option<Report> {
-        if self.ttl.is_zero() {
-            return None;
-        }
-        self.cache.get(&key(run, module, query)).map(|answer| without_requests(&answer.report))
+    /// Returns the question of a check, unless nothing is shared.
+    pub fn question(&self, account: AccountId, module: &Module, query: &Query) -> Option<Question> {
+        (!self.ttl.is_zero()).then(|| (account, Arc::clone(module.id()), query.normal().to_owned()))
     }
 
-    /// Returns the answer of an earlier check, the answer to the check that another run is making, or the report of
-    /// `check`. Waits for the other run until `deadline` at most.
-    ///
-    /// `check` also returns whether it had its full time.
-    pub(super) fn get_or_check(
-        &self,
-        run: &LiveRun,
-        module: &Module,
-        query: &Query,
-        deadline: Instant,
-        check: impl FnOnce() -> (Arc<Report>, bool),
-    ) -> Checked {
-        if self.ttl.is_zero() {
-            return Checked { report: check().0, is_shared: false };
-        }
-        let mut own = None;
-        let answer = self.cache.get_or_compute(&key(run, module, query), deadline, || {
-            let (report, had_full_time) = check();
-            own = Some(Arc::clone(&report));
-            let is_deleted = run.signals.stopped() == Some(Stopped::Deleted);
-            let ttl =
-                if had_full_time && is_complete(&report) && !is_deleted { self.ttl } else { Duration::ZERO };
-            let weight = weight(&report);
-            Computed { value: Answer { run: run.id(), report }, ttl, weight }
-        });
-        own.map_or_else(|| of_another_run(answer), |report| Checked { report, is_shared: false })
+    /// Returns the answer that an earlier check got, as the report of a check that sent no request.
+    pub fn get(&self, question: &Question) -> Option<Report> {
+        self.cache.get(question).map(|answer| without_requests(&answer.report))
+    }
+
+    /// Adds the answer to a question.
+    pub(super) fn insert(&self, question: &Question, value: Answer) {
+        let weight = weight(&value.report);
+        self.cache.insert(question, Computed { value, ttl: self.ttl, weight });
     }
 
     /// Removes the answers that a deleted run asked for.
@@ -102,15 +82,6 @@ impl SharedAnswers {
     }
 }
 
-fn key(run: &LiveRun, module: &Module, query: &Query) -> Key {
-    (run.opening().account, Arc::clone(module.id()), query.normal().to_owned())
-}
-
-/// Returns whether another check would most likely give the same findings.
-fn is_complete(report: &Report) -> bool {
-    report.outcome.is_conclusive() && matches!(report.reason, None | Some(Reason::Weak))
-}
-
 /// Returns the report for a run that sent no request itself.
 fn without_requests(report: &Report) -> Report {
     let evidence = Evidence {
@@ -123,18 +94,6 @@ fn without_requests(report: &Report) -> Report {
     };
     let (outcome, reason, findings) = (report.outcome, report.reason, report.findings.clone());
     Report { outcome, reason, evidence, findings, pauses: Vec::new() }
-}
-
-/// Returns the report of a run that waited for the check of another run; `None` is that it waited until its own deadline.
-///
-/// It is not inlined, so that its variables do not lie on the stack of each check that waits for its own answer.
-#[inline(never)]
-fn of_another_run(answer: Option<Answer>) -> Checked {
-    let report = match answer {
-        Some(answer) => without_requests(&answer.report),
-        None => Report::bare(Outcome::Timeout, Reason::Deadline),
-    };
-    Checked { report: report.into(), is_shared: true }
 }
 
 /// Estimates the bytes of an answer.

@@ -19,7 +19,6 @@ use crate::base::ids::{DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::webhook::{Claimed, Consequence, KEPT_FOR};
 use crate::modules::probe::Prober;
-use crate::runs::pool::CheckPool;
 use crate::store::Store;
 
 /// The most deliveries that an instance sends at once.
@@ -59,7 +58,6 @@ pub struct Dispatcher {
 
 struct Shared {
     parts: Parts,
-    pool: CheckPool,
     state: Mutex<State>,
     changed: Condvar,
     figures: Figures,
@@ -99,7 +97,6 @@ impl Dispatcher {
     pub fn start(parts: Parts) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             parts,
-            pool: CheckPool::of("webhook", MOST),
             state: Mutex::default(),
             changed: Condvar::new(),
             figures: Figures::default(),
@@ -151,7 +148,6 @@ impl Shared {
             if looked_at >= removal_due {
                 removal_due = looked_at + REMOVAL_INTERVAL;
                 self.remove_old();
-                self.pool.shrink();
             }
             if !self.wait(if has_more { looked_at } else { looked_at + POLL_INTERVAL }) {
                 return;
@@ -171,8 +167,7 @@ impl Shared {
         let has_more = claimed.as_ref().is_ok_and(|claimed| !claimed.is_empty());
         let result = claimed.map(|claimed| {
             for delivery in claimed.into_iter().filter(|delivery| chosen.remove(&delivery.id).is_some()) {
-                let shared = Arc::clone(self);
-                self.pool.execute(move || shared.work(&delivery));
+                self.start(delivery);
             }
         });
         // Another instance has claimed these, or the claim failed.
@@ -219,6 +214,16 @@ impl Shared {
         state.sending.retain(|_, number| *number > 0);
         state.has_freed |= was_sent;
         self.changed.notify_all();
+    }
+
+    /// Starts a thread that sends a delivery. Without one, it is sent when its claim expires.
+    fn start(self: &Arc<Self>, claimed: Claimed) {
+        let (shared, webhook) = (Arc::clone(self), claimed.webhook);
+        let thread = thread::Builder::new().name("webhook".to_owned());
+        if let Err(error) = thread.spawn(move || shared.work(&claimed)) {
+            warn!("cannot start a thread for a delivery: {error}");
+            self.leave(webhook, false);
+        }
     }
 
     /// Sends a delivery, and frees its place.

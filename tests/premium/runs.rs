@@ -291,7 +291,7 @@ fn standard_results_do_not_wait_for_browsers() {
         (summary.status, results.len(), summary.coverage.count_of(Outcome::Hit)),
         (Status::Running, 40, 40)
     );
-    assert_eq!(bench.runs.browsing().load(), (2, 2));
+    assert_eq!((bench.runs.scheduler().busy_in_browsers(), bench.runs.browsing().sessions()), (2, 2));
     bench.stage.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();

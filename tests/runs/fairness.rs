@@ -6,25 +6,20 @@ const WORKERS: usize = 64;
 /// The kinds of modules, one for each large run: only the workers are shared.
 const LARGE: [&str; 3] = ["gateslow-a", "gateslow-b", "gateslow-c"];
 const SMALL: &str = "ok-small";
-/// The most checks of a run that wait for a worker.
-const LEAST: usize = 8;
 /// The number of modules of a large run, and of the small one.
 const MANY: usize = 200;
 const FEW: usize = 10;
 
 impl Bench {
-    /// Starts the nth run, and waits until it has submitted all checks that it may have in progress, so that nothing
-    /// changes before the gate opens.
-    fn hand_over(&self, nth: usize, kind: &str, count: usize) -> Arc<LiveRun> {
-        // The first one takes all workers.
-        let most = if nth == 1 { WORKERS } else { LEAST };
-        let handed_over = || self.web.total() + self.runs.pool().waiting();
+    /// Starts a run, and waits until all its checks run or wait, so that nothing changes before the gate opens.
+    fn hand_over(&self, kind: &str, count: usize) -> Arc<LiveRun> {
+        let handed_over = || self.web.total() + self.runs.scheduler().waiting();
         let before = handed_over();
         let modules = (0..count).map(|number| format!("{kind}-{number:03}")).collect();
         let order =
             self.order_where("alice", |search| search.choice = Choice { modules, ..Choice::default() });
         let run = self.start_order(order);
-        eventually("its checks are with the workers", || handed_over() >= before + count.min(most));
+        eventually("its checks are in the scheduler", || handed_over() >= before + count);
         run
     }
 }
@@ -34,13 +29,9 @@ fn a_small_run_gets_its_fair_share_of_workers_beside_three_large_ones() {
     let mut catalog = modules(SMALL, FEW);
     catalog.extend(LARGE.iter().flat_map(|kind| modules(kind, MANY)));
     let bench = bench(&catalog, RunsConfig { check_workers: WORKERS, ..config() });
-    let mut nth = 0;
-    let large = LARGE.map(|kind| {
-        nth += 1;
-        bench.hand_over(nth, kind, MANY)
-    });
+    let large = LARGE.map(|kind| bench.hand_over(kind, MANY));
     eventually("every worker is at the gate", || bench.web.at_gate.load(Ordering::SeqCst) == WORKERS);
-    let small = bench.hand_over(nth + 1, SMALL, FEW);
+    let small = bench.hand_over(SMALL, FEW);
     bench.web.open_gate();
     assert_eq!(bench.finish(&small).status, Status::Completed);
     for run in &large {
@@ -51,8 +42,8 @@ fn a_small_run_gets_its_fair_share_of_workers_beside_three_large_ones() {
     let asked = bench.web.asked.lock();
     let last = asked.iter().rposition(|module| module.starts_with(SMALL)).unwrap();
     let before = last + 1 - WORKERS - FEW;
-    // With a plain queue, the remaining 536 checks of the large runs would come first. With a fair share only those
-    // come first that waited for a worker before (16), and some while the small run's ten take their turn.
+    // With a plain queue, the remaining 536 checks of the large runs would come first. With a fair share only some do
+    // while the small run's ten take their turns.
     assert!(before <= 4 * WORKERS, "{before} checks went before the small run's last one");
     for kind in LARGE {
         assert!(asked[last..].iter().any(|module| module.starts_with(kind)), "{kind} was done before");

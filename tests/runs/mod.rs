@@ -442,6 +442,6 @@ fn a_deleted_run_sends_no_further_requests() {
     eventually("its driver has gone", || bench.runs.load() == (0, 0));
     bench.web.open_gate();
     assert!(bench.runs.reader.find(run.id(), bench.account).unwrap().is_none());
-    eventually("the workers are idle", || bench.runs.pool().busy() == 0);
+    eventually("the workers are idle", || bench.runs.scheduler().load().0 == 0);
     assert!(bench.web.at_gate.load(Ordering::SeqCst) < 30, "the rest was not asked");
 }

@@ -23,7 +23,8 @@ fn two_searches_at_once_and_a_later_one_ask_a_site_once() {
     let first = server.search("username", "alice");
     site.wait_for_held(1);
     let second = server.search("username", "alice");
-    eventually("the second waits for the first", || server.figure("sightline_check_workers_busy") == 2.0);
+    eventually("the second waits for the first", || server.figure("sightline_checks_waiting") == 1.0);
+    assert_eq!(server.figure("sightline_check_workers_busy"), 1.0, "without a worker");
     site.answer_one(200);
     for run in [first, second] {
         assert_eq!(outcome(&server, &run), "hit");
@@ -91,7 +92,8 @@ fn a_failure_is_not_shared() {
     let server = sharing_for(&site, "10m");
     let runs = [(); 2].map(|()| server.search("username", "alice"));
     site.wait_for_held(1);
-    eventually("the second waits for the first", || server.figure("sightline_check_workers_busy") == 2.0);
+    eventually("the second waits for the first", || server.figure("sightline_checks_waiting") == 1.0);
+    assert_eq!(server.figure("sightline_check_workers_busy"), 1.0, "without a worker");
     site.answer_one(429);
     // The one that waited asks the site itself.
     site.answer_one(503);

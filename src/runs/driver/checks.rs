@@ -1,44 +1,51 @@
-//! [`Checks`]: the modules that a run asks, and which of them are asked next.
+//! [`Checks`]: the modules that a run asks.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use log::warn;
 
-use super::check_starter::CheckStarter;
-use super::recorder::{Asked, Recorder};
-use super::running::RunningChecks;
-use super::turns::Turns;
+use super::message::Message;
+use super::recorder::{Answer, Asked, Recorder};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::browsing::Share;
-use crate::runs::checking::denied_report;
-use crate::runs::host_limiter::Admission;
-use crate::runs::lanes::{self, Lane, Lanes};
+use crate::runs::checking::{check_guarded, control_guarded, denied_report};
+use crate::runs::context::RunContext;
+use crate::runs::live::{LiveRun, Stopped};
+use crate::runs::scheduler::adaptive_limit::Feedback;
+use crate::runs::scheduler::task::{Kind, Task};
+use crate::runs::scheduler::{Group, Permit, Turn, Work};
+use crate::runs::shared_answers;
+use crate::runs::time_limit::TimeLimit;
 
-/// The modules that a run asks: those that wait, and those whose checks run.
+/// The expected duration of a check from which on its control check does not wait for a hit.
+const SLOW: Duration = Duration::from_millis(1500);
+
+/// The modules that a run asks and that have not ended. They wait and run in the scheduler.
 pub(super) struct Checks<'a> {
-    starter: CheckStarter<'a>,
-    lanes: Lanes,
-    /// The queries for the modules in the lanes.
-    subjects: Vec<Subject>,
-    running: RunningChecks,
-    pub(super) turns: Turns,
-    /// The run's share of the browsers. It has one as long as it has checks for them.
-    share: Option<Share<'a>>,
+    context: &'a Arc<RunContext>,
+    run: &'a Arc<LiveRun>,
+    limit: TimeLimit,
+    sender: Sender<Message>,
+    group: Arc<Group>,
+    open: HashMap<usize, Asked>,
+    /// The number of checks so far, which is the place of the next one.
+    places: usize,
 }
 
-/// Modules that are asked after those of the search, each with its query.
+/// Modules that are asked together, each with its query.
 pub(super) type Round = Vec<(Arc<Module>, Subject)>;
 
 /// The query for a module.
 #[derive(Clone)]
 pub(super) struct Subject {
-    query: Arc<Query>,
+    pub(super) query: Arc<Query>,
     /// The index of the look-up, or `None` for a module of the run's own search.
-    lookup: Option<usize>,
+    pub(super) lookup: Option<usize>,
 }
 
 impl Subject {
@@ -47,190 +54,214 @@ impl Subject {
     }
 }
 
-fn ordered(starter: &CheckStarter<'_>, modules: Vec<Arc<Module>>, subjects: &[Subject]) -> Lanes {
-    let asked = modules.iter().zip(subjects);
-    let at_once: Vec<u32> = asked.map(|(module, subject)| starter.at_once(module, &subject.query)).collect();
-    Lanes::new(modules, &at_once, &starter.context.health)
-}
-
 impl<'a> Checks<'a> {
-    pub(super) fn new(starter: CheckStarter<'a>, modules: Vec<Arc<Module>>, query: Arc<Query>) -> Self {
-        let subjects = vec![Subject { query, lookup: None }; modules.len()];
-        let lanes = ordered(&starter, modules, &subjects);
-        Self {
-            share: lanes.has_browser().then(|| starter.context.browsing.share()),
-            starter,
-            lanes,
-            subjects,
-            running: RunningChecks::default(),
-            turns: Turns::default(),
+    /// Creates the checks of a run, which send their answers to `sender`.
+    pub(super) fn new(
+        context: &'a Arc<RunContext>,
+        run: &'a Arc<LiveRun>,
+        limit: TimeLimit,
+        sender: Sender<Message>,
+        group: Arc<Group>,
+    ) -> Self {
+        Self { context, run, limit, sender, group, open: HashMap::new(), places: 0 }
+    }
+
+    /// Asks modules. Those that do not accept their query end at once.
+    pub(super) fn ask(&mut self, round: Round, recorder: &mut Recorder) {
+        let mut tasks = Vec::with_capacity(round.len());
+        for (module, Subject { query, lookup }) in round {
+            let asked = Asked { module: Arc::clone(&module), lookup };
+            if let Some(reason) = self.why_skipped(&module, &query) {
+                recorder.note(&asked, Report::bare(Outcome::Skipped, reason), Duration::ZERO);
+                continue;
+            }
+            tasks.push(self.task(&module, &query));
+            self.open.insert(self.places, asked);
+            self.places += 1;
         }
+        self.group.add(tasks);
     }
 
-    /// Asks further modules, after all have ended. Returns `false` if there are none.
-    pub(super) fn begin_round(&mut self, round: Round) -> bool {
-        let (modules, subjects): (_, Vec<Subject>) = round.into_iter().unzip();
-        self.lanes = ordered(&self.starter, modules, &subjects);
-        self.subjects = subjects;
-        self.turns.next_round();
-        self.lanes.left() > 0
+    /// Returns why a module is not asked this query at all.
+    fn why_skipped(&self, module: &Module, query: &Query) -> Option<Reason> {
+        let reason = module.why_skipped(query, self.context.checker.keys());
+        let lacks_browser = module.is_premium() && !self.context.browsing.is_configured();
+        reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
-    /// Returns whether no module waits and no check runs.
+    fn task(&self, module: &Arc<Module>, query: &Arc<Query>) -> (Task, Work) {
+        let context = self.context;
+        let check = Check {
+            context: Arc::clone(context),
+            run: Arc::clone(self.run),
+            limit: self.limit,
+            module: Arc::clone(module),
+            query: Arc::clone(query),
+            place: self.places,
+            sender: self.sender.clone(),
+        };
+        let account = self.run.opening().account;
+        let task = Task {
+            question: context.scheduler.answers().question(account, module, query),
+            expected: context.health.expected(module.id()),
+            ..Task::of(&context.checker, module, query, self.places)
+        };
+        (task, Box::new(|turn| check.take(turn)))
+    }
+
+    /// Returns whether no check waits or runs.
     pub(super) fn are_over(&self) -> bool {
-        self.lanes.left() == 0 && self.running.is_empty()
+        self.open.is_empty()
     }
 
     /// Returns the moment at which there is something to do without a message, if there is one.
     pub(super) fn due(&self) -> Option<Instant> {
-        let end = if self.lanes.left() > 0 {
-            Some(self.starter.limit.at)
-        } else {
-            (!self.running.is_empty()).then_some(self.starter.limit.abandon_at)
-        };
-        let trials = if self.lanes.left() == 0 { self.running.trials_end() } else { None };
-        end.into_iter().chain(trials).chain(self.turns.not_before()).min()
+        if self.open.is_empty() {
+            return None;
+        }
+        let look = self.group.look();
+        let end = if look.has_waiting { self.limit.at } else { self.limit.abandon_at };
+        Some(look.trials_end.map_or(end, |trials| trials.min(end)))
     }
 
-    /// Ends the modules that do not accept this query at once, without a worker.
-    pub(super) fn skip_unsuitable(&mut self, recorder: &mut Recorder) {
-        for (place, module) in self.lanes.all() {
-            if let Some(reason) = self.starter.why_skipped(&module, &self.subjects[place].query) {
-                self.pass_over(place, module, Report::bare(Outcome::Skipped, reason), recorder);
-            }
-        }
+    /// Removes a check that has ended. Returns `None` if it was given up before.
+    pub(super) fn end(&mut self, place: usize) -> Option<Asked> {
+        self.open.remove(&place)
     }
 
-    /// Starts as many checks as the window, the hosts and the browsers allow.
-    pub(super) fn dispatch(&mut self, recorder: &mut Recorder) {
-        self.turns.forget_times();
-        let CheckStarter { context, run, limit, .. } = self.starter;
-        if run.signals.stopped_at().is_some() {
-            return self.end_all(Outcome::Skipped, Reason::Stopped, recorder);
-        }
-        if Instant::now() >= limit.at {
-            return self.end_all(Outcome::Timeout, limit.reason, recorder);
-        }
-        self.take_turns(recorder);
-        let window = context.window(run.opening().batch.is_some(), self.running.in_window());
-        for (lane, share) in lanes::filling(window) {
-            self.fill(lane, window, share, recorder);
-        }
-        self.fill(Lane::Browser, window, context.browsing.window(), recorder);
-        if self.running.in_browser() == 0 && !self.lanes.has_browser() {
-            self.share = None;
-        }
-    }
-
-    /// Ends all modules that have not been started.
-    fn end_all(&mut self, outcome: Outcome, reason: Reason, recorder: &mut Recorder) {
-        for (place, module) in self.lanes.all() {
-            self.pass_over(place, module, Report::bare(outcome, reason), recorder);
-        }
-    }
-
-    fn fill(&mut self, lane: Lane, window: usize, share: usize, recorder: &mut Recorder) {
-        if self.running.is_full(lane, window, share) || self.lanes.left() == 0 {
-            return;
-        }
-        for (place, module) in self.lanes.waiting(lane) {
-            if !self.turns.is_awaited(place) {
-                self.try_to_start(place, module, lane, recorder);
-            }
-            if self.running.is_full(lane, window, share) {
-                return;
-            }
-        }
-    }
-
-    /// Starts the modules whose turn at a host has come, even if the window is full: other runs wait for the host, and
-    /// the next turn may be far.
-    fn take_turns(&mut self, recorder: &mut Recorder) {
-        for place in self.turns.take() {
-            // A module that needs a browser waits for one, too.
-            if let Some(module) = self.lanes.get(place).filter(|module| !module.is_premium()) {
-                self.try_to_start(place, module, Lane::Front, recorder);
-            }
-        }
-    }
-
-    fn try_to_start(&mut self, place: usize, module: Arc<Module>, lane: Lane, recorder: &mut Recorder) {
-        let query = Arc::clone(&self.subjects[place].query);
-        if let Some(answer) = self.starter.shared_answer(&module, &query) {
-            return recorder.take(&self.remove(place, module), answer);
-        }
-        let round = self.turns.round();
-        let waker = self.turns.waker(place, || self.starter.waker(round, place));
-        match self.starter.admit(&module, &query, &waker) {
-            Admission::Granted(permit) => {
-                let asked = self.remove(place, Arc::clone(&module));
-                self.running.begin(place, asked, lane, permit.first_trial());
-                self.starter.start([round, place], module, query, lane, permit);
-            }
-            Admission::HostBusy => self.turns.wait(place, waker),
-            Admission::NotBefore(at) => self.turns.wait_until(at),
-            Admission::DailyLimit => {
-                self.pass_over(place, module, Report::bare(Outcome::Skipped, Reason::DailyLimit), recorder);
-            }
-            Admission::Denied(denial) => self.pass_over(place, module, denied_report(denial), recorder),
-        }
-    }
-
-    /// Removes a module that is asked now or never.
-    fn remove(&mut self, place: usize, module: Arc<Module>) -> Asked {
-        self.lanes.take(place);
-        self.turns.remove(place);
-        Asked { module, lookup: self.subjects[place].lookup }
-    }
-
-    /// Ends a module that is not asked.
-    fn pass_over(&mut self, place: usize, module: Arc<Module>, report: Report, recorder: &mut Recorder) {
-        recorder.note(&self.remove(place, module), report, Duration::ZERO);
-    }
-
-    /// Removes a check that has ended. Returns `None` if it was abandoned before.
-    pub(super) fn end(&mut self, round: usize, place: usize) -> Option<Asked> {
-        if round == self.turns.round() { self.running.end(place) } else { None }
-    }
-
-    /// Abandons checks that exceed their deadlines, which must not block the run, and trials when nothing else is awaited.
-    /// A run that was stopped abandons all.
+    /// Gives up the checks that wait at the end of the run's time, those that run and exceed it, and trials when nothing
+    /// else is awaited. A run that was stopped gives up all.
     pub(super) fn give_up(&mut self, recorder: &mut Recorder) {
-        self.give_up_trials(recorder);
-        let CheckStarter { run, limit, .. } = self.starter;
-        let is_stopped = run.signals.stopped_at().is_some();
-        if self.running.is_empty() || !is_stopped && Instant::now() < limit.abandon_at {
+        if self.open.is_empty() {
             return;
         }
-        for (asked, since) in self.running.abandon() {
+        let (now, is_stopped) = (Instant::now(), self.run.signals.stopped_at().is_some());
+        if is_stopped || now >= self.limit.at {
             let (outcome, reason) = match is_stopped {
                 true => (Outcome::Skipped, Reason::Stopped),
-                false => (Outcome::Timeout, limit.reason),
+                false => (Outcome::Timeout, self.limit.reason),
             };
-            if reason == Reason::RunDeadline {
-                let (run, module) = (run.id(), asked.module.id());
-                warn!("run {run}: module {module} exceeded its deadline and is abandoned");
+            let waiting = self.group.cancel();
+            if is_stopped || now >= self.limit.abandon_at {
+                return self.abandon(outcome, reason, recorder);
             }
-            // Zero is the duration of checks that were not started.
-            let took = since.elapsed().max(Duration::from_millis(1));
-            recorder.note(&asked, Report::bare(outcome, reason), took);
+            for asked in waiting.into_iter().filter_map(|place| self.open.remove(&place)) {
+                recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
+            }
+        }
+        if self.group.look().trials_end.is_some_and(|end| end <= now) {
+            self.abandon_trials(recorder);
         }
     }
 
-    /// Abandons the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
-    /// closes the circuit for the next search.
-    fn give_up_trials(&mut self, recorder: &mut Recorder) {
-        let is_due =
-            self.lanes.left() == 0 && self.running.trials_end().is_some_and(|end| end <= Instant::now());
-        if !is_due {
-            return;
+    /// Gives up all checks.
+    fn abandon(&mut self, outcome: Outcome, reason: Reason, recorder: &mut Recorder) {
+        let begun = self.group.abandon();
+        let begun: HashMap<usize, Instant> = begun.into_iter().map(|one| (one.place, one.since)).collect();
+        for (place, asked) in self.open.drain() {
+            // Zero is the duration of checks that were not started.
+            let took = begun.get(&place).map(|since| since.elapsed().max(Duration::from_millis(1)));
+            if took.is_some() && reason == Reason::RunDeadline {
+                let (run, module) = (self.run.id(), asked.module.id());
+                warn!("run {run}: module {module} exceeded its deadline and is abandoned");
+            }
+            recorder.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
         }
-        for (asked, host, since) in self.running.abandon_trials() {
+    }
+
+    /// Gives up the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
+    /// closes the circuit for the next search.
+    fn abandon_trials(&mut self, recorder: &mut Recorder) {
+        for one in self.group.abandon() {
+            let Some(asked) = self.open.remove(&one.place) else { continue };
             // Without a denial, the trial has just succeeded.
-            let denial = self.starter.context.health.circuits.denial(&host);
+            let denial = one.trial.and_then(|host| self.context.health.circuits.denial(&host));
             let report =
                 denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
-            recorder.note(&asked, report, since.elapsed());
+            recorder.note(&asked, report, one.since.elapsed());
         }
+    }
+}
+
+/// One check of a run.
+struct Check {
+    context: Arc<RunContext>,
+    run: Arc<LiveRun>,
+    limit: TimeLimit,
+    module: Arc<Module>,
+    query: Arc<Query>,
+    place: usize,
+    sender: Sender<Message>,
+}
+
+impl Check {
+    fn take(self, turn: Turn) {
+        let place = self.place;
+        let message = match turn {
+            Turn::Granted(permit) => return self.make(*permit),
+            Turn::Answered(report) => {
+                let (took, at) = (Duration::ZERO, self.context.clock.now());
+                Message::Ended {
+                    place,
+                    answer: Answer { report: (*report).into(), is_shared: true, took, at },
+                }
+            }
+            Turn::Denied(denial) => Message::NotMade { place, report: denied_report(denial) },
+            Turn::DailyLimit => {
+                Message::NotMade { place, report: Report::bare(Outcome::Skipped, Reason::DailyLimit) }
+            }
+        };
+        self.send(message);
+    }
+
+    fn make(self, permit: Permit) {
+        let Self { context, run, limit, module, query, place, .. } = &self;
+        if run.signals.wants_no_checks() {
+            return;
+        }
+        if permit.first_trial().is_some() {
+            self.send(Message::Trial);
+        }
+        let (began, began_at) = (Instant::now(), context.clock.now());
+        if context.health.expected(module.id()) >= SLOW {
+            self.control_early(&permit);
+        }
+        let (mut report, had_full_time) = check_guarded(context, run, module, query, &permit, *limit, began);
+        permit.note_report(module, &report);
+        context.health.circuits.note_further_failures(run.id(), &mut report, began_at);
+        context.note_pauses(&report.pauses);
+        let is_shareable = had_full_time && run.signals.stopped() != Some(Stopped::Deleted);
+        let shared = is_shareable.then(|| shared_answers::Answer::of(run.id(), &report)).flatten();
+        // The host becomes free before the driver handles the report.
+        permit.end(Feedback::of(&report), shared);
+        let (took, at) = (began.elapsed(), context.clock.now());
+        self.send(Message::Ended { place: *place, answer: Answer { report, is_shared: false, took, at } });
+    }
+
+    /// Sends a message to the driver, which may have ended without the check.
+    fn send(&self, message: Message) {
+        let _ = self.sender.send(message);
+    }
+
+    /// Starts the control check that a hit of a slow module would wait for. Otherwise such a hit takes twice as long as
+    /// the site. It does not wait for a host: it is only worth a request that delays no other check.
+    fn control_early(&self, permit: &Permit) {
+        let (context, entry) = (Arc::clone(&self.context), self.module.entry());
+        let has_rate = entry.every_ms.is_some() || entry.per_day.is_some();
+        if has_rate || self.module.is_premium() || !context.checker.needs_control(&self.module, &self.query) {
+            return;
+        }
+        let (run, ceiling) = (Arc::clone(&self.run), self.limit.at);
+        let (module, query) = (Arc::clone(&self.module), Arc::clone(&self.query));
+        let work = move |turn| {
+            if let Turn::Granted(permit) = turn
+                && !run.signals.wants_no_checks()
+            {
+                control_guarded(&context, &module, &query, &permit, ceiling);
+            }
+        };
+        let task = Task::of(&self.context.checker, &self.module, &self.query, self.place);
+        let task = Task { kind: Kind::IfFree, ..task };
+        self.context.scheduler.add(permit.group, vec![(task, Box::new(work))]);
     }
 }

@@ -39,5 +39,5 @@ pub use cursor::{Cursor, Place};
 pub use live_run::LiveRun;
 pub use published::PublishedState;
 pub use reading::Next;
-pub use signals::Stopped;
+pub use signals::{Stopped, Waker};
 pub use state::{PublishedResult, RING_EVENTS};

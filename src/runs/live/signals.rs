@@ -5,7 +5,8 @@ use std::time::Instant;
 use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
-use crate::runs::host_limiter::Waker;
+/// A function that wakes another thread.
+pub type Waker = Box<dyn Fn() + Send + Sync>;
 
 /// The reasons why a process stops driving a run that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

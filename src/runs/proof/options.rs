@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::modules::checker::Checker;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
-use crate::runs::host_limiter::Waker;
+use crate::runs::live::Waker;
 
 /// The expected outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

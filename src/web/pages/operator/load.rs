@@ -38,14 +38,14 @@ impl Figure {
 /// Returns all figures: those of searches, those of the server, and counts since the start.
 pub(super) fn figures(runs: &Runs, server: &Load) -> Vec<Figure> {
     let (driven, waiting) = runs.load();
-    let (checks, workers) = (runs.pool().busy(), runs.pool().workers());
-    let (pages, sessions) = runs.browsing().load();
+    let (checks, workers) = runs.scheduler().load();
+    let (pages, sessions) = (runs.scheduler().busy_in_browsers(), runs.browsing().sessions());
     let done = runs.figures();
     vec![
         Figure::without_maximum("runs_driven", "running searches", driven as u64),
         Figure::without_maximum("runs_waiting", "waiting searches", waiting as u64),
         Figure::new("checks", "running checks", checks, workers),
-        Figure::without_maximum("checks_waiting", "waiting checks", runs.pool().waiting() as u64),
+        Figure::without_maximum("checks_waiting", "waiting checks", runs.scheduler().waiting() as u64),
         Figure::new("browsers", "pages in browsers", pages, sessions),
         Figure::new("requests", "running requests", server.workers_busy, server.workers_max),
         Figure::new(

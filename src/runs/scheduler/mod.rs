@@ -1,0 +1,517 @@
+//! [`Scheduler`]: decides which check starts next, and has the threads that run checks.
+//!
+//! The checks of all runs wait here. Each worker takes the next one that may start now:
+//!
+//! - Each host has a few checks at once, over all runs, whose number follows its answers. Checks that find it full wait
+//!   in its queue, and none passes them. A host that asked for a pause, or whose circuit is open, is not contacted, and a
+//!   module in quarantine is not asked. A module can have its own rate.
+//! - A check whose question another check of the account is asking waits for its answer, without a worker or a place.
+//! - A free worker goes to the account with the fewest running checks, and to its run with the fewest. While other
+//!   searches have checks, those of batches have a quarter of the workers, and they come last at each host.
+//! - A run starts with some of the checks that are expected to hold it longest: slow ones, and those of hosts that few
+//!   checks may ask at once. The rest starts with popular and fast platforms, so that hits come early.
+//!
+//! Checks in browsers have their own workers, one for each page that can be open.
+
+pub mod adaptive_limit;
+mod host;
+pub mod pace;
+mod permit;
+mod state;
+pub mod task;
+mod workers;
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use log::error;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::health::circuits::{Circuits, OnOpenCircuit};
+use super::health::quarantines::{ModuleAccess, Quarantines};
+use super::shared_answers::SharedAnswers;
+use crate::base::ids::AccountId;
+use crate::modules::outcome::{Pause, Report};
+use crate::modules::terms::{Access, Denial};
+use adaptive_limit::{AdaptiveLimit, Feedback};
+use host::Host;
+use pace::{Paces, Refusal};
+pub use permit::Permit;
+use permit::{RunningTrial, Shared};
+use state::{GroupState, Running, State, Waiting};
+use task::{Class, GroupId, Kind, Lane, Task, TaskId};
+use workers::Workers;
+
+/// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
+/// permanently.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
+/// The time for which a run waits for a trial if nothing else is left to wait for.
+const PATIENCE_WITH_TRIALS: Duration = Duration::from_secs(1);
+/// The time after which a worker without a check ends. The stacks and caches of hundreds of threads take tens of
+/// megabytes.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The decision about a task whose turn has come.
+pub enum Turn {
+    /// The check may be made. Dropping the permit ends it.
+    Granted(Box<Permit>),
+    /// Another check has got the answer.
+    Answered(Box<Report>),
+    /// The module is in quarantine, or each of its sources has a host that must not be contacted now. Contains the
+    /// reason, that of the first source.
+    Denied(Denial),
+    /// The module has used all its checks of the day.
+    DailyLimit,
+}
+
+/// What is done when the turn of a task has come.
+pub type Work = Box<dyn FnOnce(Turn) + Send>;
+
+/// The checks of all runs, and their workers. There is one value for each process.
+pub struct Scheduler {
+    /// The configured maximum number of concurrent checks of one host, over all runs.
+    most_of_host: usize,
+    shared: Arc<Shared>,
+    /// What is done when the turns of tasks have come. It is locked after the state.
+    works: Mutex<HashMap<TaskId, Work>>,
+    workers: [Workers; 2],
+}
+
+/// The place of a run in the scheduler. Dropping it removes the checks that wait.
+pub struct Group {
+    scheduler: Arc<Scheduler>,
+    id: GroupId,
+}
+
+/// The reason why a check does not start now.
+enum Refused {
+    Never(Turn),
+    Until(Instant),
+}
+
+/// The state of a group.
+pub struct Look {
+    /// Whether checks wait for their turns.
+    pub has_waiting: bool,
+    /// If only trials run and no check waits, the moment until which the run waits for them.
+    pub trials_end: Option<Instant>,
+}
+
+/// A check that has begun and is given up.
+pub struct Abandoned {
+    /// The number by which its group knows it.
+    pub place: usize,
+    /// The time at which it began.
+    pub since: Instant,
+    /// The host with an open circuit that it tries.
+    pub trial: Option<String>,
+}
+
+impl Group {
+    /// Adds tasks.
+    pub fn add(&self, tasks: Vec<(Task, Work)>) {
+        self.scheduler.add(self.id, tasks);
+    }
+
+    /// Returns the state of the group.
+    pub fn look(&self) -> Look {
+        let state = self.scheduler.shared.state.lock();
+        let Some(group) = state.groups.get(&self.id) else {
+            return Look { has_waiting: false, trials_end: None };
+        };
+        let has_waiting = group.waiting > 0;
+        let checks = || group.running.values().filter(|check| check.kind.is_check());
+        let is_only_trials = !has_waiting && checks().all(|check| check.trial.is_some());
+        let last = checks().map(|check| check.since).max().filter(|_| is_only_trials);
+        Look { has_waiting, trials_end: last.map(|last| last + PATIENCE_WITH_TRIALS) }
+    }
+
+    /// Removes everything that waits. Returns the places of the checks.
+    pub fn cancel(&self) -> Vec<usize> {
+        let removed = self.scheduler.shared.state.lock().cancel(self.id);
+        let mut works = self.scheduler.works.lock();
+        removed.iter().for_each(|(id, _)| drop(works.remove(id)));
+        removed.into_iter().filter(|(_, task)| task.kind.is_check()).map(|(_, task)| task.place).collect()
+    }
+
+    /// Gives up the checks that have begun. They go on without the group.
+    pub fn abandon(&self) -> Vec<Abandoned> {
+        let mut state = self.scheduler.shared.state.lock();
+        let running = state.groups.get_mut(&self.id).map(|group| std::mem::take(&mut group.running));
+        let checks = running.into_iter().flatten().filter(|(_, check)| check.kind.is_check());
+        checks.map(|(_, Running { place, since, trial, .. })| Abandoned { place, since, trial }).collect()
+    }
+
+    /// Returns the places of the checks that have begun, and when they did.
+    pub fn begun(&self) -> Vec<(usize, Instant)> {
+        let state = self.scheduler.shared.state.lock();
+        let checks = state.groups.get(&self.id).into_iter().flat_map(|group| group.running.values());
+        checks.map(|check| (check.place, check.since)).collect()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.cancel();
+        self.scheduler.shared.state.lock().groups.remove(&self.id);
+    }
+}
+
+impl Scheduler {
+    /// Creates a scheduler with up to `workers` threads, and `browsers` threads for checks in browsers. It never has more
+    /// than `most_of_host` concurrent checks of one host, but at least one, does not contact hosts whose circuit is open,
+    /// and does not ask modules in quarantine.
+    pub fn new(
+        [workers, browsers]: [usize; 2],
+        most_of_host: usize,
+        circuits: Arc<Circuits>,
+        quarantines: Arc<Quarantines>,
+        answers: SharedAnswers,
+    ) -> Arc<Self> {
+        let (state, called, paces) = (Mutex::default(), [Condvar::new(), Condvar::new()], Paces::default());
+        Arc::new(Self {
+            most_of_host,
+            shared: Arc::new(Shared { state, called, paces, circuits, quarantines, answers }),
+            works: Mutex::default(),
+            workers: [
+                Workers { name: "check", wanted: workers.max(1) },
+                Workers { name: "browser", wanted: browsers },
+            ],
+        })
+    }
+
+    /// Returns the answers that searches for the same query share.
+    pub fn answers(&self) -> &SharedAnswers {
+        &self.shared.answers
+    }
+
+    /// Registers a run, until the returned value is dropped.
+    pub fn join(
+        self: &Arc<Self>,
+        account: Option<AccountId>,
+        is_of_batch: bool,
+        on_open_circuit: OnOpenCircuit,
+    ) -> Group {
+        let mut state = self.shared.state.lock();
+        let id = state.next_id();
+        let (lanes, running) = (Default::default(), HashMap::new());
+        let group = GroupState { account, is_of_batch, on_open_circuit, lanes, waiting: 0, running };
+        state.groups.insert(id, group);
+        Group { scheduler: Arc::clone(self), id }
+    }
+
+    /// Adds tasks to a group, unless it has ended.
+    pub fn add(self: &Arc<Self>, group: GroupId, tasks: Vec<(Task, Work)>) {
+        let mut state = self.shared.state.lock();
+        if !state.groups.contains_key(&group) {
+            return;
+        }
+        let mut orders = Vec::with_capacity(tasks.len());
+        let mut works = self.works.lock();
+        for (task, work) in tasks {
+            let id = state.next_id();
+            works.insert(id, work);
+            let rank = task.module.as_ref().and_then(|module| module.entry().rank).unwrap_or(u32::MAX);
+            // Fast modules come first, in steps of half a second. Within a step, they are ordered by popularity.
+            let front = (task.kind != Kind::IfFree, task.expected.as_millis() / 500, rank, id);
+            let tail = (Reverse(task.expected / self.at_once(&state, &task)), front);
+            orders.push((id, task.kind, front, tail));
+            state.tasks.insert(id, Waiting { task, group, is_in_lane: true, has_followed: false });
+        }
+        drop(works);
+        let Some(group) = state.groups.get_mut(&group) else { return };
+        group.waiting += orders.iter().filter(|(_, kind, ..)| kind.is_check()).count();
+        orders.sort_unstable_by_key(|(_, _, front, _)| *front);
+        for (id, kind, ..) in &orders {
+            group.lanes[kind.lane() as usize].push_back(*id);
+        }
+        orders.sort_unstable_by_key(|(.., tail)| *tail);
+        let in_tail = orders.iter().filter(|(_, kind, ..)| *kind == Kind::Check);
+        group.lanes[Lane::Tail as usize].extend(in_tail.map(|(id, ..)| *id));
+        self.call_workers(state);
+    }
+
+    /// Returns how many checks of the hosts that a task needs first may run at once now.
+    fn at_once(&self, state: &State, task: &Task) -> u32 {
+        let unknown = AdaptiveLimit::new(self.most_of_host).get();
+        let hosts = task.sources.first().into_iter().flatten();
+        let least = hosts.map(|name| state.hosts.get(name).map_or(unknown, |host| host.limit.get())).min();
+        least.and_then(|least| u32::try_from(least).ok()).unwrap_or(u32::MAX)
+    }
+
+    /// Takes the next task that may start.
+    fn take(&self, state: &mut State, class: Class, now: Instant) -> Option<(Work, Turn)> {
+        state.return_delayed(now);
+        loop {
+            let next = match state.next_of_hosts(class) {
+                Some(id) => Some((id, None)),
+                None => {
+                    state.next_in_lanes(class, self.most_workers(state)).map(|(id, lane)| (id, Some(lane)))
+                }
+            };
+            let (id, lane) = next?;
+            if let Some(turn) = self.try_to_start(state, id, lane, now) {
+                state.remove(id);
+                return Some((self.works.lock().remove(&id)?, turn));
+            }
+        }
+    }
+
+    /// Starts a task from a lane, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
+    fn try_to_start(&self, state: &mut State, id: TaskId, lane: Option<Lane>, now: Instant) -> Option<Turn> {
+        let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
+        let GroupState { account, is_of_batch, on_open_circuit, .. } = *state.groups.get(group)?;
+        if let Some(question) = &task.question {
+            if let Some(report) = self.shared.answers.get(question) {
+                return Some(Turn::Answered(Box::new(report)));
+            }
+            if !has_followed && let Some(followers) = state.asking.get_mut(question) {
+                followers.push(id);
+                return None;
+            }
+        }
+        let skips = on_open_circuit == OnOpenCircuit::Skip;
+        let module = task.module.as_deref().filter(|_| skips);
+        let hosts = match module.and_then(|module| self.shared.quarantines.denial(module)) {
+            Some(denial) => Err(denial),
+            None => self.choose_source(state, task, skips, now),
+        };
+        let hosts = match hosts {
+            Ok(hosts) => hosts,
+            Err(denial) => return Some(Turn::Denied(denial)),
+        };
+        for name in &hosts {
+            let Some(host) = state.hosts.get_mut(name) else { continue };
+            // A check from a queue has waited for its turn.
+            let is_free = match lane {
+                Some(_) => host.admits_newcomer(is_of_batch),
+                None => host.has_place(is_of_batch),
+            };
+            if is_free {
+                continue;
+            }
+            if task.kind == Kind::IfFree {
+                state.remove(id);
+                self.works.lock().remove(&id);
+            } else {
+                host.wait(id, account, is_of_batch);
+            }
+            return None;
+        }
+        match self.reserve(task, skips, now) {
+            Ok(trial) => Some(Turn::Granted(Box::new(self.grant(state, id, lane, hosts, trial, now)?))),
+            Err(Refused::Never(turn)) => Some(turn),
+            Err(Refused::Until(at)) => {
+                state.delayed.insert((at, id));
+                None
+            }
+        }
+    }
+
+    /// Reserves a check of the module of a task, if it has one: by its rate, and the trial if it is in quarantine.
+    fn reserve(&self, task: &Task, skips: bool, now: Instant) -> Result<Option<RunningTrial>, Refused> {
+        let Some(module) = &task.module else { return Ok(None) };
+        let access = if skips { self.shared.quarantines.access(module) } else { ModuleAccess::Granted };
+        let trial = match access {
+            ModuleAccess::Granted => None,
+            // The quarantine has begun since.
+            ModuleAccess::Denied(denial) => return Err(Refused::Never(Turn::Denied(denial))),
+            ModuleAccess::Trial(trial) => {
+                let (module, was_made) = (Arc::clone(module.id()), AtomicBool::new(false));
+                Some(RunningTrial { module, trial, was_made })
+            }
+        };
+        self.shared.paces.reserve(module.id(), task.pace, now, now).map_err(|refusal| {
+            if let Some(RunningTrial { module, .. }) = &trial {
+                self.shared.quarantines.modules.end_trial(module, false);
+            }
+            match refusal {
+                Refusal::DailyLimit => Refused::Never(Turn::DailyLimit),
+                Refusal::NotBefore(at) => Refused::Until(at),
+            }
+        })?;
+        Ok(trial)
+    }
+
+    /// Starts a check at its hosts.
+    fn grant(
+        &self,
+        state: &mut State,
+        id: TaskId,
+        lane: Option<Lane>,
+        hosts: Vec<String>,
+        module_trial: Option<RunningTrial>,
+        now: Instant,
+    ) -> Option<Permit> {
+        let Waiting { task, group: group_id, .. } = state.tasks.get(&id)?;
+        let group = state.groups.get_mut(group_id)?;
+        for name in &hosts {
+            let host = state.hosts.entry(name.clone()).or_insert_with(|| Host::new(self.most_of_host, now));
+            host.begin();
+        }
+        let begins_trial = |host: &&String| {
+            group.on_open_circuit == OnOpenCircuit::Skip
+                && matches!(self.shared.circuits.access(host), Access::Trial(_))
+        };
+        let trials: HashMap<String, bool> =
+            hosts.iter().filter(begins_trial).map(|host| (host.clone(), false)).collect();
+        group.running.insert(
+            id,
+            Running {
+                place: task.place,
+                kind: task.kind,
+                lane: lane.unwrap_or(task.kind.lane()),
+                since: now,
+                trial: trials.keys().next().cloned(),
+            },
+        );
+        if let Some(question) = &task.question {
+            state.asking.entry(question.clone()).or_default();
+        }
+        Some(Permit {
+            shared: Arc::clone(&self.shared),
+            group: *group_id,
+            task: id,
+            hosts,
+            question: task.question.clone(),
+            on_open_circuit: group.on_open_circuit,
+            trials: Mutex::new(trials),
+            module_trial,
+            paced: task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace)),
+            began: now,
+            feedback: Feedback::Neutral,
+        })
+    }
+
+    /// Returns the hosts of the first source without a host that must not be contacted now.
+    fn choose_source(
+        &self,
+        state: &State,
+        task: &Task,
+        skips_open_circuits: bool,
+        now: Instant,
+    ) -> Result<Vec<String>, Denial> {
+        let denial = |name: &String| match state.hosts.get(name) {
+            Some(host) if host.is_paused(now) => Some(Denial::Pause),
+            _ if !skips_open_circuits => None,
+            _ => self.shared.circuits.denial(name),
+        };
+        let mut first = None;
+        for hosts in &task.sources {
+            match hosts.iter().find_map(denial) {
+                None => return Ok(hosts.clone()),
+                Some(denial) => first = first.or(Some(denial)),
+            }
+        }
+        first.map_or_else(|| Ok(Vec::new()), Err)
+    }
+
+    /// Pauses hosts for all runs, for the requested time but at most ten minutes.
+    pub fn pause(&self, pauses: &[Pause]) {
+        let (mut state, now) = (self.shared.state.lock(), Instant::now());
+        for Pause { host, secs } in pauses {
+            let end = now + Duration::from_secs(*secs).min(LONGEST_PAUSE);
+            let host = state.hosts.entry(host.clone()).or_insert_with(|| Host::new(self.most_of_host, now));
+            host.paused_until = host.paused_until.max(Some(end));
+        }
+    }
+
+    /// Removes pauses that have ended, and the limits of hosts that were not queried for ten minutes. Starts workers that
+    /// could not be started before.
+    pub fn sweep(self: &Arc<Self>, now: Instant) {
+        let mut state = self.shared.state.lock();
+        state.hosts.retain(|_, host| {
+            host.paused_until = host.paused_until.filter(|end| now < *end);
+            !host.is_forgettable(now)
+        });
+        self.call_workers(state);
+    }
+
+    /// Lets workers look for checks if some may be ready.
+    fn call_workers(self: &Arc<Self>, state: MutexGuard<'_, State>) {
+        let mut missing = None;
+        for class in [Class::Check, Class::Browser] {
+            let crew = &state.crews[class as usize];
+            let has_time = crew.timer.is_none() && !state.delayed.is_empty();
+            if !has_time && !state.has_ready(class) {
+                continue;
+            }
+            if crew.idle > 0 {
+                self.shared.called[class as usize].notify_one();
+            } else if crew.threads < self.workers[class as usize].wanted {
+                missing = Some(class);
+            }
+        }
+        drop(state);
+        if let Some(class) = missing {
+            let scheduler = Arc::clone(self);
+            let work = move || scheduler.work(class);
+            self.workers[class as usize].start(class, &self.shared.state, work);
+        }
+    }
+
+    /// Runs checks until there are none for a while.
+    fn work(self: &Arc<Self>, class: Class) {
+        let mut state = self.shared.state.lock();
+        let mut is_over = false;
+        loop {
+            if let Some((work, turn)) = self.take(&mut state, class, Instant::now()) {
+                self.call_workers(state);
+                if catch_unwind(AssertUnwindSafe(|| work(turn))).is_err() {
+                    error!("a check panicked");
+                }
+                state = self.shared.state.lock();
+                is_over = false;
+                continue;
+            }
+            let first_time = state.delayed.first().map(|(at, _)| *at);
+            let crew = &mut state.crews[class as usize];
+            if is_over && crew.threads > 1 {
+                crew.threads -= 1;
+                return;
+            }
+            // One of the workers waits for the time of the first check that waits for one.
+            let timer = first_time.filter(|_| crew.timer.is_none());
+            crew.timer = crew.timer.or(timer);
+            crew.idle += 1;
+            let until = timer.unwrap_or_else(|| Instant::now() + IDLE);
+            let timed_out = self.shared.called[class as usize].wait_until(&mut state, until).timed_out();
+            let crew = &mut state.crews[class as usize];
+            crew.idle -= 1;
+            is_over = timed_out && timer.is_none();
+            if timer.is_some() {
+                crew.timer = None;
+            }
+        }
+    }
+
+    /// Returns the number of workers of checks when all are needed.
+    fn most_workers(&self, state: &State) -> usize {
+        let crew = &state.crews[0];
+        if crew.limited_until.is_some() { crew.threads } else { self.workers[0].wanted }
+    }
+
+    /// Returns the busy and all workers of checks.
+    pub fn load(&self) -> (usize, usize) {
+        let state = self.shared.state.lock();
+        (state.crews[0].threads - state.crews[0].idle, self.most_workers(&state))
+    }
+
+    /// Returns the busy workers of checks in browsers.
+    pub fn busy_in_browsers(&self) -> usize {
+        let crew = &self.shared.state.lock().crews[1];
+        crew.threads - crew.idle
+    }
+
+    /// Returns the number of checks that wait.
+    pub fn waiting(&self) -> usize {
+        self.shared.state.lock().groups.values().map(|group| group.waiting).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

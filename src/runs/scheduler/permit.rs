@@ -1,0 +1,155 @@
+//! [`Permit`]: a check that runs, and the hosts that it may contact.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::adaptive_limit::Feedback;
+use super::pace::{Pace, Paces};
+use super::state::State;
+use super::task::{Class, GroupId, TaskId};
+use crate::modules::control_check::ControlCheck;
+use crate::modules::module::Module;
+use crate::modules::outcome::{Evidence, Report};
+use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
+use crate::runs::health::circuits::{Circuits, OnOpenCircuit};
+use crate::runs::health::quarantines::Quarantines;
+use crate::runs::shared_answers::{Answer, Question, SharedAnswers};
+
+/// The state of the scheduler, and what the checks that run share with it.
+pub(super) struct Shared {
+    pub(super) state: Mutex<State>,
+    /// Notified when a check of each class may be ready.
+    pub(super) called: [Condvar; 2],
+    pub(super) paces: Paces,
+    pub(super) circuits: Arc<Circuits>,
+    pub(super) quarantines: Arc<Quarantines>,
+    pub(super) answers: SharedAnswers,
+}
+
+/// A check that runs. Dropping it ends the check and frees its hosts.
+pub struct Permit {
+    pub(super) shared: Arc<Shared>,
+    /// The group of the check.
+    pub group: GroupId,
+    pub(super) task: TaskId,
+    pub(super) hosts: Vec<String>,
+    /// The question whose answer other checks wait for.
+    pub(super) question: Option<Question>,
+    pub(super) on_open_circuit: OnOpenCircuit,
+    /// The hosts whose circuit is open and that this check tries, each with whether it was contacted.
+    pub(super) trials: Mutex<HashMap<String, bool>>,
+    /// The trial of the module in quarantine that this check makes.
+    pub(super) module_trial: Option<RunningTrial>,
+    /// The module and its rate.
+    pub(super) paced: Option<(Arc<str>, Pace)>,
+    pub(super) began: Instant,
+    pub(super) feedback: Feedback,
+}
+
+/// The trial of a module in quarantine.
+pub(super) struct RunningTrial {
+    pub(super) module: Arc<str>,
+    pub(super) trial: ModuleTrial,
+    /// Whether the control check was made.
+    pub(super) was_made: AtomicBool,
+}
+
+impl Permit {
+    /// Ends the check: frees its hosts and adapts their limits, and gives its answer to the checks that wait for it.
+    pub fn end(mut self, feedback: Feedback, answer: Option<Answer>) {
+        self.feedback = feedback;
+        if let (Some(question), Some(answer)) = (&self.question, answer) {
+            self.shared.answers.insert(question, answer);
+        }
+    }
+
+    /// Returns the trial of the module, if it is in quarantine.
+    pub fn module_trial(&self) -> Option<ModuleTrial> {
+        self.module_trial.as_ref().map(|running| running.trial)
+    }
+
+    /// Returns the first host with an open circuit that this check tries.
+    pub fn first_trial(&self) -> Option<String> {
+        self.trials.lock().keys().next().cloned()
+    }
+
+    /// Records the end of a check of the module. Successes close the circuits of hosts.
+    pub fn note_report(&self, module: &Module, report: &Report) {
+        self.shared.circuits.note_successes(report);
+        self.note_evidence(module, &report.evidence);
+    }
+
+    /// Records the hosts that a check of the module has contacted, and its control checks. Passed control checks close the
+    /// circuit of the module.
+    pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
+        let Evidence { contacts, controls, .. } = evidence;
+        self.shared.circuits.note_heard(contacts);
+        self.shared.quarantines.note_passed(module.id(), controls);
+        if let Some(RunningTrial { trial, was_made, .. }) = &self.module_trial {
+            let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
+            was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
+        }
+        let mut trials = self.trials.lock();
+        for contact in contacts {
+            if let Some(was_contacted) = trials.get_mut(&contact.host) {
+                *was_contacted = true;
+            }
+        }
+    }
+}
+
+impl HostAccess for Permit {
+    fn access(&self, host: &str) -> Access {
+        let Shared { state, circuits, .. } = &*self.shared;
+        if state.lock().hosts.get(host).is_some_and(|host| host.is_paused(Instant::now())) {
+            return Access::Denied(Denial::Pause);
+        }
+        let mut trials = self.trials.lock();
+        if trials.contains_key(host) {
+            return Access::Trial(circuits.trial_time(host));
+        }
+        // A circuit that opens after the check has begun does not stop it.
+        if self.on_open_circuit == OnOpenCircuit::Ask || self.hosts.iter().any(|known| known == host) {
+            return Access::Granted;
+        }
+        let access = circuits.access(host);
+        if let Access::Trial(_) = access {
+            trials.insert(host.to_owned(), false);
+        }
+        access
+    }
+
+    fn reserve(&self, now: Instant, until: Instant) -> Option<Instant> {
+        let Some((module, pace)) = &self.paced else { return Some(now) };
+        self.shared.paces.reserve(module, *pace, now, until).ok()
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        for (host, was_contacted) in self.trials.get_mut().drain() {
+            self.shared.circuits.hosts.end_trial(&host, was_contacted);
+        }
+        if let Some(RunningTrial { module, was_made, .. }) = &mut self.module_trial {
+            self.shared.quarantines.modules.end_trial(module, *was_made.get_mut());
+        }
+        let now = Instant::now();
+        let mut state = self.shared.state.lock();
+        self.hosts.iter().for_each(|name| state.free(name, self.feedback, self.began, now));
+        if let Some(group) = state.groups.get_mut(&self.group) {
+            group.running.remove(&self.task);
+        }
+        if let Some(question) = &self.question {
+            state.release_followers(question);
+        }
+        for class in [Class::Check, Class::Browser] {
+            if state.has_ready(class) {
+                self.shared.called[class as usize].notify_one();
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! [`State`]: all checks that wait or run, and the order in which they begin.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::time::Instant;
+
+use super::adaptive_limit::Feedback;
+use super::host::Host;
+use super::task::{Class, GroupId, Kind, LANES, Lane, Task, TaskId};
+use crate::base::ids::AccountId;
+use crate::runs::health::circuits::OnOpenCircuit;
+use crate::runs::shared_answers::Question;
+
+/// The most pictures of a run that are fetched at once.
+const PICTURES: usize = 4;
+/// The least number of checks by which the order of a run is determined, whatever its share of the workers.
+const LEAST_WINDOW: usize = 8;
+/// While other runs have checks, one of this number of workers is for those of batches.
+const BATCH_WORKERS: usize = 4;
+
+/// A task, and what is known about its wait.
+pub(super) struct Waiting {
+    pub(super) task: Task,
+    pub(super) group: GroupId,
+    /// Whether it is to be taken from a lane, instead of waiting for a host, a time or another check.
+    pub(super) is_in_lane: bool,
+    /// Whether it has waited for the answer to another check, which came to nothing.
+    pub(super) has_followed: bool,
+}
+
+/// A check that has begun.
+pub(super) struct Running {
+    pub(super) place: usize,
+    pub(super) kind: Kind,
+    pub(super) lane: Lane,
+    pub(super) since: Instant,
+    /// The host with an open circuit that the check tries.
+    pub(super) trial: Option<String>,
+}
+
+/// The checks of one run.
+pub(super) struct GroupState {
+    pub(super) account: Option<AccountId>,
+    pub(super) is_of_batch: bool,
+    pub(super) on_open_circuit: OnOpenCircuit,
+    /// The waiting tasks in the order of each lane. A task is passed over where it comes a second time.
+    pub(super) lanes: [VecDeque<TaskId>; LANES],
+    /// The number of checks that wait, in lanes and elsewhere.
+    pub(super) waiting: usize,
+    pub(super) running: HashMap<TaskId, Running>,
+}
+
+impl GroupState {
+    fn running(&self, lane: Lane) -> usize {
+        self.running.values().filter(|check| check.lane == lane).count()
+    }
+
+    /// Returns the order in which the lanes are asked for the next check. `window` is the run's share of the workers: a
+    /// sixteenth of it begins with the slowest checks, since the run waits for them. Then come those whose hits come
+    /// soonest, and the last quarter goes to slow ones again.
+    fn order(&self, window: usize) -> [Lane; LANES] {
+        let (tail, all) = (self.running(Lane::Tail), self.running.len() - self.running(Lane::Browser));
+        let is_tail_due = tail < window / 16 || (all >= window - window / 4 && tail < window / 4);
+        match is_tail_due {
+            true => [Lane::Picture, Lane::Tail, Lane::Front, Lane::Browser],
+            false => [Lane::Picture, Lane::Front, Lane::Tail, Lane::Browser],
+        }
+    }
+
+    /// Returns whether a lane has tasks that may begin now.
+    fn has(&self, lane: Lane) -> bool {
+        !self.lanes[lane as usize].is_empty() && (lane != Lane::Picture || self.running(lane) < PICTURES)
+    }
+}
+
+/// The number of threads of one class.
+#[derive(Default)]
+pub(super) struct Crew {
+    pub(super) threads: usize,
+    pub(super) idle: usize,
+    /// The moment until which no thread is started, since one could not be.
+    pub(super) limited_until: Option<Instant>,
+    /// The moment for which one of the idle threads waits.
+    pub(super) timer: Option<Instant>,
+}
+
+/// All checks that wait or run.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) tasks: HashMap<TaskId, Waiting>,
+    pub(super) groups: BTreeMap<GroupId, GroupState>,
+    pub(super) hosts: HashMap<String, Host>,
+    /// The hosts with a queue whose first check may run.
+    free_hosts: VecDeque<String>,
+    /// The tasks that wait for a time.
+    pub(super) delayed: BTreeSet<(Instant, TaskId)>,
+    /// The questions that running checks ask, with the tasks that wait for their answers.
+    pub(super) asking: HashMap<Question, Vec<TaskId>>,
+    /// The number of the last task or group.
+    last_id: u64,
+    pub(super) crews: [Crew; 2],
+}
+
+impl State {
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Puts a task before all others of its group.
+    fn return_to_lane(&mut self, id: TaskId) {
+        let Some(waiting) = self.tasks.get_mut(&id) else { return };
+        waiting.is_in_lane = true;
+        if let Some(group) = self.groups.get_mut(&waiting.group) {
+            group.lanes[waiting.task.kind.lane() as usize].push_front(id);
+        }
+    }
+
+    /// Removes a task whose turn has come, or that may not wait.
+    pub(super) fn remove(&mut self, id: TaskId) {
+        let Some(Waiting { task, group, .. }) = self.tasks.remove(&id) else { return };
+        if let Some(group) = self.groups.get_mut(&group) {
+            group.waiting -= usize::from(task.kind.is_check());
+        }
+    }
+
+    /// Returns the tasks to their lanes whose time has come.
+    pub(super) fn return_delayed(&mut self, now: Instant) {
+        let later = self.delayed.split_off(&(now, TaskId::MAX));
+        for (_, id) in std::mem::replace(&mut self.delayed, later).into_iter().rev() {
+            self.return_to_lane(id);
+        }
+    }
+
+    /// Frees a host of a check.
+    pub(super) fn free(&mut self, name: &str, feedback: Feedback, began: Instant, now: Instant) {
+        let Some(host) = self.hosts.get_mut(name) else { return };
+        host.end(feedback, began, now);
+        if host.has_turn() && !self.free_hosts.iter().any(|known| known == name) {
+            self.free_hosts.push_back(name.to_owned());
+        }
+        if host.is_forgettable(now) {
+            self.hosts.remove(name);
+        }
+    }
+
+    /// Lets the tasks go on that wait for the answer to a question.
+    pub(super) fn release_followers(&mut self, question: &Question) {
+        for id in self.asking.remove(question).into_iter().flatten().rev() {
+            if let Some(waiting) = self.tasks.get_mut(&id) {
+                waiting.has_followed = true;
+                self.return_to_lane(id);
+            }
+        }
+    }
+
+    /// Removes all tasks of a group. Returns those that were checks.
+    pub(super) fn cancel(&mut self, group: GroupId) -> Vec<(TaskId, Task)> {
+        if let Some(group) = self.groups.get_mut(&group) {
+            group.lanes = Default::default();
+            group.waiting = 0;
+        }
+        let removed: Vec<_> = self.tasks.extract_if(|_, waiting| waiting.group == group).collect();
+        if !removed.is_empty() {
+            let Self { tasks, hosts, delayed, .. } = self;
+            hosts.values_mut().for_each(|host| host.retain(|id| tasks.contains_key(&id)));
+            delayed.retain(|(_, id)| tasks.contains_key(id));
+        }
+        removed.into_iter().map(|(id, waiting)| (id, waiting.task)).collect()
+    }
+
+    /// Takes a task from the lanes of the group whose turn it is. `most` is the number of workers for checks.
+    pub(super) fn next_in_lanes(&mut self, class: Class, most: usize) -> Option<(TaskId, Lane)> {
+        let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
+        let (mut running, mut groups) = ([0, 0], [0, 0]);
+        for group in self.groups.values() {
+            *of_account.entry(group.account).or_default() += group.running.len();
+            running[usize::from(group.is_of_batch)] += group.running.len();
+            groups[usize::from(group.is_of_batch)] += 1;
+        }
+        let of_batches = (most / BATCH_WORKERS).max(1);
+        let share = [most - if groups[1] == 0 { 0 } else { of_batches }, of_batches];
+        let may_begin = |group: &GroupState| {
+            let own = usize::from(group.is_of_batch);
+            class == Class::Browser || groups[1 - own] == 0 || running[own] < share[own].max(1)
+        };
+        let mut turns: Vec<_> = (self.groups.iter())
+            .filter(|(_, group)| class.lanes().iter().any(|lane| group.has(*lane)) && may_begin(group))
+            .map(|(id, group)| (group.is_of_batch, of_account[&group.account], group.running.len(), *id))
+            .collect();
+        turns.sort_unstable();
+        let window = (most / (groups[0] + groups[1]).max(1)).max(LEAST_WINDOW);
+        for (.., id) in turns {
+            let Some(group) = self.groups.get_mut(&id) else { continue };
+            for lane in group.order(window).into_iter().filter(|lane| class.lanes().contains(lane)) {
+                while group.has(lane) {
+                    let Some(task) = group.lanes[lane as usize].pop_front() else { break };
+                    let waiting = self.tasks.get_mut(&task).filter(|waiting| waiting.is_in_lane);
+                    if let Some(waiting) = waiting {
+                        waiting.is_in_lane = false;
+                        return Some((task, lane));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes a task from the queue of a host that has a place for it.
+    pub(super) fn next_of_hosts(&mut self, class: Class) -> Option<TaskId> {
+        let Self { hosts, tasks, free_hosts, .. } = self;
+        let is_wanted =
+            |id| tasks.get(&id).is_some_and(|waiting| class.lanes().contains(&waiting.task.kind.lane()));
+        free_hosts.retain(|name| hosts.get(name).is_some_and(Host::has_turn));
+        free_hosts.iter().find_map(|name| hosts.get_mut(name)?.next_turn(is_wanted))
+    }
+
+    /// Returns whether a worker of the class may have something to do.
+    pub(super) fn has_ready(&self, class: Class) -> bool {
+        !self.free_hosts.is_empty()
+            || self.groups.values().any(|group| class.lanes().iter().any(|lane| group.has(*lane)))
+    }
+}

@@ -1,0 +1,112 @@
+//! [`Task`]: a check that waits for its turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pace::Pace;
+use crate::modules::checker::Checker;
+use crate::modules::module::Module;
+use crate::modules::query::Query;
+use crate::runs::shared_answers::Question;
+
+/// The number of a check, in the order in which checks were added.
+pub(super) type TaskId = u64;
+/// The number of a group.
+pub type GroupId = u64;
+
+/// The kinds of tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A check of a module.
+    Check,
+    /// A check of a module in a browser.
+    InBrowser,
+    /// A picture, which may be fetched beside the checks.
+    Picture,
+    /// A task that is dropped if it cannot start at once.
+    IfFree,
+}
+
+impl Kind {
+    pub(super) fn is_check(self) -> bool {
+        matches!(self, Self::Check | Self::InBrowser)
+    }
+
+    pub(super) fn lane(self) -> Lane {
+        match self {
+            Self::Check | Self::IfFree => Lane::Front,
+            Self::InBrowser => Lane::Browser,
+            Self::Picture => Lane::Picture,
+        }
+    }
+}
+
+/// A check that waits for its turn.
+pub struct Task {
+    /// The number by which its group knows it.
+    pub place: usize,
+    /// Its kind.
+    pub kind: Kind,
+    /// The module, unless it is no check of one.
+    pub module: Option<Arc<Module>>,
+    /// The hosts of each source of which it needs one. No host occurs twice in a source.
+    pub sources: Vec<Vec<String>>,
+    /// The question, if its answer may be that to another check.
+    pub question: Option<Question>,
+    /// The rate of the module.
+    pub pace: Pace,
+    /// The expected time until the answer.
+    pub expected: Duration,
+}
+
+impl Task {
+    /// Creates the task of a check of a module.
+    pub fn of(checker: &Checker, module: &Arc<Module>, query: &Query, place: usize) -> Self {
+        let entry = module.entry();
+        // Reading a local list again costs nothing, so no rate applies.
+        let pace = match checker.sends_no_request(module, query) {
+            true => Pace::default(),
+            false => Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
+        };
+        Self {
+            place,
+            kind: if module.is_premium() { Kind::InBrowser } else { Kind::Check },
+            module: Some(Arc::clone(module)),
+            sources: checker.hosts(module, query),
+            question: None,
+            pace,
+            expected: Duration::ZERO,
+        }
+    }
+}
+
+/// The number of lanes.
+pub(super) const LANES: usize = 4;
+
+/// The lanes of a group: the orders in which its checks start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Popular and fast modules come first.
+    Front,
+    /// Modules whose hosts are expected to need longest for each check come first.
+    Tail,
+    Browser,
+    Picture,
+}
+
+/// The kinds of workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Check,
+    Browser,
+}
+
+impl Class {
+    /// Returns the lanes from which these workers take checks.
+    pub(super) fn lanes(self) -> &'static [Lane] {
+        match self {
+            Self::Check => &[Lane::Front, Lane::Tail, Lane::Picture],
+            Self::Browser => &[Lane::Browser],
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The order of checks, without threads: each test takes the next check as a worker would.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use parking_lot::Mutex;
+
+use super::host::FORGET_AFTER;
+use super::pace::Pace;
+use super::*;
+use crate::modules::module::Module;
+use crate::modules::outcome::Outcome;
+use crate::modules::reason::Reason;
+use crate::modules::terms::HostAccess;
+use crate::runs::shared_answers::Answer;
+use std::collections::VecDeque;
+
+const WORKERS: usize = 8;
+
+/// A scheduler whose checks the test starts itself.
+struct World {
+    scheduler: Arc<Scheduler>,
+    sender: Sender<(usize, Turn)>,
+    receiver: Receiver<(usize, Turn)>,
+    start: Instant,
+}
+
+impl World {
+    fn new(most_of_host: usize) -> Self {
+        let answers = SharedAnswers::new(Duration::from_secs(60));
+        let workers = [WORKERS, 2];
+        let scheduler = Scheduler::new(workers, most_of_host, Arc::default(), Arc::default(), answers);
+        // With all threads said to be there and busy, none is started.
+        for (crew, threads) in scheduler.shared.state.lock().crews.iter_mut().zip(workers) {
+            crew.threads = threads;
+        }
+        let (sender, receiver) = channel();
+        Self { scheduler, sender, receiver, start: Instant::now() }
+    }
+
+    fn join(&self, account: Option<AccountId>, is_of_batch: bool) -> Group {
+        self.scheduler.join(account, is_of_batch, OnOpenCircuit::Skip)
+    }
+
+    fn task(place: usize, sources: &[&[&str]]) -> Task {
+        let owned = |hosts: &&[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
+        Task {
+            place,
+            kind: Kind::Check,
+            module: None,
+            sources: sources.iter().map(owned).collect(),
+            question: None,
+            pace: Pace::default(),
+            expected: Duration::ZERO,
+        }
+    }
+
+    fn ask(&self, group: &Group, tasks: impl IntoIterator<Item = Task>) {
+        let with_work = |task: Task| -> (Task, Work) {
+            let (sender, place) = (self.sender.clone(), task.place);
+            (task, Box::new(move |turn| sender.send((place, turn)).unwrap()))
+        };
+        group.add(tasks.into_iter().map(with_work).collect());
+    }
+
+    /// Adds checks of the host "a".
+    fn add(&self, group: &Group, places: impl IntoIterator<Item = usize>) {
+        self.ask(group, places.into_iter().map(|place| Self::task(place, &[&["a"]])));
+    }
+
+    /// Returns the next check, seconds after the start.
+    fn next_at(&self, class: Class, secs: u64) -> Option<(usize, Turn)> {
+        let mut state = self.scheduler.shared.state.lock();
+        let now = self.start + Duration::from_secs(secs);
+        let (work, turn) = self.scheduler.take(&mut state, class, now)?;
+        drop(state);
+        work(turn);
+        Some(self.receiver.recv().unwrap())
+    }
+
+    fn next(&self) -> Option<(usize, Permit)> {
+        match self.next_at(Class::Check, 0)? {
+            (place, Turn::Granted(permit)) => Some((place, *permit)),
+            _ => panic!("not granted"),
+        }
+    }
+
+    fn all(&self) -> (Vec<usize>, VecDeque<Permit>) {
+        std::iter::from_fn(|| self.next()).unzip()
+    }
+
+    /// Ends checks one after the other. Returns the order in which others begin.
+    fn drain(&self, mut busy: VecDeque<Permit>) -> Vec<usize> {
+        let mut order = Vec::new();
+        while let Some(ended) = busy.pop_front() {
+            drop(ended);
+            let (places, begun) = self.all();
+            order.extend(places);
+            busy.extend(begun);
+        }
+        order
+    }
+}
+
+#[test]
+fn two_checks_of_an_unknown_host_run_at_once_and_take_all_their_hosts_or_none() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    world.ask(
+        &group,
+        vec![World::task(0, &[&["a"]]), World::task(1, &[&["a", "b"]]), World::task(2, &[&["b", "a"]])],
+    );
+    world.ask(&group, vec![World::task(3, &[&["b"]])]);
+    let (places, mut busy) = world.all();
+    assert_eq!(places, [0, 1, 3], "the third check of a takes no place of b");
+    assert!(group.look().has_waiting);
+    drop(busy.pop_front());
+    assert_eq!(world.drain(busy), [2]);
+    assert!(
+        world.scheduler.shared.state.lock().hosts.is_empty(),
+        "nothing is kept of hosts that nobody asks"
+    );
+}
+
+#[test]
+fn no_newcomer_passes_the_queue_of_a_host() {
+    let world = World::new(2);
+    let (first, newcomer) = (world.join(Some(AccountId::new()), false), world.join(None, false));
+    world.add(&first, 0..4);
+    let (places, mut busy) = world.all();
+    assert_eq!(places, [0, 1]);
+    world.add(&newcomer, [9]);
+    assert!(world.next().is_none());
+    drop(busy.pop_front());
+    // The place is free, and a check comes before a worker has taken the one that waits.
+    world.add(&newcomer, [10]);
+    assert_eq!(world.drain(busy), [2, 9, 3, 10]);
+}
+
+#[test]
+fn accounts_take_turns_at_a_host_and_batches_come_last() {
+    let world = World::new(2);
+    let accounts = [(); 3].map(|()| AccountId::new());
+    let groups = accounts.map(|account| world.join(Some(account), false));
+    let batch = world.join(Some(accounts[0]), true);
+    world.add(&groups[0], [100, 101]);
+    let (_, busy) = world.all();
+    world.add(&batch, 200..203);
+    assert!(world.next().is_none());
+    for (place, account) in [1, 1, 1, 0, 1, 2, 0].into_iter().enumerate() {
+        world.add(&groups[account], [place]);
+        assert!(world.next().is_none());
+    }
+    assert_eq!(world.drain(busy), [0, 3, 5, 1, 6, 2, 4, 200, 201, 202]);
+}
+
+#[test]
+fn checks_of_batches_leave_a_place_of_a_host_free() {
+    let world = World::new(2);
+    let (batch, single) = (world.join(None, true), world.join(None, false));
+    world.add(&batch, 0..3);
+    let (places, batches) = world.all();
+    assert_eq!(places, [0]);
+    world.add(&single, 10..12);
+    let (places, singles) = world.all();
+    assert_eq!(places, [10]);
+    drop(batches);
+    let (places, more) = world.all();
+    assert_eq!(places, [11], "the check of the batch came first and waits longer");
+    drop(singles);
+    assert_eq!(world.all().0, [0; 0]);
+    assert_eq!(world.drain(more), [1, 2]);
+}
+
+#[test]
+fn the_turn_of_a_run_that_ends_goes_to_the_next() {
+    let world = World::new(2);
+    let groups = [(); 3].map(|()| world.join(Some(AccountId::new()), false));
+    let [first, gone, next] = groups;
+    world.add(&first, 0..2);
+    let (_, busy) = world.all();
+    world.add(&gone, 2..4);
+    world.add(&next, 4..5);
+    assert!(world.next().is_none());
+    assert_eq!(gone.cancel().len(), 2);
+    drop(gone);
+    assert_eq!(world.drain(busy), [4]);
+    world.scheduler.sweep(Instant::now());
+    assert!(world.scheduler.shared.state.lock().hosts.is_empty());
+}
+
+#[test]
+fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() {
+    let world = World::new(3);
+    let group = world.join(None, false);
+    let most = |feedback: Feedback| {
+        group.cancel();
+        world.add(&group, 0..10);
+        let (places, permits) = world.all();
+        group.cancel();
+        permits.into_iter().for_each(|permit| permit.end(feedback, None));
+        places.len()
+    };
+    assert_eq!([Feedback::Conclusive, Feedback::Overloaded, Feedback::Neutral].map(most), [2, 3, 1]);
+    let used = Instant::now();
+    world.scheduler.sweep(used + FORGET_AFTER - Duration::from_secs(60));
+    assert_eq!(most(Feedback::Neutral), 1);
+    world.scheduler.sweep(used + FORGET_AFTER + Duration::from_secs(60));
+    assert_eq!(most(Feedback::Neutral), 2);
+}
+
+#[test]
+fn the_rate_of_a_module_delays_its_checks_and_limits_those_of_a_day() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    let pace = Pace { every: Some(Duration::from_secs(600)), per_day: Some(2) };
+    let module = Some(Module::example("paced"));
+    let tasks = (0..3).map(|place| Task { pace, module: module.clone(), ..World::task(place, &[&["a"]]) });
+    world.ask(&group, tasks);
+    let _first = world.next().unwrap();
+    assert!(world.next().is_none(), "the host may have more, the module may not");
+    assert!(world.next_at(Class::Check, 590).is_none());
+    let Some((1, Turn::Granted(_))) = world.next_at(Class::Check, 610) else { panic!("not granted") };
+    assert!(matches!(world.next_at(Class::Check, 1300), Some((2, Turn::DailyLimit))));
+}
+
+#[test]
+fn a_host_that_asked_for_a_pause_gets_one_and_other_sources_are_asked_meanwhile() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    world.add(&group, [0]);
+    let (_, running) = world.next().unwrap();
+    let pause = |host: &str, secs| Pause { host: host.to_owned(), secs };
+    world.scheduler.pause(&[pause("a", 60), pause("b", 1_000_000)]);
+    assert_eq!(running.access("a"), Access::Denied(Denial::Pause), "of another check");
+    assert_eq!(running.access("c"), Access::Granted);
+    drop(running);
+    let turn = |sources: &[&[&str]], secs| {
+        world.ask(&group, vec![World::task(0, sources)]);
+        match world.next_at(Class::Check, secs).unwrap().1 {
+            Turn::Granted(permit) => Some(permit.hosts.clone()),
+            Turn::Denied(Denial::Pause) => None,
+            _ => panic!("neither granted nor paused"),
+        }
+    };
+    let hosts = |hosts: &[&str]| Some(hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>());
+    assert_eq!(turn(&[&["a"]], 59), None);
+    assert_eq!(turn(&[&["a"]], 61), hosts(&["a"]));
+    assert_eq!(turn(&[&["b"]], 590), None);
+    assert_eq!(turn(&[&["b"]], 610), hosts(&["b"]), "the wish is followed for ten minutes");
+    assert_eq!(turn(&[&["c", "a"], &["d"], &["e"]], 0), hosts(&["d"]));
+    assert_eq!(turn(&[&["a"], &["c", "a"]], 0), None);
+    assert_eq!(turn(&[&["a"], &[]], 0), hosts(&[]), "its host is known later");
+    assert_eq!(turn(&[], 0), hosts(&[]));
+}
+
+#[test]
+fn a_free_worker_goes_to_the_account_with_the_fewest_checks() {
+    let world = World::new(6);
+    let (busy, other) = (AccountId::new(), AccountId::new());
+    let groups = [busy, busy, other].map(|account| world.join(Some(account), false));
+    let batch = world.join(Some(other), true);
+    let of_group = |group: usize| (0..9).map(move |at| group * 10 + at);
+    for (at, group) in groups.iter().chain([&batch]).enumerate() {
+        world.ask(group, of_group(at).map(|place| World::task(place, &[])));
+    }
+    let (mut order, mut permits) = (Vec::new(), Vec::new());
+    for _ in 0..WORKERS {
+        let (place, permit) = world.next().unwrap();
+        order.push(place / 10);
+        permits.push(permit);
+    }
+    assert_eq!(order, [0, 2, 1, 2, 0, 2, 3, 3], "a quarter is left for batches");
+}
+
+#[test]
+fn a_run_begins_with_some_slow_checks_and_ends_with_others() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    let module = |rank: usize| Some(Module::example(&format!("m{rank}")));
+    let tasks = (0..WORKERS).map(|place| Task {
+        expected: Duration::from_millis(1000 * place as u64),
+        module: module(place),
+        ..World::task(place, &[&[&format!("host{place}")]])
+    });
+    world.ask(&group, tasks);
+    let (places, _permits) = world.all();
+    assert_eq!(places, [0, 1, 2, 3, 4, 5, 7, 6], "the last quarter of the window is for slow ones");
+    let begun = group.begun();
+    assert_eq!((begun.len(), group.look().has_waiting), (WORKERS, false));
+    assert!(group.look().trials_end.is_none(), "none of them is a trial");
+}
+
+#[test]
+fn a_check_that_another_one_answers_takes_no_place_and_makes_the_check_if_that_fails() {
+    let world = World::new(2);
+    let account = AccountId::new();
+    let groups = [(); 3].map(|()| world.join(Some(account), false));
+    let question = |name: &str| Some((account, Arc::from("m"), name.to_owned()));
+    for (place, group) in groups.iter().enumerate() {
+        world.ask(&group, vec![Task { question: question("one"), ..World::task(place, &[&["a"]]) }]);
+    }
+    let (place, asking) = world.next().unwrap();
+    assert_eq!(place, 0);
+    assert!(world.next().is_none(), "the host has a place left");
+    // The first check comes to nothing, so the others make it themselves.
+    drop(asking);
+    let (places, mut asking) = world.all();
+    assert_eq!(places.len(), 2);
+    let report = Arc::new(Report { reason: None, ..Report::bare(Outcome::Hit, Reason::Weak) });
+    let answer = Answer::of(crate::base::ids::RunId::new(), &report);
+    asking.pop_front().unwrap().end(Feedback::Conclusive, answer);
+    world.ask(&groups[0], vec![Task { question: question("one"), ..World::task(7, &[&["a"]]) }]);
+    let Some((7, Turn::Answered(shared))) = world.next_at(Class::Check, 0) else { panic!("not answered") };
+    assert_eq!((shared.outcome, shared.evidence.requests), (Outcome::Hit, 0));
+}
+
+#[test]
+fn checks_in_browsers_have_their_own_workers() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    world.ask(
+        &group,
+        vec![Task { kind: Kind::InBrowser, ..World::task(0, &[&["a"]]) }, World::task(1, &[&["a"]])],
+    );
+    let (places, _checks) = world.all();
+    assert_eq!(places, [1]);
+    assert!(matches!(world.next_at(Class::Browser, 0), Some((0, Turn::Granted(_)))));
+}
+
+#[test]
+fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
+    let world = World::new(2);
+    let group = world.join(None, false);
+    world.add(&group, 0..2);
+    let (_, busy) = world.all();
+    world.ask(&group, vec![Task { kind: Kind::IfFree, ..World::task(5, &[&["a"]]) }]);
+    assert!(world.next().is_none());
+    assert_eq!(world.drain(busy), [0; 0]);
+    world.ask(&group, vec![Task { kind: Kind::IfFree, ..World::task(6, &[&["a"]]) }]);
+    assert_eq!(world.all().0, [6]);
+    assert!(world.scheduler.shared.state.lock().tasks.is_empty());
+}
+
+#[test]
+fn workers_start_as_checks_need_them_and_survive_a_panic() {
+    let threads = 40;
+    let no_answers = SharedAnswers::new(Duration::ZERO);
+    let scheduler = Scheduler::new([threads, 1], 6, Arc::default(), Arc::default(), no_answers);
+    let group = scheduler.join(None, false, OnOpenCircuit::Skip);
+    let (arrive, arrived) = channel();
+    let (end, ended) = channel::<()>();
+    let ended = Arc::new(Mutex::new(ended));
+    let task = |work: Work| (World::task(0, &[]), work);
+    group.add(vec![task(Box::new(|_| panic!("a panic on purpose")))]);
+    let waits = || {
+        let (arrive, ended) = (arrive.clone(), Arc::clone(&ended));
+        task(Box::new(move |_permit| {
+            arrive.send(()).unwrap();
+            let _ = ended.lock().recv();
+        }))
+    };
+    // Each check holds its thread, so that all of them run at once.
+    group.add((0..threads).map(|_| waits()).collect());
+    (0..threads).for_each(|_| arrived.recv().unwrap());
+    assert_eq!(scheduler.load(), (threads, threads));
+    drop(end);
+    while scheduler.load().0 > 0 {
+        std::thread::yield_now();
+    }
+}
