@@ -8,7 +8,7 @@ use sightline::model::batch::{Batch, BatchAdded, BatchStatus, Counts, NewBatch, 
 use sightline::model::event::EventType;
 use sightline::model::retention::BatchSize;
 use sightline::model::search::Search;
-use sightline::model::start::{Cause, Idempotency, NewRun, Refused, RowRef, Started};
+use sightline::model::start::{Cause, NewRun, Refused, RowRef, Started};
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
 
@@ -188,20 +188,6 @@ on_both! {
         assert_eq!(body["data"]["batch_id"], id.to_string());
         let counts = ["completed", "failed", "refused"].map(|state| body["data"]["counts"][state].clone());
         assert_eq!(counts, [1, 1, 1]);
-    }
-
-    fn a_key_stands_for_one_batch(f) {
-        let with = |body, key: &str| {
-            let valid_since = at("2026-02-28T12:00:00Z");
-            let idempotency = Some(Idempotency { key: key.into(), body_hash: [body; 32], valid_since });
-            NewBatch { idempotency, ..new_batch(f.account.id, &["a"]) }
-        };
-        let first = with(1, "key");
-        assert_eq!(f.store.add_batch(&first, &Origin::CLI).unwrap(), BatchAdded::Done);
-        assert_eq!(f.store.add_batch(&with(1, "key"), &Origin::CLI).unwrap(), BatchAdded::Repeated(first.id));
-        assert_eq!(f.store.add_batch(&with(2, "key"), &Origin::CLI).unwrap(), BatchAdded::Mismatch);
-        assert_eq!(f.store.batches(f.account.id, None, 10).unwrap().len(), 1);
-        assert_eq!(f.database.number("SELECT count(*) FROM batch_rows"), 1);
     }
 
     fn a_row_goes_with_its_run_and_a_batch_with_its_account(f) {

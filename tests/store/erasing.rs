@@ -12,15 +12,14 @@ use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{Account, Erased, Erasure};
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::drive::{Delta, Ending, Notification, Subscriber, Write};
+use sightline::model::drive::{Delta, Ending, Notification, Subscriber};
 use sightline::model::retention::{BATCH, BatchSize, RemovalResult};
 use sightline::model::start::{NewRun, Refused, Started};
 use sightline::store::Store;
 
 use super::ledger::new_key;
 use super::{
-    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, failed, new_account, race, result,
-    search, with_key,
+    Fixture, added, at, charge, claim, completed, failed, new_account, race, result, search, with_key,
 };
 use crate::support::databases::{TestDatabase, sqlite};
 use crate::support::eventually;
@@ -86,13 +85,6 @@ on_both! {
         assert_eq!(f.sweep("2026-03-03T12:01:00Z", MOST), 0);
     }
 
-    fn a_run_that_still_runs_is_never_removed(f) {
-        let run = f.started();
-        assert_eq!(f.sweep("2027-01-01T00:00:00Z", MOST), 0);
-        assert!(f.is_there(run.id));
-        assert_eq!(f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::Done);
-    }
-
     fn a_batch_takes_the_oldest_first_and_stays_small(f) {
         let runs: Vec<_> = (0..6).rev().map(|day| f.ended(day, 3)).rev().collect();
         let kept = || runs.iter().filter(|run| f.is_there(**run)).count();
@@ -136,21 +128,6 @@ on_both! {
         assert_eq!((&last.detail["keys"], &last.detail["runs"]), (&1.into(), &2.into()));
         assert_eq!(f.erase(), None);
         assert_eq!(f.store.audit(&filter, 100).unwrap().last(), Some(&last));
-    }
-
-    fn nothing_can_be_done_for_an_account_that_is_gone(f) {
-        let live = f.started();
-        f.erase();
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
-        let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
-        assert!(!f.store.add_key(&key, &Origin::CLI).unwrap());
-        assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
-        // The run's driver notices, and no credits are given back.
-        assert_eq!(f.store.add_results(live.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
-        let lost = f.store.checkpoint(live.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap();
-        assert_eq!(lost, Write::LeaseLost);
-        assert_eq!(f.finish(&live, &failed()), Write::LeaseLost);
-        assert_eq!((f.count("runs"), f.count("charges"), f.used()), (0, 1, 1));
     }
 
     fn an_account_is_removed_bit_by_bit_and_can_do_nothing_meanwhile(f) {

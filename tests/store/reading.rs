@@ -1,17 +1,14 @@
 //! Reading, listing and deleting runs.
 
-use sightline::base::ids::{AccountId, RunId};
+use sightline::base::ids::RunId;
 use sightline::model::audit::Origin;
-use sightline::model::drive::Write;
 use sightline::model::page::ListFilter;
 use sightline::model::run::Status;
 use sightline::model::search::Search;
 use sightline::model::start::{NewRun, Refused, Started};
 use sightline::modules::query::SearchType;
 
-use super::{
-    Fixture, added, at, charge, checkpoint, completed, failed, new_account, result, search, with_key,
-};
+use super::{Fixture, added, at, charge, completed, failed, result, search, with_key};
 use crate::support::databases::sqlite;
 
 impl Fixture {
@@ -22,23 +19,6 @@ impl Fixture {
 }
 
 on_both! {
-    fn a_foreign_run_is_unknown(f) {
-        let run = f.started();
-        let stranger = new_account("stranger@example.com");
-        f.store.add_account(&stranger, &Origin::CLI).unwrap();
-        assert_eq!(f.store.run(run.id, stranger.id).unwrap(), None);
-        assert_eq!(f.store.run(run.id, AccountId::new()).unwrap(), None);
-        assert_eq!(f.store.run(RunId::new(), f.account.id).unwrap(), None);
-        assert_eq!(f.store.list(stranger.id, &ListFilter::default(), 10).unwrap(), []);
-        assert!(!f.store.delete(run.id, stranger.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
-        assert!(f.store.run(run.id, f.account.id).unwrap().is_some());
-    }
-
-    fn an_unknown_run_has_no_results_and_no_modules(f) {
-        assert_eq!(f.store.results(RunId::new(), 0, 10).unwrap(), []);
-        assert_eq!(f.store.modules(RunId::new()).unwrap(), []);
-    }
-
     fn results_are_read_in_pieces(f) {
         let run = f.started();
         let all: Vec<_> = (1..=7).map(|id| result(id, &format!("value {id}"))).collect();
@@ -75,14 +55,6 @@ on_both! {
         assert_eq!(listed, want);
         assert_eq!(f.listed(&ListFilter::default(), 100), want);
         assert_eq!(f.listed(&ListFilter::default(), 0), []);
-    }
-
-    fn a_list_shows_what_a_run_shows(f) {
-        let run = f.started();
-        f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap();
-        let listed = f.store.list(f.account.id, &ListFilter::default(), 10).unwrap();
-        assert_eq!(listed, [f.summary(&run)]);
-        assert_eq!(listed[0].total_results, 1);
     }
 
     fn a_list_is_filtered_by_type_and_status(f) {
@@ -168,17 +140,6 @@ on_both! {
         // The key stays in use, so that a repeated request is not charged again.
         let again = f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, None)).unwrap();
         assert_eq!((again, f.used()), (Started::Refused(Refused::Mismatch), 2));
-    }
-
-    fn a_running_run_can_be_deleted_and_its_driver_finds_out(f) {
-        let run = f.started();
-        assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
-        assert_eq!(f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
-        assert_eq!(f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), super::HOLDS).unwrap(), Write::LeaseLost);
-        assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
-        assert_eq!(f.used(), 1);
-        let other = super::new_instance();
-        assert_eq!(f.store.take_over(&super::claim(other, false, 10)).unwrap(), []);
     }
 }
 
