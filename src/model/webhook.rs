@@ -222,6 +222,26 @@ pub struct Attempt {
     pub response_head: Option<String>,
 }
 
+impl Attempt {
+    /// Returns whether the receiver has the message.
+    pub fn is_delivered(&self) -> bool {
+        matches!(self.http_status, Some(200..=299))
+    }
+
+    /// Returns whether the receiver wants no more messages (410). The webhook is disabled then.
+    pub fn is_refused_for_good(&self) -> bool {
+        self.http_status == Some(410)
+    }
+
+    /// Returns the time until the next attempt after this one and `earlier` others. Returns `None` if there is none.
+    /// `random` is a number from 0 to 1.
+    pub fn next_pause(&self, earlier: u32, random: f64) -> Option<Duration> {
+        let pause =
+            PAUSES.get(earlier as usize).filter(|_| !self.is_delivered() && !self.is_refused_for_good());
+        pause.map(|pause| pause.mul_f64(1.0 + JITTER * random.clamp(0.0, 1.0)))
+    }
+}
+
 /// A delivery that an instance may send now, and nobody else.
 #[derive(Debug, Clone)]
 pub struct Claimed {
@@ -241,43 +261,6 @@ pub struct Claimed {
     pub secrets: Vec<SealedSecret>,
     /// The time of the claim by the database's clock.
     pub now: Timestamp,
-}
-
-/// The consequence of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consequence {
-    /// The message was delivered.
-    Delivered,
-    /// The attempt failed. The next one is made after this pause.
-    Retry(Duration),
-    /// The attempt failed, and it was the last one.
-    Failed,
-    /// The receiver wants no more messages (410). The webhook is disabled.
-    Gone,
-}
-
-impl Consequence {
-    /// Returns the consequence of an answer to the attempt after `attempts` earlier ones. `random` is a number from 0
-    /// to 1.
-    pub fn of(answer: &Attempt, attempts: u32, random: f64) -> Self {
-        match answer.http_status {
-            Some(200..=299) => Self::Delivered,
-            Some(410) => Self::Gone,
-            _ => match PAUSES.get(attempts as usize) {
-                Some(pause) => Self::Retry(pause.mul_f64(1.0 + JITTER * random.clamp(0.0, 1.0))),
-                None => Self::Failed,
-            },
-        }
-    }
-
-    /// Returns the state of the delivery after the attempt.
-    pub fn status(self) -> DeliveryStatus {
-        match self {
-            Self::Delivered => DeliveryStatus::Delivered,
-            Self::Retry(_) => DeliveryStatus::Pending,
-            Self::Failed | Self::Gone => DeliveryStatus::Failed,
-        }
-    }
 }
 
 /// The result of [`Store::add_webhook`](crate::store::Store::add_webhook).
@@ -337,25 +320,19 @@ mod tests {
 
     #[test]
     fn only_2xx_is_a_delivery_and_410_ends_all() {
-        for (status, want) in
-            [(200, Consequence::Delivered), (299, Consequence::Delivered), (410, Consequence::Gone)]
-        {
-            assert_eq!(Consequence::of(&answer(Some(status)), 0, 0.0), want);
+        for status in [200, 299, 410] {
+            assert_eq!(answer(Some(status)).next_pause(0, 0.0), None, "{status}");
         }
         for status in [None, Some(199), Some(301), Some(400), Some(404), Some(500)] {
-            assert_eq!(Consequence::of(&answer(status), 0, 0.0), Consequence::Retry(PAUSES[0]), "{status:?}");
+            assert_eq!(answer(status).next_pause(0, 0.0), Some(PAUSES[0]), "{status:?}");
         }
     }
 
     #[test]
     fn ten_attempts_are_made_over_three_days() {
-        let pause = |attempts, random| match Consequence::of(&answer(Some(500)), attempts, random) {
-            Consequence::Retry(pause) => Some(pause.as_secs()),
-            _ => None,
-        };
+        let pause = |earlier, random| Some(answer(Some(500)).next_pause(earlier, random)?.as_secs());
         let pauses: Vec<u64> = (0..).map_while(|attempts| pause(attempts, 0.0)).collect();
         assert_eq!(pauses, [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
         assert_eq!(pause(1, 1.0), Some(360));
-        assert_eq!(Consequence::of(&answer(None), 9, 0.0), Consequence::Failed);
     }
 }

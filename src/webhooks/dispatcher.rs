@@ -17,7 +17,7 @@ use super::secret::SealingKey;
 use crate::base::count::Counter;
 use crate::base::ids::{DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
-use crate::model::webhook::{Claimed, Consequence, KEPT_FOR};
+use crate::model::webhook::{Claimed, KEPT_FOR};
 use crate::modules::probe::Prober;
 use crate::store::Store;
 
@@ -236,12 +236,12 @@ impl Shared {
 
     fn send(&self, claimed: &Claimed) {
         let answer = attempt(&*self.parts.prober, &self.parts.key, claimed);
-        let consequence = Consequence::of(&answer, claimed.attempts, random());
+        let pause = answer.next_pause(claimed.attempts, random());
         let Figures { delivered, failed, disabled } = &self.figures;
-        if consequence == Consequence::Delivered { delivered } else { failed }.one();
+        if answer.is_delivered() { delivered } else { failed }.one();
         let until = Instant::now() + RECORD_PATIENCE;
         loop {
-            match self.parts.store.record_attempt(claimed, &answer, consequence) {
+            match self.parts.store.record_attempt(claimed, &answer, pause) {
                 Ok(None) => return,
                 Ok(Some(reason)) => {
                     disabled.one();

@@ -11,8 +11,8 @@ use sightline::model::drive::Write;
 use sightline::model::event::{Event, EventType};
 use sightline::model::start::{NewRun, Started};
 use sightline::model::webhook::{
-    Attempt, Consequence, Delivery, DeliveryStatus, DisabledReason, KEPT_FOR, MOST_WEBHOOKS, SealedSecret,
-    Webhook, WebhookAdded, WebhookChange,
+    Attempt, Delivery, DeliveryStatus, DisabledReason, KEPT_FOR, MOST_WEBHOOKS, SealedSecret, Webhook,
+    WebhookAdded, WebhookChange,
 };
 
 use super::{
@@ -58,8 +58,7 @@ impl Fixture {
     fn attempted(&self, id: DeliveryId, http_status: u16, attempts: u32) -> Option<DisabledReason> {
         let claimed = self.store.claim_deliveries(&[id], HOLDS).unwrap().remove(0);
         let answer = answer(http_status);
-        let consequence = Consequence::of(&answer, attempts, 0.0);
-        self.store.record_attempt(&claimed, &answer, consequence).unwrap()
+        self.store.record_attempt(&claimed, &answer, answer.next_pause(attempts, 0.0)).unwrap()
     }
 
     fn webhooks(&self) -> Vec<Webhook> {
@@ -162,9 +161,9 @@ on_both! {
         let lost = f.store.claim_deliveries(&[id], Duration::ZERO).unwrap().remove(0);
         let second = f.store.claim_deliveries(&[id], HOLDS).unwrap().remove(0);
         assert_eq!((second.id, second.epoch), (lost.id, lost.epoch + 1));
-        f.store.record_attempt(&lost, &answer(200), Consequence::Delivered).unwrap();
+        f.store.record_attempt(&lost, &answer(200), None).unwrap();
         assert_eq!(f.deliveries_to(&webhook)[0].status, DeliveryStatus::Pending);
-        f.store.record_attempt(&second, &answer(200), Consequence::Delivered).unwrap();
+        f.store.record_attempt(&second, &answer(200), None).unwrap();
         let delivery = f.deliveries_to(&webhook).remove(0);
         assert_eq!((delivery.status, delivery.attempts, delivery.next_attempt_at), (DeliveryStatus::Delivered, 1, None));
         let last = delivery.last_attempt.unwrap();

@@ -10,7 +10,7 @@ use super::fragments::{encode_ids, ids};
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::webhook::{Attempt, Claimed, Consequence, DISABLED_AFTER, DisabledReason, SealedSecret};
+use crate::model::webhook::{Attempt, Claimed, DISABLED_AFTER, DeliveryStatus, DisabledReason, SealedSecret};
 use crate::store::backend::Statements;
 use crate::store::value::values;
 
@@ -105,23 +105,27 @@ pub(super) fn claim(
     Ok(claimed.collect())
 }
 
-/// Records an attempt unless the claim was lost. Returns the reason if that has disabled the webhook.
+/// Records an attempt, as [`Store::record_attempt`](crate::store::Store::record_attempt) does.
 pub(super) fn record(
     statements: &mut dyn Statements,
     claimed: &Claimed,
     answer: &Attempt,
-    consequence: Consequence,
+    pause: Option<Duration>,
 ) -> Result<Option<DisabledReason>, StorageError> {
     let account = statements.first::<AccountId>(LOCK, values![claimed.webhook])?;
     let Some(account) = account else { return Ok(None) };
-    let pause = if let Consequence::Retry(pause) = consequence { pause } else { Duration::ZERO };
+    let status = match pause {
+        _ if answer.is_delivered() => DeliveryStatus::Delivered,
+        Some(_) => DeliveryStatus::Pending,
+        None => DeliveryStatus::Failed,
+    };
     let recorded = statements.execute(
         RECORD,
         values![
             claimed.id,
             claimed.epoch,
-            consequence.status().as_str(),
-            pause,
+            status.as_str(),
+            pause.unwrap_or_default(),
             answer.http_status,
             answer.error.as_deref(),
             answer.latency_ms,
@@ -131,12 +135,12 @@ pub(super) fn record(
     if recorded == 0 {
         return Ok(None);
     }
-    if consequence == Consequence::Delivered {
+    if answer.is_delivered() {
         statements.execute(SUCCEEDED, values![claimed.webhook])?;
         return Ok(None);
     }
-    let is_gone = consequence == Consequence::Gone;
-    let reason = statements.first(FAILED, values![claimed.webhook, is_gone, DISABLED_AFTER])?;
+    let values = values![claimed.webhook, answer.is_refused_for_good(), DISABLED_AFTER];
+    let reason = statements.first(FAILED, values)?;
     let Some(Some(reason)) = reason else { return Ok(None) };
     let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
     note(statements, &event.with("reason", DisabledReason::as_str(reason)), claimed.now, &Origin::SYSTEM)?;

@@ -14,8 +14,8 @@ use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::event::Event;
 use crate::model::webhook::{
-    Attempt, Claimed, Consequence, Delivery, DisabledReason, MOST_WEBHOOKS, SealedSecret, Webhook,
-    WebhookAdded, WebhookChange,
+    Attempt, Claimed, Delivery, DisabledReason, MOST_WEBHOOKS, SealedSecret, Webhook, WebhookAdded,
+    WebhookChange,
 };
 use crate::store::Store;
 use crate::store::backend::{Operation, Statements};
@@ -228,15 +228,16 @@ impl Store {
         self.write(operation, |statements| webhook_sending::claim(statements, ids, holds))
     }
 
-    /// Records an attempt unless the claim was lost. Returns the reason if that has disabled the webhook.
+    /// Records an attempt unless the claim was lost. If it has failed, the next one is made after `pause`. Returns the
+    /// reason if that has disabled the webhook.
     pub fn record_attempt(
         &self,
         claimed: &Claimed,
         answer: &Attempt,
-        consequence: Consequence,
+        pause: Option<Duration>,
     ) -> Result<Option<DisabledReason>, StorageError> {
         let operation = Operation::new("record_attempt").in_background().light();
-        self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, consequence))
+        self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, pause))
     }
 
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
