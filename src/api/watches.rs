@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -15,83 +14,20 @@ use super::pages::{PageParameters, cut};
 use super::reading::{RunPageParameters, SearchList};
 use super::searches::{Answer, Order, accepted_run, require_premium};
 use super::watch_body::{WatchBody, WatchChangeBody};
-use crate::base::clock::millis;
-use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
+use crate::base::ids::{WatchChangeId, WatchId};
 use crate::http::{Reply, Response};
 use crate::model::page::ListFilter;
 use crate::model::start::Idempotency;
-use crate::model::watch::{self, ChangeKind, NewWatch, PauseReason, StoredChange, WatchState};
-use crate::modules::query::SearchType;
+use crate::model::watch::{NewWatch, StoredChange, WatchRecord};
 use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::registry;
-
-/// A watch: a search that is repeated.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Watch {
-    /// Identifies the watch.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
-    pub id: WatchId,
-    /// Kind of identifier that is searched.
-    #[serde(rename = "type")]
-    pub search_type: SearchType,
-    /// Query as the caller sent it.
-    #[schema(examples("octocat"))]
-    pub query: String,
-    /// Whether modules that need a browser take part.
-    #[schema(examples(false))]
-    pub premium: bool,
-    /// Time between two runs.
-    #[schema(pattern = "^[0-9]{1,5}[mhd]$", examples("1d"))]
-    pub every: String,
-    /// Kinds of changes that webhooks get.
-    #[schema(min_items = 1)]
-    pub notify_on: Vec<ChangeKind>,
-    /// Webhook that gets the events; null if all get them that have subscribed to `watch.changed`.
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
-    pub webhook_id: Option<WebhookId>,
-    /// Whether runs are started.
-    pub state: WatchState,
-    /// Reason why no runs are started; null if the watch is active.
-    #[schema(required)]
-    pub paused_reason: Option<PauseReason>,
-    /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    #[schema(examples("2026-05-07T07:31:09.010Z"))]
-    pub next_run_at: Timestamp,
-    /// The last run, which may have been deleted since; null if there was none.
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
-    pub last_run_id: Option<RunId>,
-    /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
-    pub created_at: Timestamp,
-}
-
-impl From<&watch::Watch> for Watch {
-    fn from(watch: &watch::Watch) -> Self {
-        Self {
-            id: watch.id,
-            search_type: watch.search.search_type,
-            query: watch.search.query.clone(),
-            premium: watch.search.premium,
-            every: watch.every.to_string(),
-            notify_on: watch.notify_on.clone(),
-            webhook_id: watch.webhook,
-            state: if watch.paused.is_some() { WatchState::Paused } else { WatchState::Active },
-            paused_reason: watch.paused,
-            next_run_at: watch.next_at,
-            last_run_id: watch.last_run,
-            created_at: watch.created_at,
-        }
-    }
-}
 
 /// A page of the caller's watches, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WatchList {
     /// The watches of this page.
     #[schema(max_items = 100)]
-    pub watches: Vec<Watch>,
+    pub watches: Vec<WatchRecord>,
     /// Number of watches on this page.
     #[schema(maximum = 100, examples(1))]
     pub count: usize,
@@ -144,7 +80,7 @@ pub struct WatchChangeList {
     ),
     request_body(content = WatchBody, description = "The watch."),
     responses(
-        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch),
+        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = WatchRecord),
         (status = 403, description = "suppressed"),
         (status = 409, description = "conflict"),
         (status = 415, description = "unsupported_media_type"),
@@ -163,7 +99,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (body_hash, valid_since) = (fingerprint(&search, &watch), idempotency_valid_since(api.clock.now()));
     watch.idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
     let watch = registry::create(&api.store, &watch, api.clock.now(), &call.origin()?)?;
-    Ok(Reply::Now(json_response(201, &Watch::from(&watch))))
+    Ok(Reply::Now(json_response(201, &WatchRecord::from(watch))))
 }
 
 /// Returns the SHA-256 of what a request asks for. It differs from that of the search alone.
@@ -190,7 +126,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (limit, cursor) = (page.limit, page.cursor()?);
     let mut found = api.store.watches(account, cursor, limit + 1)?;
     let next_cursor = cut(&mut found, limit).map(|last| last.id);
-    let watches: Vec<Watch> = found.iter().map(Watch::from).collect();
+    let watches: Vec<WatchRecord> = found.into_iter().map(WatchRecord::from).collect();
     let has_more = next_cursor.is_some();
     let page = WatchList { count: watches.len(), watches, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
@@ -204,11 +140,11 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     path = "/v1/watches/{watch_id}",
     operation_id = "getWatch",
     tag = "Watches",
-    responses((status = 200, description = "The watch.", body = Watch))
+    responses((status = 200, description = "The watch.", body = WatchRecord))
 )]
 pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let watch = api.find_watch(call)?;
-    Ok(ok_json(&Watch::from(&watch)))
+    Ok(ok_json(&WatchRecord::from(watch)))
 }
 
 /// Changes a watch.
@@ -221,7 +157,7 @@ pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     tag = "Watches",
     request_body(content = WatchChangeBody, description = "What changes."),
     responses(
-        (status = 200, description = "The changed watch.", body = Watch),
+        (status = 200, description = "The changed watch.", body = WatchRecord),
         (status = 415, description = "unsupported_media_type"),
     )
 )]
@@ -229,7 +165,7 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let update = WatchChangeBody::read(call.request)?;
     let watch = api.store.change_watch(account, id, &update, api.clock.now(), &call.origin()?)??;
-    Ok(ok_json(&Watch::from(&watch)))
+    Ok(ok_json(&WatchRecord::from(watch)))
 }
 
 /// Deletes a watch.

@@ -13,13 +13,12 @@ use super::options::ListFormat;
 use super::table::write_table;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
-use crate::base::clock::{SystemClock, millis, rfc3339_millis};
-use crate::base::ids::{RunId, WatchId};
+use crate::base::clock::{SystemClock, rfc3339_millis};
+use crate::base::ids::WatchId;
 use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::Origin;
-use crate::model::watch::{MOST_WATCHES, PauseReason, Watch, WatchState, WatchUpdate};
-use crate::modules::query::SearchType;
+use crate::model::watch::{MOST_WATCHES, PauseReason, WatchRecord, WatchUpdate};
 
 /// List watches, or start a run of one
 #[derive(Debug, Args)]
@@ -74,20 +73,9 @@ fn watch_id(text: &str) -> Result<WatchId, String> {
 /// A watch in the form of `--format json`.
 #[derive(Serialize)]
 struct WatchLine<'a> {
-    id: WatchId,
     account: &'a str,
-    #[serde(rename = "type")]
-    search_type: SearchType,
-    query: String,
-    /// Text, such as `1d`.
-    every: String,
-    state: WatchState,
-    paused_reason: Option<PauseReason>,
-    #[serde(with = "millis")]
-    next_run_at: Timestamp,
-    last_run_id: Option<RunId>,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
+    #[serde(flatten)]
+    watch: WatchRecord,
 }
 
 pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -108,7 +96,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for owner in &owners {
         let own = store.watches(owner.id, None, MOST_WATCHES)?;
-        lines.extend(own.into_iter().map(|watch| line(&owner.email, watch)));
+        lines.extend(own.into_iter().map(|watch| WatchLine { account: &owner.email, watch: watch.into() }));
     }
     match args.format {
         ListFormat::Json => write_json(out, &lines)?,
@@ -120,39 +108,14 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn line(account: &str, watch: Watch) -> WatchLine<'_> {
-    WatchLine {
-        id: watch.id,
-        account,
-        search_type: watch.search.search_type,
-        query: watch.search.query,
-        every: watch.every.to_string(),
-        state: if watch.paused.is_none() { WatchState::Active } else { WatchState::Paused },
-        paused_reason: watch.paused,
-        next_run_at: watch.next_at,
-        last_run_id: watch.last_run,
-        created_at: watch.created_at,
-    }
-}
-
-fn row(line: &WatchLine<'_>) -> Vec<String> {
-    let next = match line.state {
-        WatchState::Active => rfc3339_millis(line.next_run_at),
-        WatchState::Paused => "-".to_owned(),
+fn row(WatchLine { account, watch }: &WatchLine<'_>) -> Vec<String> {
+    let (state, next) = match watch.paused_reason {
+        None => (watch.state.as_str().to_owned(), rfc3339_millis(watch.next_run_at)),
+        Some(reason) => (format!("paused ({})", reason.as_str()), "-".to_owned()),
     };
-    let state = match line.paused_reason {
-        Some(reason) => format!("paused ({})", reason.as_str()),
-        None => line.state.as_str().to_owned(),
-    };
-    vec![
-        line.id.to_string(),
-        line.account.to_owned(),
-        line.search_type.to_string(),
-        line.query.clone(),
-        line.every.clone(),
-        state,
-        next,
-    ]
+    let search_type = watch.search_type.to_string();
+    let (query, every) = (watch.query.clone(), watch.every.clone());
+    vec![watch.id.to_string(), (*account).to_owned(), search_type, query, every, state, next]
 }
 
 fn make_due(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {

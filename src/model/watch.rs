@@ -13,6 +13,7 @@ use crate::model::diff::Difference;
 use crate::model::interval::Interval;
 use crate::model::search::Search;
 use crate::model::start::Idempotency;
+use crate::modules::query::SearchType;
 
 /// The most watches of an account.
 pub const MOST_WATCHES: usize = 1000;
@@ -63,6 +64,69 @@ pub struct Watch {
     pub is_open: bool,
     /// The time at which the watch was created.
     pub created_at: Timestamp,
+}
+
+/// A watch: a search that is repeated.
+// The form of a watch for readers: of the API, of an export and of the command line.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Watch)]
+pub struct WatchRecord {
+    /// Identifies the watch.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
+    pub id: WatchId,
+    /// Kind of identifier that is searched.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
+    pub query: String,
+    /// Whether modules that need a browser take part.
+    #[schema(examples(false))]
+    pub premium: bool,
+    /// Time between two runs.
+    #[schema(pattern = "^[0-9]{1,5}[mhd]$", examples("1d"))]
+    pub every: String,
+    /// Kinds of changes that webhooks get.
+    #[schema(min_items = 1)]
+    pub notify_on: Vec<ChangeKind>,
+    /// Webhook that gets the events; null if all get them that have subscribed to `watch.changed`.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    pub webhook_id: Option<WebhookId>,
+    /// Whether runs are started.
+    pub state: WatchState,
+    /// Reason why no runs are started; null if the watch is active.
+    #[schema(required)]
+    pub paused_reason: Option<PauseReason>,
+    /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-07T07:31:09.010Z"))]
+    pub next_run_at: Timestamp,
+    /// The last run, which may have been deleted since; null if there was none.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub last_run_id: Option<RunId>,
+    /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub created_at: Timestamp,
+}
+
+impl From<Watch> for WatchRecord {
+    fn from(watch: Watch) -> Self {
+        Self {
+            id: watch.id,
+            search_type: watch.search.search_type,
+            query: watch.search.query,
+            premium: watch.search.premium,
+            every: watch.every.to_string(),
+            notify_on: watch.notify_on,
+            webhook_id: watch.webhook,
+            state: if watch.paused.is_some() { WatchState::Paused } else { WatchState::Active },
+            paused_reason: watch.paused,
+            next_run_at: watch.next_at,
+            last_run_id: watch.last_run,
+            created_at: watch.created_at,
+        }
+    }
 }
 
 /// What a watch has done so far.
