@@ -16,13 +16,11 @@ mod domains;
 mod email;
 mod fields;
 mod files;
-mod form;
 mod import;
 mod learning;
 mod loading;
+mod mistakes;
 mod proof;
-mod requests;
-mod rules;
 mod schema;
 mod sense;
 
@@ -51,13 +49,6 @@ fn assert_faults(cases: &[(Value, &str)]) {
     for (changes, want) in cases {
         assert_eq!(faults(changes), [*want], "{changes}");
     }
-}
-
-/// With rules for a page that a browser has drawn.
-fn drawn(mut changes: Value) -> Value {
-    changes["hit"] = json!([{"css": ["h1"]}]);
-    changes["miss"] = json!([{"text": ["Nobody"]}]);
-    changes
 }
 
 const URL: &str = "https://site.example/{query}";

@@ -49,7 +49,7 @@ fn the_command_prints_the_schema() {
 fn the_schema_refuses_invalid_files() {
     let schema = Schema::new();
     let mut cases: Vec<Value> =
-        super::form::mistakes_of_form().into_iter().map(|(changes, _)| changes).collect();
+        super::mistakes::mistakes("Structure").into_iter().map(|(changes, _)| changes).collect();
     let probe = |more: Value| json!({"probes": [with(json!({"url": URL}), &more)]});
     let rule = |rule: Value| json!({"hit": [rule]});
     let meta = |extractor: Value| json!({"result": {"type": "profile", "metadata": {"m": extractor}}});

@@ -1,0 +1,71 @@
+//! Mistakes are reported with file, entry and field. Valid entries load.
+
+use super::*;
+
+/// Returns the mistakes of a section, or of all: a change of an entry, and the message about it.
+pub(super) fn mistakes(section: &str) -> Vec<(Value, &'static str)> {
+    let mut found = Vec::new();
+    let sections = include_str!("mistakes.txt").split("\n# ").skip(1);
+    for lines in sections.filter(|lines| lines.starts_with(section)).map(str::lines) {
+        let lines: Vec<&str> = lines.skip(1).filter(|line| !line.is_empty()).collect();
+        let cases =
+            lines.chunks(2).map(|case| (case[0].parse().unwrap(), case[1].strip_prefix("  ").unwrap()));
+        found.extend(cases);
+    }
+    found
+}
+
+#[test]
+fn mistakes_name_file_entry_and_field() {
+    assert_eq!(faults(&json!({})), [""; 0]);
+    let all = mistakes("");
+    assert!(all.len() > 160);
+    for (changes, want) in all {
+        assert_eq!(faults(&changes), [format!("f.json: {want}")], "{changes}");
+    }
+}
+
+fn probe(more: &Value) -> Value {
+    json!({"probes": [with(json!({"url": URL}), more)]})
+}
+
+#[test]
+fn valid_requests_load() {
+    for changes in [
+        probe(&json!({"method": "POST", "form": {"name": "{query}", "{config.k?}": "x"}})),
+        probe(
+            &json!({"url": "https://site.example/{query}?a=1&k={config.k?}", "headers": {"A": "{config.k?}"}}),
+        ),
+        probe(&json!({"method": "POST", "json": {"q": "{query}", "k": "{config.k?}"}})),
+        json!({
+            "type": "domain",
+            "probes": [{"url": "https://site.example/list?k={config.k?}", "feed": {"keep_s": 604_800},
+                        "save": {"row": {"from": ["json:/rows/*"], "where": [{"at": "", "equals_query": true}]}}}],
+        }),
+        json!({
+            "results": [{"type": "url", "each": "json:/links/*"}],
+            "probes": [{"url": URL, "pages": {"next": "json:/next", "url": "https://site.example/{query}?p={page}", "most": 20}}],
+        }),
+        json!({
+            "results": [{"type": "url", "probe": 0, "each": "css:a@href"}],
+            "probes": [{"url": URL, "pages": {"next": "css:a.next@href"}}, {"url": URL, "fallback": true}],
+        }),
+        json!({"type": "email", "domain_not_in": ["a.example"]}),
+        probe(&json!({"url": "http://whois.example:43/{query}", "via": "whois"})),
+        json!({"needs": ["config.k"], "probes": [
+            {"url": URL, "save": {"next": "json:/next"}},
+            {"url": "https://api.site.example/{saved.next}", "headers": {"Authorization": "Bearer {config.k}"}},
+        ]}),
+        json!({"needs": ["config.k"], "probes": [
+            {"url": URL, "save": {"next": "json:/next"}},
+            {"url": "https://{saved.next}.site.example/", "headers": {"Authorization": "Bearer {config.k}"}},
+        ]}),
+        json!({
+            "needs": ["config.k"],
+            "probes": [{"url": "https://site.example/{query}?k={config.k}"}],
+            "result": {"type": "account", "metadata": {"a": "json:/a"}},
+        }),
+    ] {
+        assert_eq!(faults(&changes), Vec::<String>::new(), "{changes}");
+    }
+}
