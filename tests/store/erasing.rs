@@ -8,13 +8,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sightline::account::plan::PlanTable;
 use sightline::account::service::Accounts;
-use sightline::base::clock::SystemClock;
+use sightline::base::clock::{ManualClock, SystemClock};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{Account, Erased, Erasure};
-use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::audit::{Action, AuditEvent, AuditFilter, Origin};
 use sightline::model::drive::{Delta, Ending, Notification, Subscriber};
 use sightline::model::retention::{BATCH, BatchSize, RemovalResult};
 use sightline::model::start::{NewRun, Refused, Started};
+use sightline::runs::retention::RetentionTask;
 use sightline::store::Store;
 
 use super::ledger::new_key;
@@ -287,6 +288,28 @@ fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
     for text in ["a-query-to-forget", "a-result-to-forget", "owner@example.com"] {
         assert!(!stands_on_disk(&f.database, text), "{text}");
     }
+}
+
+/// The clock of one server has jumped over an old run, that of another has not.
+#[test]
+fn nothing_is_removed_after_a_jump_of_the_clock() {
+    let [jumped, steady] = [(); 2].map(|()| Fixture::new(sqlite()));
+    let event = AuditEvent::of_service(Action::RunsSwept);
+    steady.store.note(&event, at("2026-05-30T00:00:00Z"), &Origin::CLI).unwrap();
+    let kept = jumped.ended(0, 1);
+    let tasks = [&jumped, &steady].map(|f| {
+        let clock = ManualClock::new(at(LATER));
+        RetentionTask::new(f.store.clone(), Arc::new(clock), 30)
+    });
+    // The second of these is removed by a later round, before which the other server would have had one, too.
+    for _ in 0..2 {
+        let run = steady.ended(0, 1);
+        eventually("it is removed", || {
+            tasks.iter().for_each(RetentionTask::sweep);
+            !steady.is_there(run)
+        });
+    }
+    assert!(jumped.is_there(kept));
 }
 
 #[test]
