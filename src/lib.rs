@@ -6,7 +6,7 @@
 //!
 //! # The layers
 //! Each module of the crate is a layer. A layer imports only layers above it in this table, and its files do not
-//! import each other in circles. `tests/layers` checks both.
+//! import each other in circles. `tests/layers.rs` checks both.
 //!
 //! | layer | holds |
 //! |---|---|
