@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use crate::support::race;
 use crate::support::server::Setup;
 
 #[test]
@@ -91,12 +90,4 @@ fn a_retried_followed_or_watched_start_counts_as_a_search_only() {
         let counted = answer.header("ratelimit-policy").unwrap();
         assert!(counted.contains("search") && !counted.contains("stream"), "{path}: {answer}");
     }
-}
-
-#[test]
-fn fifty_threads_get_exactly_their_quota() {
-    // One more request is allowed every ten seconds.
-    let server = Setup::new().flag("--rate-limit-read=6").start();
-    let statuses = race(50, |_| server.get("/v1/me").status);
-    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 6);
 }

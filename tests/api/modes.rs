@@ -1,6 +1,5 @@
 //! The three modes of a search, and what makes a repeated request safe.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -8,7 +7,6 @@ use serde_json::{Value, json};
 use crate::support::databases::databases;
 use crate::support::folder::Folder;
 use crate::support::modules::entry;
-use crate::support::race;
 use crate::support::server::{Answer, Server, Setup, run_ids};
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -345,25 +343,6 @@ fn an_idempotency_key_is_known_after_its_module_was_removed() {
         let changed = json!({"type": "username", "query": "bob", "modules": ["github"]});
         post_with_key(&server, "once", &changed).is_error(422, "idempotency_mismatch");
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "{}", database.name);
-    }
-}
-
-#[test]
-fn concurrent_requests_with_one_idempotency_key_make_one_run() {
-    for database in databases() {
-        let server = Setup::new().database(&database.url).start();
-        let body = json!({"type": "username", "query": "alice"});
-        let answers = race(12, |_| post_with_key(&server, "race", &body));
-        let mut ids = HashSet::new();
-        for answer in &answers {
-            match answer.status {
-                200 => drop(ids.insert(answer.json()["run_id"].as_str().unwrap().to_owned())),
-                409 => drop(answer.is_error(409, "idempotency_conflict")),
-                _ => panic!("{answer}"),
-            }
-        }
-        assert_eq!(ids.len(), 1, "{}", database.name);
-        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
     }
 }
 
