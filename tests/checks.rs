@@ -32,7 +32,6 @@ mod identity;
 mod known;
 mod limits;
 mod local;
-mod pages;
 mod pauses;
 mod profiles;
 mod results;

@@ -15,7 +15,6 @@
 //! | `search` | one search without a server |
 //! | `mcp` | the tools of a server over standard input and output |
 //! | `proof` | tests a catalogue against the real or the simulated web |
-//! | `record` | records the answers of a site to a module |
 //! | `learning` | learns rules from the answers of sites |
 //! | `keys` | finds keys that no module uses |
 //! | `first_start` | creates the first account, its key and its set-up link |
@@ -43,7 +42,6 @@ mod mcp;
 mod parts;
 mod proof;
 mod public_handler;
-mod record;
 mod search;
 mod serve;
 mod service_manager;
@@ -58,6 +56,5 @@ pub use keys::check as check_keys;
 pub use learning::learn_entries;
 pub use mcp::serve_lines;
 pub use proof::{ProofRequest, prove_modules};
-pub use record::{RecordRequest, record};
 pub use search::{ListEvent, SearchEvent, SearchRequest, Searched, account_in, search, search_all};
 pub use serve::serve;

@@ -17,7 +17,7 @@
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
-//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `record`, `check-syntax`, `format`, `convert`, `bundle`, `update`, `rollback` |
+//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `bundle`, `update`, `rollback` |
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
 //! | `completions` | `completions SHELL` |
@@ -145,7 +145,6 @@ pub fn command() -> Command {
         "mcp" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
             "check" | "learn" => catalog::proof_command(command),
-            "record" => catalog::record_command(command),
             "update" => catalog::update_command(command),
             _ => command,
         }),

@@ -110,7 +110,7 @@ impl<'c> ActiveCheck<'c> {
     /// Returns whether the answers so far lead to a conclusion.
     #[inline(never)]
     fn is_conclusive(&self) -> Result<bool, ProbeError> {
-        self.read(&[], |answers| self.judge(answers).is_conclusive())
+        self.read(|answers| self.judge(answers).is_conclusive())
     }
 
     /// Sends the probes of one source until one of them gets no usable answer.
@@ -145,7 +145,7 @@ impl<'c> ActiveCheck<'c> {
     fn find_earlier_barrier(&self) -> Option<EarlierBarrier> {
         let verdict = match self.stop_reason {
             None | Some(StopReason::Barrier | StopReason::Denied(_)) => {
-                self.read(&[], |answers| self.verdict(answers)).ok()?
+                self.read(|answers| self.verdict(answers)).ok()?
             }
             Some(StopReason::Unfilled(_) | StopReason::Unanswered(_)) => return None,
         };
@@ -318,24 +318,19 @@ impl<'c> ActiveCheck<'c> {
         &self.pauses
     }
 
-    /// Calls `read` with the answers so far and the further pages, each with its probe.
+    /// Calls `read` with the answers so far.
     ///
     /// The parsed answers take memory that other checks may be waiting for. `read` must therefore not wait
     /// for anything and must not call this method again.
     ///
     /// # Errors
     /// Returns an error if there was not enough memory in time.
-    pub(super) fn read<T>(
-        &self,
-        pages: &[(usize, Response)],
-        read: impl FnOnce(&Answers<'_>) -> T,
-    ) -> Result<T, ProbeError> {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> Result<T, ProbeError> {
         let own = self.answers.iter().flatten().filter_map(|it| it.answer.own());
-        let memory = self.reserve(own.chain(pages.iter().map(|(_, page)| page)))?;
+        let memory = self.reserve(own)?;
         let selectors = &self.module.selectors;
         let list = self.answers.iter().map(|it| it.as_ref().map(|it| it.answer(selectors))).collect();
-        let pages = pages.iter().map(|(probe, page)| (*probe, Answer::new(page, selectors))).collect();
-        let answers = Answers::new(list).with_pages(pages);
+        let answers = Answers::new(list);
         let value = read(&answers);
         drop(answers);
         drop(memory);
@@ -407,11 +402,6 @@ impl<'c> ActiveCheck<'c> {
 
     fn is_unasked(&self) -> bool {
         self.answers.iter().all(Option::is_none)
-    }
-
-    /// Returns a sender for later requests of this check, with the cookies so far and the time up to the deadline.
-    pub(super) fn sender(&self) -> Sender<'c> {
-        self.sender.continued(self.terms.deadline)
     }
 }
 

@@ -12,7 +12,6 @@ use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Directio
 use super::extract::Answers;
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Pause, Report};
-use super::pages::FurtherPages;
 use super::query::Query;
 use super::reason::Reason;
 use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, ModuleTrial, Terms};
@@ -187,7 +186,7 @@ fn conclude_control(key: &Key, check: &ActiveCheck<'_>, report: &mut Report) -> 
     report.evidence.requests += check.requests();
     report.evidence.contacts.extend_from_slice(check.contacts.all());
     report.pauses.extend_from_slice(check.pauses());
-    let read = check.read(&[], |answers| control_result(direction, check, answers));
+    let read = check.read(|answers| control_result(direction, check, answers));
     let Ok((control_result, answer)) = read else { return ControlVerdict::NotAsked.into() };
     if is_about_module(key) {
         let verdict = control_result.verdict;
@@ -236,7 +235,7 @@ struct Judged {
 /// Judges the answers to a check without reading findings.
 #[inline(never)]
 fn judge(check: &ActiveCheck<'_>) -> Judged {
-    let judged = check.read(&[], |answers| {
+    let judged = check.read(|answers| {
         let verdict = check.verdict(answers);
         let evidence = Evidence { matcher: verdict.matcher, ..check.evidence(answers) };
         let (outcome, reason, pauses) = (verdict.outcome, verdict.reason, check.pauses().to_vec());
@@ -288,14 +287,8 @@ fn read_findings(
         Some(_) => Control::Shaky,
     };
     let confidence = confidence(strength, control);
-    let further = FurtherPages::fetch(check, &report.pauses);
-    further.add_to(&mut report.evidence);
-    if further.is_incomplete() {
-        report.reason = Some(Reason::PagesIncomplete);
-    }
-    report.pauses.extend_from_slice(further.pauses());
     let values = check.values();
-    let findings = check.read(further.pages(), |answers| {
+    let findings = check.read(|answers| {
         module.result_fields.read(module.platform(), answers, values, confidence, page_profile)
     });
     let is_list_cut = match findings {
@@ -311,7 +304,7 @@ fn read_findings(
     };
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = matches!(control, Control::Shaky) && module.result_fields.reads_page_profile();
-    report.evidence.partial = is_list_cut || lacks_control || further.has_more() || check.is_cut();
+    report.evidence.partial = is_list_cut || lacks_control || check.is_cut();
     note_rules(report, check);
     if values.searches.is_out_of_time() {
         report.reason = Some(Reason::TimeoutRules);

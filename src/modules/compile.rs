@@ -117,8 +117,7 @@ fn body_limit(module: &Module, probe: usize) -> usize {
 
 fn wants_json(module: &Module, probe: usize) -> bool {
     let entry = &module.entry.probes[probe];
-    let next = entry.pages.iter().map(|pages| &pages.next);
-    let save_reads_json = entry.save.values().chain(next).any(|extractor| match extractor {
+    let save_reads_json = entry.save.values().any(|extractor| match extractor {
         ExtractorEntry::Short(text) => text.starts_with("json:"),
         ExtractorEntry::Long(long) => long.from.iter().any(|text| text.starts_with("json:")),
     });

@@ -4,10 +4,13 @@
 //! The checks avoid false alarms. An address contradicts a hit only if it has the form of the requested
 //! address, with another name in the position of the name.
 
+use std::sync::LazyLock;
+
 use url::Url;
 
 use super::answer::Answer;
 use super::barrier::{final_target, leads_to_login, names_in_address};
+use super::tables;
 use super::template::Values;
 use super::text::same_name;
 use crate::base::encoding::percent_decode_lossy;
@@ -168,45 +171,11 @@ fn is_account_name(text: &str, name: &str) -> bool {
         && !is_own_page(text)
 }
 
+/// The words that sites use for their own pages in the position of a name.
+static OWN_PAGES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| tables::read(include_str!("catalog/tables/own_pages.json")));
+
 /// Returns whether a path segment in lower case is a page of the site itself.
 pub(super) fn is_own_page(segment: &str) -> bool {
     is_front_name(segment) || OWN_PAGES.contains(&segment)
 }
-
-/// The words that sites use for their own pages in the position of a name.
-const OWN_PAGES: [&str; 34] = [
-    "404",
-    "about",
-    "account",
-    "accounts",
-    "all",
-    "auth",
-    "author",
-    "browse",
-    "discover",
-    "error",
-    "explore",
-    "guest",
-    "help",
-    "join",
-    "login",
-    "me",
-    "members",
-    "new",
-    "not-found",
-    "notfound",
-    "null",
-    "people",
-    "profile",
-    "profiles",
-    "register",
-    "search",
-    "signin",
-    "signup",
-    "suspended",
-    "undefined",
-    "unknown",
-    "user",
-    "username",
-    "users",
-];

@@ -147,13 +147,6 @@ pub(super) fn module(module: &Module, mistakes: &mut Mistakes) {
     }
     subject(entry, mistakes);
     heads(module, mistakes);
-    for (index, _) in module.plans.iter().enumerate().filter(|(_, plan)| plan.pages.is_some()) {
-        let is_read = module.result_fields.list_probes().any(|probe| probe.is_none_or(|at| at == index));
-        if !is_read {
-            let message = "no `results` read this probe's answer: its further pages are of no use";
-            mistakes.add_in(&format!("probes[{index}].pages"), message);
-        }
-    }
     addresses(module, mistakes);
     keys(module, mistakes);
 }

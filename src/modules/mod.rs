@@ -25,7 +25,6 @@
 //! | [`sample`](mod@sample) | a random text that a regex matches |
 //! | [`import`] | conversion of other projects' site lists to entries |
 //! | [`keys`] | the operator's keys for services that need one |
-//! | [`recording`] | recorded answers of a site, and the result that a check must have |
 //! | [`learn`] | rules that are learned from the answers of a site |
 //! | [`shared_hosts`] | hosts that belong to no one person or organization |
 //! | [`traits`] | the properties of a module that are known without a request |
@@ -46,7 +45,6 @@
 //! | `local_faults` | faults of this machine |
 //! | `near` | suggestions for misspelt names |
 //! | `probe_answer` | the answers to probes |
-//! | `pages` | further pages of a hit |
 //! | `plan` | a compiled probe |
 //! | `pointer` | JSON pointers |
 //! | `public_suffix` | the Public Suffix List |
@@ -54,6 +52,7 @@
 //! | `rule` | matchers |
 //! | `script_json` | JSON in scripts |
 //! | `sender` | cookies, deadline and retry of a check's requests |
+//! | `tables` | the tables beside the catalogue |
 //! | `stop_reason` | the reason why a check sends no further probes |
 //! | `template` | templates, with escaping by position |
 //!
@@ -95,7 +94,6 @@ pub mod mistake;
 pub mod module;
 pub(crate) mod near;
 pub mod outcome;
-mod pages;
 pub(crate) mod pattern;
 pub(crate) mod plan;
 pub(crate) mod pointer;
@@ -105,7 +103,6 @@ pub mod profile_index;
 mod public_suffix;
 pub mod query;
 pub mod reason;
-pub mod recording;
 mod render;
 pub(crate) mod rule;
 pub mod rules_version;
@@ -115,6 +112,7 @@ mod script_json;
 mod sender;
 pub mod shared_hosts;
 mod stop_reason;
+mod tables;
 pub(crate) mod template;
 pub mod terms;
 mod text;

@@ -4,8 +4,9 @@
 //! the other direction: `https://github.com/octocat` is the account `octocat` of the module `github`.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use serde::Deserialize;
 use url::Url;
 
 use super::identity::{is_language, is_own_page, site};
@@ -13,83 +14,38 @@ use super::module::Module;
 use super::query::domain::registrable;
 use super::query::{Query, SearchType};
 use super::shared_hosts::without_country;
+use super::tables;
 use crate::base::encoding::percent_decode_lossy;
-
-/// Further names of hosts, each with the name that the catalogue uses.
-const HOST_NAMES: [(&str, &str); 8] = [
-    ("twitter.com", "x.com"),
-    ("fb.com", "facebook.com"),
-    ("telegram.me", "t.me"),
-    ("telegram.dog", "t.me"),
-    ("threads.net", "threads.com"),
-    ("linkedin.cn", "linkedin.com"),
-    ("instagr.am", "instagram.com"),
-    ("vkontakte.ru", "vk.com"),
-];
-
-/// First labels of hosts on which a site is the same, beside those of [`site`].
-const VERSIONS: [&str; 9] = ["amp", "beta", "lite", "mbasic", "new", "np", "old", "touch", "web"];
-
-/// Sites that are the same below the code of each language or country, such as `de.linkedin.com`.
-const IN_LANGUAGES: [&str; 3] = ["facebook.com", "linkedin.com", "pinterest.com"];
 
 /// The text after a username that other path segments may follow.
 const ANY_PATH: &str = "/*";
 
-/// Further addresses of profiles, each with its module.
-const FURTHER_ADDRESSES: [(&str, &str, &str); 13] = [
-    ("facebook", "https://www.facebook.com/pg/", ""),
-    ("github", "https://gist.github.com/", ANY_PATH),
-    ("instagram", "https://www.instagram.com/stories/", ANY_PATH),
-    ("medium", "https://", ".medium.com/"),
-    ("patreon", "https://www.patreon.com/c/", ""),
-    ("patreon", "https://www.patreon.com/cw/", ""),
-    ("snapchat", "https://www.snapchat.com/add/", ""),
-    ("telegram", "https://t.me/s/", ""),
-    ("reddit", "https://www.reddit.com/u/", ""),
-    ("youtube", "https://www.youtube.com/c/", ""),
-    ("youtube", "https://www.youtube.com/user/", ""),
-    ("tumblr", "https://", ".tumblr.com/"),
-    ("deviantart", "https://", ".deviantart.com/"),
-];
+/// What is known about the addresses of platforms beside the catalogue.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct Names {
+    /// Further names of hosts, each with the name that the catalogue uses.
+    host_names: HashMap<&'static str, &'static str>,
+    /// First labels of hosts on which a site is the same, beside those of [`site`].
+    versions: Vec<&'static str>,
+    /// Sites that are the same below the code of each language or country, such as `de.linkedin.com`.
+    in_languages: Vec<&'static str>,
+    /// Further addresses of profiles: a module, and the texts before and after the username.
+    further_addresses: Vec<(&'static str, &'static str, &'static str)>,
+    /// Further names of services, each with its module.
+    service_names: HashMap<&'static str, &'static str>,
+    /// Words in the position of a name that are pages of platforms, beside those of [`is_own_page`]. Many pages link to `twitter.com/share` or
+    /// `facebook.com/sharer.php`.
+    other_pages: Vec<&'static str>,
+    /// First labels of hosts that are parts of a site on which people have hosts too, beside its pages.
+    other_hosts: Vec<&'static str>,
+    /// Endings of files, which stand for pages of platforms and not for names.
+    files: Vec<&'static str>,
+    /// Words before a number that a platform has given, such as `id12345`.
+    id_words: Vec<&'static str>,
+}
 
-/// Further names of services, each with its module.
-const SERVICE_NAMES: [(&str, &str); 12] = [
-    ("twitter", "x"),
-    ("twittercom", "x"),
-    ("xtwitter", "x"),
-    ("hackernews", "hacker_news"),
-    ("ig", "instagram"),
-    ("insta", "instagram"),
-    ("fb", "facebook"),
-    ("yt", "youtube"),
-    ("tg", "telegram"),
-    ("gh", "github"),
-    ("vkontakte", "vk"),
-    ("bsky", "bluesky"),
-];
-
-/// Words in the position of a name that are pages of platforms, beside those of [`is_own_page`]. Many pages link to
-/// `twitter.com/share` or `facebook.com/sharer.php`.
-const OTHER_PAGES: &str = "addemoji addlist addstickers addtheme ads advertising api app apps archive archives away blog bookmarks \
-    business careers categories category channel click collections communities community compose contact \
-    cookies creators dashboard developer developers dialog direct docs download downloads embed events faq \
-    features feed feeds following forum friends games gaming go groups hashtag id impressum imprint in intent \
-    invite jobs joinchat legal library link linkfilter links lists live logout marketplace media messages \
-    moments news notifications oauth oauth2 orgs out pages password photo photos places playlist plugins \
-    policies policy premium press pricing privacy proxy redir redirect reel reels reset results rss saved \
-    security settings share sharer sharing shop shorts signout sitemap socks sponsors status stories story \
-    support tag tags terms topic topics tos trending tv verified video videos watch";
-
-/// First labels of hosts that are parts of a site on which people have hosts too, beside its pages.
-const OTHER_HOSTS: &str =
-    "accounts assets auth cdn email help img images l lm login mail my policy research static store t upload";
-
-/// Endings of files, which stand for pages of platforms and not for names.
-const FILES: &str = "asp aspx cgi htm html ico json jsp php rss shtml txt xml";
-
-/// Words before a number that a platform has given, such as `id12345`.
-const ID_WORDS: &str = "channel club event group id member profile public uid user";
+static NAMES: LazyLock<Names> = LazyLock::new(|| tables::read(include_str!("catalog/tables/profiles.json")));
 
 /// An account on a platform: a module, and a username that it accepts.
 #[derive(Debug, Clone)]
@@ -137,14 +93,14 @@ impl ProfileIndex {
                 index.add(module, before, after);
             }
         }
-        for (id, before, after) in FURTHER_ADDRESSES {
+        for (id, before, after) in &NAMES.further_addresses {
             if let Some(module) = get(id) {
                 index.add(module, before, after);
             }
         }
-        for (name, id) in SERVICE_NAMES {
+        for (name, id) in &NAMES.service_names {
             if let Some(module) = get(id) {
-                index.services.insert(name.to_owned(), Arc::clone(module));
+                index.services.insert((*name).to_owned(), Arc::clone(module));
             }
         }
         // The form with the most text of its own is the most exact one. Popular modules come first among equals.
@@ -191,7 +147,7 @@ impl ProfileIndex {
             let (label, rest) = host.split_once('.')?;
             let below = self.forms.get(&bare_host(rest)).into_iter().flatten().filter(|form| form.is_label);
             let matching = below.filter(|form| form.after.eq_ignore_ascii_case(path.trim_end_matches('/')));
-            let is_persons = label.len() > 2 && !has_word(OTHER_HOSTS, label);
+            let is_persons = label.len() > 2 && !NAMES.other_hosts.contains(&label);
             matching.filter(|_| is_persons).filter_map(|form| account(form, label)).next()
         })
     }
@@ -260,17 +216,13 @@ fn named(module: &Arc<Module>, name: &str) -> Option<NamedAccount> {
     is_account.then(|| NamedAccount { module: Arc::clone(module), query })
 }
 
-fn has_word(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
-}
-
 /// Returns whether a text in the position of a name is a page of the platform. Single letters, as in `t.me/s/news`, are
 /// parts of other addresses.
 fn is_page(name: &str) -> bool {
     let word = name.to_lowercase();
-    let is_file = word.rsplit_once('.').is_some_and(|(_, end)| has_word(FILES, end));
+    let is_file = word.rsplit_once('.').is_some_and(|(_, end)| NAMES.files.contains(&end));
     let is_letter = word.len() == 1 || word.starts_with('+');
-    is_own_page(&word) || has_word(OTHER_PAGES, &word) || is_file || is_letter
+    is_own_page(&word) || NAMES.other_pages.contains(&word.as_str()) || is_file || is_letter
 }
 
 /// Returns whether a platform has given the name, which therefore means nothing on other platforms: a number, a number
@@ -280,7 +232,7 @@ pub fn is_id(name: &str) -> bool {
     let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_numbered = word.len() < name.len() && {
         let word = word.trim_end_matches(['-', '_', '.']).to_lowercase();
-        word.is_empty() || has_word(ID_WORDS, &word)
+        word.is_empty() || NAMES.id_words.contains(&word.as_str())
     };
     let is_digit = |b: &u8| b.is_ascii_digit();
     let is_hex = name.len() >= 12
@@ -313,14 +265,15 @@ fn path_of(url: &Url) -> String {
 /// Returns the host of which another one is only a version, such as `reddit.com` for `old.reddit.com`.
 fn host_of_version(host: &str) -> Option<&str> {
     let (label, rest) = host.split_once('.')?;
-    (VERSIONS.contains(&label) || (IN_LANGUAGES.contains(&rest) && is_language(label))).then_some(rest)
+    (NAMES.versions.contains(&label) || (NAMES.in_languages.contains(&rest) && is_language(label)))
+        .then_some(rest)
 }
 
 /// Returns the host as the catalogue names it, in lower case and without `www.`.
 fn bare_host(host: &str) -> String {
     let host = without_country(host.to_ascii_lowercase());
     let bare = host.strip_prefix("www.").unwrap_or(&host);
-    HOST_NAMES.iter().find(|(name, _)| *name == bare).map_or(bare, |(_, known)| known).to_owned()
+    NAMES.host_names.get(bare).copied().unwrap_or(bare).to_owned()
 }
 
 fn service_key(name: &str) -> String {

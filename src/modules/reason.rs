@@ -125,7 +125,7 @@ reasons! {
     KnownUnclear = "known_unclear",
     /// Nothing public was found, which is weak evidence of a miss.
     Weak = "weak",
-    /// A later page of results could not be read.
+    /// A later page of results could not be read. Only runs of earlier versions have it.
     PagesIncomplete = "pages_incomplete",
     /// The site refused with 401, 403, 407 or 451.
     Forbidden = "forbidden",

@@ -18,8 +18,6 @@ pub(crate) struct Scope {
     pub(crate) allows_config: bool,
     /// Whether `{value}` is allowed in the template.
     pub(crate) allows_value: bool,
-    /// Whether `{page}` is allowed in the template.
-    pub(crate) allows_page: bool,
     /// Whether this is the request of a feed, which is the same for every query.
     pub(crate) feed: bool,
     /// The keys that the entry lists in `needs`, without the prefix `config.`.
@@ -37,7 +35,6 @@ impl Scope {
             saved,
             allows_config: false,
             allows_value: false,
-            allows_page: false,
             feed: false,
             needs: needs.map(str::to_owned).collect(),
             probes: entry.probes.len(),
@@ -94,8 +91,6 @@ impl Scope {
             Variable::Config { name, .. } => {
                 Some(format!("`{{config.{name}}}` is used but not needed; add \"config.{name}\" to `needs`"))
             }
-            Variable::Page if self.allows_page => None,
-            Variable::Page => Some("`{page}` is allowed only in the `url` of `pages`".into()),
             Variable::Value if self.allows_value => None,
             Variable::Value => Some("`{value}` is allowed only in an extractor's `format`".into()),
         }

@@ -17,12 +17,6 @@ impl<'c> Sender<'c> {
     pub(super) fn new(prober: &'c dyn Prober, deadline: Instant) -> Self {
         Self { prober, jar: CookieJar::default(), deadline, requests: 0 }
     }
-
-    /// Returns a sender with the same cookies and another deadline, whose request count starts at zero.
-    pub(super) fn continued(&self, deadline: Instant) -> Self {
-        Self { deadline, requests: 0, ..self.clone() }
-    }
-
     /// Sends a request. After a connection error it is sent once more, if the deadline has not passed.
     pub(super) fn send(&mut self, request: &Request) -> Result<Response, ProbeError> {
         self.send_until(request, self.deadline)

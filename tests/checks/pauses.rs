@@ -182,19 +182,3 @@ fn a_saved_host_can_be_paused_and_a_cached_feed_is_still_read() {
     assert_eq!(hosts(&bench), ["list.example"]);
     assert_eq!(check(&Paused(&["list.example"])), Outcome::Hit, "the list is at hand");
 }
-
-#[test]
-fn pages_are_not_requested_from_a_host_that_paused_the_control_check() {
-    let site = module(&json!({
-        "probes": [{"url": "https://a.example/u/{query}", "pages": {"next": "json:/next"}}],
-        "results": [{"type": "url", "each": "json:/links/*"}],
-    }));
-    let bench = Bench::new(|request| {
-        let body = r#"{"links": ["https://l.example/a"], "next": "?p=2"}"#;
-        let answer = from_host(request, if request.trace.control { 429 } else { 200 });
-        Ok(Response { body: body.into(), ..answer })
-    });
-    let report = bench.check(&site, &username("bob"));
-    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, Some("pages_incomplete")));
-    assert_eq!((hosts(&bench).len(), report.pauses), (2, vec![pause("a.example", 300)]));
-}

@@ -74,7 +74,6 @@ fn the_help_of_every_command_has_an_example() {
             "catalog check-syntax",
             "catalog format",
             "catalog convert",
-            "catalog record",
             "catalog bundle",
             "catalog update",
             "catalog rollback",

@@ -6,7 +6,6 @@ mod completions;
 mod help;
 mod interrupts;
 mod real_web;
-mod record;
 mod refusals;
 mod search;
 mod serve;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sightline::modules::definition::{FIELDS, FieldType, SERVICES};
+use sightline::modules::definition::{FieldType, METADATA};
 
 use crate::support::manual::page_has_table;
 
@@ -11,12 +11,12 @@ const TABLE_END: &str = "<!-- fields end -->";
 
 fn table() -> String {
     let mut table = String::from("| name | value | means |\n|---|---|---|\n");
-    for field in FIELDS {
+    for field in &METADATA.fields {
         let list = if field.is_list { "list: " } else { "" };
         let _ =
             writeln!(table, "| `{}` | {list}{} | {} |", field.name, field.field_type.as_str(), field.meaning);
     }
-    let services: Vec<String> = SERVICES.iter().map(|service| format!("`{service}`")).collect();
+    let services: Vec<String> = METADATA.services.iter().map(|service| format!("`{service}`")).collect();
     let handle = FieldType::Handle.as_str();
     let _ = writeln!(table, "| {} | {handle} | the person's account there |", services.join(", "));
     table

@@ -1,4 +1,4 @@
-//! Answers with more than one page, and feeds.
+//! Feeds.
 
 use serde_json::{Value, json};
 use sightline::modules::module::Module;
@@ -7,7 +7,7 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::sandbox::SandboxOptions;
 
 use super::lab::{Lab, module};
-use super::language::{play, problems};
+use super::language::play;
 use crate::support::modules::with;
 
 fn lab(id: &str, more: &Value) -> Lab {
@@ -19,58 +19,6 @@ fn lab(id: &str, more: &Value) -> Lab {
 fn ask(lab: &Lab, text: &str) -> Report {
     let site: &Module = &lab.modules[0];
     lab.check(site, &Query::parse(site.search_type(), text).unwrap())
-}
-
-#[test]
-fn a_hit_has_a_second_page_however_its_pages_are_linked() {
-    let url = |end: &str| format!("https://pages.example.org/u/{{query}}?limit=3{end}");
-    for (id, probe, list) in [
-        ("cursor", json!({"next": "json:/next", "url": url("&after={page}")}), "json:/links/*"),
-        ("address", json!({"next": "json:/links_to/next"}), "json:/links/*"),
-        (
-            "link_header",
-            json!({"next": {"from": ["header:link"], "regex": "<([^>]+)>;\\s*rel=\"next\""}}),
-            "json:/links/*",
-        ),
-        ("element", json!({"next": "css:a.next@href", "most": 2}), "css:a.link@href"),
-        (
-            "last_id",
-            json!({"next": "regex:(?s)\\A.*[{,]\\s*\"id\"\\s*:\\s*\"([0-9]+)\"", "url": url("&after={page}")}),
-            "json:/*/links/*",
-        ),
-        (
-            "from_text",
-            json!({"next": "regex:more=([0-9]+)$", "url": url("&more={page}"), "most": 20}),
-            "lines:",
-        ),
-    ] {
-        let more = json!({
-            "probes": [{"url": url(""), "pages": probe}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-            "results": [{"type": "url", "each": list, "keep": "^https://"}],
-        });
-        let lab = lab(id, &more);
-        let (hit, miss) = (ask(&lab, "everybody7"), ask(&lab, "nobody7"));
-        assert_eq!((hit.outcome, hit.reason), (Outcome::Hit, None), "{id}");
-        assert_eq!((miss.outcome, miss.evidence.requests), (Outcome::Miss, 1), "{id}");
-        // The requests are the page, its control check and the second page.
-        assert_eq!(hit.evidence.requests, 3, "{id}");
-        let links = hit.findings.iter().filter(|finding| finding.result_type.as_str() == "url");
-        assert!(links.count() > 3, "{id}: {:?}", hit.findings);
-    }
-}
-
-#[test]
-fn unreachable_further_pages_are_reported() {
-    let more = json!({
-        "probes": [{"url": "https://pages.example.org/{query}", "pages": {"next": "const:"}}],
-        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        "results": [{"type": "url", "each": "json:/links/*"}],
-    });
-    assert_eq!(
-        problems(module("stuck", &more)),
-        ["no answer can be made that leads to a second page: `pages.next` finds nothing"]
-    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `record`, `bundle`,
+//! `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `bundle`,
 //! `update`, `rollback`.
 //!
 //! | file | holds |
@@ -10,7 +10,6 @@
 //! | `learn` | `learn`: an entry for a new site |
 //! | `format` | `format` |
 //! | `convert` | `convert`: converts lists of other tools |
-//! | `record` | `record`: records the answers of a site |
 //! | `bundle` | `bundle`: makes signed bundles and their key |
 //! | `update` | `update`, `rollback`: the bundle that servers use |
 //! | `load` | loads the catalogue for a command |
@@ -24,7 +23,6 @@ mod format;
 mod learn;
 mod list;
 mod load;
-mod record;
 mod repair;
 mod report;
 mod update;
@@ -35,7 +33,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 pub(crate) use check::proof_command;
-pub(crate) use record::record_command;
 pub(crate) use update::update_command;
 
 use super::exit::{Exit, Failure};
@@ -66,7 +63,6 @@ enum Action {
     CheckSyntax(SyntaxArgs),
     Format(format::FormatArgs),
     Convert(convert::ConvertArgs),
-    Record(Box<record::RecordArgs>),
     Bundle(bundle::BundleArgs),
     Update(Box<update::UpdateArgs>),
     Rollback(update::RollbackArgs),
@@ -123,7 +119,6 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
         Action::CheckSyntax(args) => check_syntax(&args, out),
         Action::Format(args) => format::run(&args, out),
         Action::Convert(args) => convert::run(&args, out),
-        Action::Record(args) => record::run(*args, out),
         Action::Bundle(args) => bundle::run(&args, out),
         Action::Update(args) => update::update(*args, out),
         Action::Rollback(args) => update::roll_back(&args, out),

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::found::Barrier;
+use super::list::Barrier;
 use crate::base::encoding::percent_decode_lossy;
 use crate::modules::probe::Response;
 use crate::modules::query::{Query, SearchType};

@@ -1,394 +1,308 @@
-//! The global list of barriers.
-//!
-//! Patterns that count with any status begin with a `<` if possible. Sites escape the `<` in text that their
-//! users write, but not in the markup of a barrier.
+//! The list of barriers, `catalog/tables/barriers.json`, and the search for its words in a body.
 
-use super::pattern::{Needs, Pattern, block, limit};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use memchr::memmem;
+use serde::Deserialize;
+
+use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
+use crate::modules::tables;
+use crate::modules::text::squeeze;
 
-/// Texts that indicate a form to sign in or to sign up. A captcha on such a page belongs to the form.
-const FORMS: &[&str] = &["type=\"password\"", "type='password'", "type=password"];
-/// Texts that indicate a profile page. The name of a user may contain any of the words below.
-const PROFILES: &[&str] = &[
-    "property=\"og:type\" content=\"profile\"",
-    "property=\"profile:username\"",
-    "\"@type\":\"profilepage\"",
+/// The number of bytes at the start of a body that are searched for barriers.
+pub(crate) const BARRIER_REACH: usize = 64 * 1024;
+
+/// A barrier: a page that a site shows instead of the requested one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Barrier {
+    /// The outcome of the check: `Blocked` or `RateLimited`.
+    pub(crate) outcome: Outcome,
+    /// The outcome's reason: `captcha`, `cloudflare_challenge`, `login_wall`, `rate_limit`, …
+    pub(crate) name: Reason,
+}
+
+impl Barrier {
+    pub(crate) const fn block(name: Reason) -> Self {
+        Self { outcome: Outcome::Blocked, name }
+    }
+
+    pub(super) const fn limit(name: Reason) -> Self {
+        Self { outcome: Outcome::RateLimited, name }
+    }
+}
+
+/// The responses to which a pattern applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Needs {
+    /// All responses.
+    #[default]
+    Any,
+    /// Pages, which are HTML or plain text, with any status.
+    Page,
+    /// Responses with JSON and any status.
+    Json,
+    /// Responses of at most 300 bytes that are neither HTML nor JSON, with any status.
+    Bare,
+    /// Responses with a status that barriers use (403, 503, …). 401 is not among them: sign-in forms with
+    /// captchas use it.
+    Refusal,
+    /// Responses with a status of 400 or above.
+    Failure,
+    /// Pages with a success status.
+    Success,
+    /// Pages with any status, for modules that do not use sign-in pages themselves.
+    LoginPage,
+}
+
+/// One pattern of a barrier. It matches if all of its conditions hold. Several patterns with one reason are
+/// alternatives.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Pattern {
+    /// A remark for people.
+    #[serde(rename = "about")]
+    _about: String,
+    /// The outcome's reason.
+    pub(super) reason: Reason,
+    /// Whether the barrier is a rate limit rather than a block.
+    pub(super) limit: bool,
+    pub(super) needs: Needs,
+    /// The statuses to which the pattern applies. If there are none, it applies to all.
+    pub(super) status: Vec<u16>,
+    /// The headers of which one must contain the given lower-case text. With a leading `=`, the header must
+    /// equal the text.
+    pub(super) header: Vec<(String, String)>,
+    /// The texts that must all appear in the first part of the body, ignoring case.
+    pub(super) all: Vec<String>,
+    /// The texts of which at least one must appear.
+    pub(super) any: Vec<String>,
+    /// A further list of texts of which at least one must appear.
+    pub(super) also: Vec<String>,
+    /// The texts that must not appear.
+    pub(super) none: Vec<String>,
+    /// Whether the page must contain little readable text.
+    pub(super) short: bool,
+}
+
+impl Default for Pattern {
+    fn default() -> Self {
+        Self {
+            _about: String::new(),
+            reason: Reason::Other,
+            limit: false,
+            needs: Needs::Any,
+            status: Vec::new(),
+            header: Vec::new(),
+            all: Vec::new(),
+            any: Vec::new(),
+            also: Vec::new(),
+            none: Vec::new(),
+            short: false,
+        }
+    }
+}
+
+impl Pattern {
+    fn lists(&mut self) -> [&mut Vec<String>; 4] {
+        [&mut self.all, &mut self.any, &mut self.also, &mut self.none]
+    }
+
+    /// Returns all texts of the pattern.
+    pub(super) fn words(&self) -> impl Iterator<Item = &String> {
+        [&self.all, &self.any, &self.also, &self.none].into_iter().flatten()
+    }
+}
+
+/// The file of barriers. A text such as `@forms` in a pattern stands for a list of texts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    lists: BTreeMap<String, Vec<String>>,
+    barriers: Vec<Pattern>,
+}
+
+/// All patterns, and an automaton that finds their words.
+pub(super) struct List {
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) words: Vec<String>,
+    automaton: AhoCorasick,
+}
+
+/// The start of a title. Titles are searched a second time with their white space normalized.
+const TITLE: &str = "<title";
+/// The maximum number of bytes of a title that are searched.
+const MAX_TITLE: usize = 400;
+
+pub(super) static LIST: LazyLock<List> = LazyLock::new(|| {
+    let File { lists, barriers: mut patterns } =
+        tables::read(include_str!("../catalog/tables/barriers.json"));
+    for texts in patterns.iter_mut().flat_map(Pattern::lists) {
+        let whole = std::mem::take(texts).into_iter().flat_map(|text| match text.strip_prefix('@') {
+            Some(name) => lists.get(name).cloned().unwrap_or_default(),
+            None => vec![text],
+        });
+        *texts = whole.collect();
+    }
+    let words: BTreeSet<&str> =
+        patterns.iter().flat_map(Pattern::words).map(String::as_str).chain([TITLE]).collect();
+    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(&words);
+    List { automaton: automaton.expect("the words are few and short"), words, patterns }
+});
+
+/// The words of the list that were found in a body.
+#[derive(Debug, Default)]
+pub(super) struct Seen(BTreeSet<&'static str>);
+
+impl Seen {
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.0.contains(word)
+    }
+
+    /// Searches a body, or the first part of one.
+    pub(super) fn look(body: &[u8]) -> Self {
+        let (mut seen, mut title) = (Self::default(), None);
+        seen.search(body, |word, end| {
+            if word == TITLE {
+                title = title.or(Some(end));
+            }
+        });
+        if let Some(title) = title.and_then(|at| bare_title(&body[at..])) {
+            let barred = with_bars(&title);
+            for form in [with_host(&barred), barred, title] {
+                seen.search(form.as_bytes(), |_, _| {});
+            }
+        }
+        seen
+    }
+
+    fn search(&mut self, text: &[u8], mut found: impl FnMut(&str, usize)) {
+        let list = &*LIST;
+        for place in list.automaton.find_overlapping_iter(text) {
+            let word = list.words[place.pattern().as_usize()].as_str();
+            self.0.insert(word);
+            found(word, place.end());
+        }
+    }
+}
+
+/// Returns the title without attributes and superfluous white space. `rest` is the text after `<title`.
+fn bare_title(rest: &[u8]) -> Option<String> {
+    let rest = String::from_utf8_lossy(&rest[..rest.len().min(MAX_TITLE)]);
+    let (_, text) = rest.split_once('>')?;
+    let (text, _) = text.split_once("</")?;
+    Some(format!("<title>{}</title>", squeeze(text).to_lowercase()))
+}
+
+/// Separators between the name of a page and the name of its site, as they are written in HTML.
+const SEPARATORS: [&str; 18] = [
+    " - ",
+    " – ",
+    " — ",
+    " • ",
+    " · ",
+    " » ",
+    " « ",
+    " › ",
+    " :: ",
+    " / ",
+    " &ndash; ",
+    " &#8211; ",
+    " &mdash; ",
+    " &#8212; ",
+    " &bull; ",
+    " &middot; ",
+    " &raquo; ",
+    " &#124; ",
 ];
 
-/// Texts that indicate an ordinary page and that no barrier contains: text fields, and metadata for other
-/// sites.
-const CONTENTS: &[&str] = &[
-    "<textarea",
-    "property=\"og:",
-    "property='og:",
-    "property=og:",
-    "type=\"password\"",
-    "type='password'",
-    "type=password",
-    "\"@type\":\"profilepage\"",
-];
-/// Texts that indicate a page that reloads itself or redirects.
-const RELOADS: &[&str] =
-    &["http-equiv=\"refresh\"", "http-equiv='refresh'", "http-equiv=refresh", "location.reload"];
+/// Returns the title with every separator replaced by ` | `.
+fn with_bars(title: &str) -> String {
+    SEPARATORS.iter().fold(title.to_owned(), |title, separator| match title.contains(separator) {
+        true => title.replace(separator, " | "),
+        false => title,
+    })
+}
 
-/// Texts that indicate a captcha to be solved. The scripts of captchas do not count, since ordinary pages
-/// load them too.
-const SITES_OF_CAPTCHAS: &[&str] = &[
-    "class=\"g-recaptcha",
-    "class='g-recaptcha",
-    "class=g-recaptcha",
-    "class=\"h-captcha",
-    "class='h-captcha",
-    "class=h-captcha",
-    "class=\"cf-turnstile",
-    "class='cf-turnstile",
-    "class=cf-turnstile",
-    "class=\"smart-captcha",
-    "class=\"frc-captcha",
-];
+/// Returns the title with a host name at its start replaced by `(host)`.
+fn with_host(title: &str) -> String {
+    let text = title.strip_prefix("<title>").unwrap_or(title);
+    let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let is_host = first.len() >= 4
+        && first.trim_matches('.').contains('.')
+        && first.chars().all(|c| c.is_alphanumeric() || "-.".contains(c));
+    if is_host { format!("<title>(host) {rest}") } else { title.to_owned() }
+}
 
-/// Texts that indicate a captcha of any vendor.
-const WIDGETS: &[&str] = &[
-    "g-recaptcha",
-    "recaptcha/api.js",
-    "recaptcha/enterprise.js",
-    "h-captcha",
-    "hcaptcha.com/1/api.js",
-    "cf-turnstile",
-    "challenges.cloudflare.com/turnstile",
-    "arkoselabs.com",
-    "funcaptcha",
-    "smartcaptcha",
-    "geetest",
-    "friendlycaptcha",
-];
+/// The number of bytes of text, without white space, below which a page contains little text.
+const LITTLE: usize = 2_000;
 
-pub(super) const BARRIERS: &[Pattern] = &[
-    // Rate limits without status 429.
-    limit(Reason::RateLimit, Needs::Status(&[403])).header(&[("x-ratelimit-remaining", "=0")]),
-    limit(Reason::CloudflareRateLimit, Needs::Failure).any(&[
-        "error code: 1015",
-        "class=\"cf-error-code\">1015<",
-        "<title>access denied | rate limited",
-    ]),
-    limit(Reason::RateLimit, Needs::Failure).any(&[
-        "api rate limit exceeded",
-        "you have exceeded a secondary rate limit",
-        "you are being rate limited",
-        "<title>rate limit exceeded</title>",
-        "<title>429",
-    ]),
-    limit(Reason::RateLimit, Needs::Refusal).any(&[
-        "too many requests",
-        "rate limit exceeded",
-        "rate limit reached",
-        "rate-limit exceeded",
-        "request limit exceeded",
-        "you have been rate limited",
-        "you have sent too many requests",
-        "requests too frequently",
-    ]),
-    limit(Reason::RateLimit, Needs::Page)
-        .any(&[
-            "<title>429 too many requests</title>",
-            "<title>too many requests</title>",
-            "<title>rate limited</title>",
-            "<title>rate limit exceeded</title>",
-            "<title>error 429",
-            "<title>429 error",
-            "<title>429 | too many requests",
-            "<h1>429 too many requests",
-            "<h1>too many requests</h1>",
-            "<h1>error 429",
-        ])
-        .none(PROFILES),
-    limit(Reason::RateLimit, Needs::Json).any(&[
-        "\"error\":\"too many requests",
-        "\"error\": \"too many requests",
-        "\"message\":\"too many requests",
-        "\"message\": \"too many requests",
-        "\"error\":\"rate limit exceeded",
-        "\"error\": \"rate limit exceeded",
-        "\"message\":\"rate limit exceeded",
-        "\"message\": \"rate limit exceeded",
-        "\"error\":\"rate_limit",
-        "\"error\": \"rate_limit",
-        "\"error\":\"ratelimit",
-        "\"error\":\"rate limited",
-    ]),
-    limit(Reason::RateLimit, Needs::Bare).any(&["too many requests", "rate limit exceeded", "rate limited"]),
-    // DDoS-Guard shows a page like that of Cloudflare. Ordinary pages have its name in their headers too.
-    block(Reason::DdosGuard, Needs::Refusal)
-        .header(&[("server", "ddos-guard")])
-        .any(&["ddos-guard", "checking your browser before accessing"]),
-    // Cloudflare. Ordinary pages behind it load scripts from /cdn-cgi/challenge-platform/ too.
-    block(Reason::CloudflareChallenge, Needs::Any).header(&[("cf-mitigated", "challenge")]),
-    block(Reason::CloudflareChallenge, Needs::Refusal).any(&[
-        "<title>just a moment...</title>",
-        "cf_chl_opt",
-        "/orchestrate/chl_page",
-        "/orchestrate/jsch/",
-        "/orchestrate/captcha/",
-        "/orchestrate/managed/",
-        "cf-browser-verification",
-        "checking your browser before accessing",
-    ]),
-    block(Reason::CloudflareChallenge, Needs::Page).all(&["<title>just a moment...</title>", "cf_chl_opt"]),
-    block(Reason::CloudflareBlock, Needs::Failure).any(&[
-        "<title>attention required! | cloudflare</title>",
-        "used cloudflare to restrict access</title>",
-        "error code: 1005",
-        "error code: 1006",
-        "error code: 1007",
-        "error code: 1008",
-        "error code: 1009",
-        "error code: 1010",
-        "error code: 1012",
-        "error code: 1020",
-        "class=\"cf-error-code\">1005<",
-        "class=\"cf-error-code\">1006<",
-        "class=\"cf-error-code\">1007<",
-        "class=\"cf-error-code\">1008<",
-        "class=\"cf-error-code\">1009<",
-        "class=\"cf-error-code\">1010<",
-        "class=\"cf-error-code\">1012<",
-        "class=\"cf-error-code\">1020<",
-    ]),
-    block(Reason::CloudflareBlock, Needs::Refusal).any(&["cf-error-details"]),
-    // DataDome. Ordinary pages have its x-datadome header too.
-    block(Reason::Datadome, Needs::Refusal).header(&[("x-dd-b", "")]),
-    block(Reason::Datadome, Needs::Failure).any(&["captcha-delivery.com/"]),
-    block(Reason::Datadome, Needs::Page).all(&["captcha-delivery.com/", "<script>var dd={"]),
-    // PerimeterX (HUMAN). Ordinary pages have its sensor with an app id too.
-    block(Reason::Perimeterx, Needs::Refusal).any(&[
-        "px-captcha",
-        "captcha.px-cdn.net",
-        "captcha.px-cloud.net",
-        "press &amp; hold to confirm you are",
-        "\"blockscript\":\"",
-    ]),
-    block(Reason::Perimeterx, Needs::Page).any(&[
-        "<div id=\"px-captcha\"",
-        "<meta name=\"description\" content=\"px-captcha\"",
-        "<title>access to this page has been denied",
-    ]),
-    // Akamai.
-    block(Reason::AkamaiBlock, Needs::Failure).any(&["errors.edgesuite.net", "reference&#32;&#35;"]),
-    block(Reason::AkamaiBlock, Needs::Page).all(&["<h1>access denied</h1>", "reference&#32;&#35;"]),
-    block(Reason::AkamaiChallenge, Needs::Page)
-        .any(&["<div id=\"sec-if-cpt-container\"", "<iframe id=\"sec-cpt-if\""]),
-    block(Reason::AkamaiChallenge, Needs::Status(&[428])).any(&[
-        "sec-cp-challenge",
-        "sec-cpt",
-        "cp_challenge",
-    ]),
-    // Imperva (Incapsula, Distil). Ordinary pages have its script too.
-    block(Reason::ImpervaBlock, Needs::Refusal)
-        .any(&["incapsula incident id", "blocked by our security service"]),
-    block(Reason::ImpervaChallenge, Needs::Page).all(&["_incapsula_resource", "<iframe id=\"main-iframe\""]),
-    block(Reason::ImpervaChallenge, Needs::Page).any(&["<title>pardon our interruption"]),
-    // AWS WAF and CloudFront. Ordinary pages load a token script from awswaf.com too.
-    block(Reason::AwsWafChallenge, Needs::Any).header(&[("x-amzn-waf-action", "challenge")]),
-    block(Reason::AwsWafCaptcha, Needs::Any).header(&[("x-amzn-waf-action", "captcha")]),
-    block(Reason::AwsWafChallenge, Needs::Status(&[202])).any(&[".awswaf.com/", "gokuprops"]),
-    block(Reason::AwsWafCaptcha, Needs::Status(&[403, 405]))
-        .any(&["gokuprops", "awswafcaptcha.rendercaptcha"]),
-    block(Reason::AwsWafBlock, Needs::Refusal)
-        .all(&["<title>error: the request could not be satisfied</title>", "request blocked."]),
-    // Sucuri.
-    block(Reason::SucuriBlock, Needs::Failure).header(&[("x-sucuri-block", "")]),
-    block(Reason::SucuriBlock, Needs::Page).any(&["<title>sucuri website firewall"]),
-    block(Reason::SucuriChallenge, Needs::Page)
-        .all(&["<title>you are being redirected...</title>", "sucuri_cloudproxy_js"]),
-    block(Reason::DdosGuard, Needs::Page)
-        .any(&["<title>ddos-guard</title>", "src=\"/.well-known/ddos-guard/js-challenge"]),
-    // Anubis and other challenges that make the browser compute a proof of work.
-    block(Reason::Anubis, Needs::Page).any(&[
-        "<script id=\"anubis_challenge\"",
-        "<script id=\"anubis_version\"",
-        "<title>making sure you&#39;re not a bot!</title>",
-        "<title>making sure you're not a bot!</title>",
-    ]),
-    block(Reason::GoAway, Needs::Page).any(&["\"/.well-known/.git.gammaspectra.live/"]),
-    block(Reason::VercelChallenge, Needs::Any)
-        .header(&[("x-vercel-mitigated", "challenge"), ("x-vercel-mitigated", "deny")]),
-    block(Reason::VercelChallenge, Needs::Page).any(&["<title>vercel security checkpoint</title>"]),
-    block(Reason::FastlyChallenge, Needs::Page).all(&["<title>client challenge</title>", "/_fs-ch-"]),
-    block(Reason::Kasada, Needs::Refusal).header(&[("x-kpsdk-ct", ""), ("x-kpsdk-r", "")]),
-    block(Reason::F5, Needs::Page)
-        .all(&["the requested url was rejected. please consult with your administrator", "support id"])
-        .any(&["<title>request rejected</title>", "<html><head><title>request rejected"]),
-    block(Reason::Radware, Needs::Page).any(&["<title>radware captcha page</title>"]),
-    block(Reason::Stackpath, Needs::Page).any(&["<title>stackpath</title>", "\"/sbbi/?sbbpg="]),
-    block(Reason::Wordfence, Needs::Refusal).any(&["generated by wordfence"]),
-    // Captchas of any vendor: on a refusal that is not a form to sign up, or in the title.
-    block(Reason::Captcha, Needs::Refusal).any(WIDGETS).none(FORMS),
-    block(Reason::Captcha, Needs::Refusal).any(&[
-        "verify you are human",
-        "verify that you are human",
-        "verifying you are human",
-        "are you a robot",
-        "i'm not a robot",
-        "prove you are not a robot",
-        "unusual activity from your",
-        "unusual traffic from your",
-    ]),
-    block(Reason::Captcha, Needs::Page)
-        .any(&[
-            "<title>captcha</title>",
-            "<title>captcha challenge</title>",
-            "<title>robot check</title>",
-            "<title>are you a robot?</title>",
-            "<title>are you not a robot?</title>",
-            "<title>вы не робот?</title>",
-            "<title>百度安全验证</title>",
-            "<title>are you human?</title>",
-            "<title>human verification</title>",
-            "<title>bot verification</title>",
-            "<title>verify you are human</title>",
-            "<title>verification required</title>",
-            "<title>security verification</title>",
-            "<title>security check</title>",
-            "<title>one more step</title>",
-        ])
-        .none(PROFILES),
-    block(Reason::Captcha, Needs::Page).all(&[
-        "<form",
-        "our systems have detected unusual traffic from your computer network",
-        "id=\"captcha-form\"",
-    ]),
-    // A captcha on a page without other content.
-    block(Reason::Captcha, Needs::Success).any(SITES_OF_CAPTCHAS).none(CONTENTS).short(),
-    block(Reason::Captcha, Needs::Page)
-        .all(&["<title>attention required!", "complete the security check"])
-        .any(WIDGETS)
-        .none(PROFILES),
-    // Pages that inspect the browser and then reload.
-    block(Reason::Challenge, Needs::Success)
-        .any(&["<title>one moment, please", "<title>please wait..", "<title>please wait…"])
-        .also(RELOADS)
-        .none(CONTENTS)
-        .short(),
-    // Refusals of an unknown vendor.
-    block(Reason::BlockPage, Needs::Page)
-        .any(&["<title>sorry, you have been blocked</title>"])
-        .none(PROFILES),
-    block(Reason::BlockPage, Needs::Refusal).any(&[
-        "<title>access denied</title>",
-        "<title>blocked</title>",
-        "you have been blocked",
-        "you've been blocked by network security",
-        "has been blocked by",
-        "your ip has been banned",
-        "your ip address has been blocked",
-    ]),
-    // Consent pages that replace the content. A consent banner does not count.
-    block(Reason::ConsentWall, Needs::Page).any(&[
-        "<form action=\"https://consent.google.com/",
-        "<form action=\"https://consent.youtube.com/",
-        "<form method=\"post\" class=\"consent-form\"",
-        "<title>before you continue to ",
-        "<title>dpg media privacy gate",
-        "<title>privacy gate</title>",
-    ]),
-    // Sign-in pages that are shown instead of the requested page.
-    block(Reason::LoginWall, Needs::LoginPage)
-        .any(&[
-            "<title>log in</title>",
-            "<title>log in | ",
-            "<title>log in to ",
-            "<title>log into ",
-            "<title>login</title>",
-            "<title>login | ",
-            "<title>sign in</title>",
-            "<title>sign in | ",
-            "<title>sign in to ",
-            "<title>sign in or ",
-            "<title>sign up | ",
-            "<title>anmelden</title>",
-            "<title>anmelden | ",
-            "<title>einloggen | ",
-            "<title>connexion | ",
-            "<title>se connecter | ",
-            "<title>iniciar sesión | ",
-            "<title>inloggen | ",
-            "<title>accedi | ",
-            "<title>войти | ",
-            "<title>вход | ",
-            "<title>ログイン | ",
-            "<title>登录 | ",
-            "<title>please log in",
-            "<title>please sign in",
-            "<title>authentication required</title>",
-        ])
-        .none(PROFILES),
-    // Texts about signing in that may also appear on an ordinary page. They count only on a page with a form
-    // and little text.
-    block(Reason::LoginWall, Needs::LoginPage)
-        .any(&[
-            "<title>login to ",
-            " | log in</title>",
-            " | login</title>",
-            " | sign in</title>",
-            " | anmelden</title>",
-            ": log in</title>",
-            ": login</title>",
-            ": sign in</title>",
-            "log in to view this profile",
-            "log in to see this profile",
-            "sign in to view this profile",
-            "sign in to see this profile",
-            "logged in to view this profile",
-            "logged in to see this profile",
-            "logged in to view this page",
-        ])
-        .also(FORMS)
-        .none(PROFILES)
-        .short(),
-    // Sites that no longer exist.
-    block(Reason::ParkedDomain, Needs::Page).any(&[
-        "<script src=\"//img1.wsimg.com/parking-lander/",
-        "<script>window.onload=function(){window.location.href=\"/lander\"}",
-        "\"https://img1.wsimg.com/parking-lander/",
-        "img.sedoparking.com/templates/",
-        "img.sedoparking.com/js/",
-        "parkingcrew.net/jsparkcaf",
-        "<script>window.park = \"",
-        "//parkingpage.namecheap.com/",
-        "is for sale | hugedomains</title>",
-        "is for sale | dan.com</title>",
-        "is for sale | afternic</title>",
-        "<title>(host) | afternic</title>",
-        "<title>(host) is for sale",
-        "<title>this domain is for sale",
-        "<title>this domain name is for sale",
-        "<title>domain parked",
-        "<title>parked domain",
-        "<title>this domain is parked",
-        "<title>domain name for sale",
-    ]),
-    block(Reason::ParkedDomain, Needs::Page)
-        .any(&["this domain may be for sale", "the domain may be for sale"])
-        .none(CONTENTS)
-        .short(),
-    block(Reason::SuspendedSite, Needs::Page).all(&["<title>account suspended</title>"]).any(&[
-        "hosting provider",
-        "hosting company",
-        "contact your host",
-        "contact your web host",
-    ]),
-    block(Reason::SuspendedSite, Needs::Page)
-        .any(&[
-            "<title>this account has been suspended</title>",
-            "<title>website suspended</title>",
-            "<title>site suspended</title>",
-            "<title>this site is suspended",
-            "<title>hosting account suspended",
-            "<title>suspended domain</title>",
-            "<title>509 bandwidth limit exceeded</title>",
-            "url=https://suspended-website.com/",
-            "url=/cgi-sys/suspendedpage.cgi",
-            "<title>registrant whois contact information verification",
-        ])
-        .none(PROFILES),
-];
+/// Returns whether a page contains little text. Markup, scripts and styles do not count. Returns `false` for
+/// a large body, which is never a barrier.
+pub(super) fn is_little(body: &[u8]) -> bool {
+    if body.len() > BARRIER_REACH {
+        return false;
+    }
+    let mut rest = body;
+    let mut text = 0;
+    while !rest.is_empty() && text < LITTLE {
+        let end = memchr::memchr(b'<', rest).unwrap_or(rest.len());
+        text += rest[..end].iter().filter(|byte| !byte.is_ascii_whitespace()).count();
+        rest = &rest[end..];
+        rest = &rest[markup(rest)..];
+    }
+    text < LITTLE
+}
+
+/// Returns the length of the tag, comment, script or style at the start of `rest`.
+fn markup(rest: &[u8]) -> usize {
+    let is_at = |at: usize, word: &[u8]| {
+        rest.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
+    };
+    let end = if let Some(name) = [&b"script"[..], b"style"].into_iter().find(|name| is_at(1, name)) {
+        memmem::find_iter(rest, b"</").map(|at| at + 2).find(|at| is_at(*at, name)).map(|at| at + name.len())
+    } else if is_at(0, b"<!--") {
+        memmem::find(rest, b"-->").map(|at| at + 3)
+    } else {
+        memchr::memchr(b'>', rest).map(|at| at + 1)
+    };
+    end.unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_is_found() {
+        for word in &LIST.words {
+            assert!(Seen::look(format!("a{}b", word.to_ascii_uppercase()).as_bytes()).has(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn only_the_read_part_of_a_body_is_searched() {
+        let much = "word ".repeat(LITTLE / 4);
+        for (page, want) in [
+            ("<title>a</title><p>b".to_owned(), true),
+            (format!("<p>{much}"), false),
+            (
+                format!("<script>{much}</script><STYLE>{much}</STYLE><!-- <p>{much} --><p title='{much}'>a"),
+                true,
+            ),
+            (format!("<script>a<b</script>{much}"), false),
+            // Names of elements have any case.
+            (format!("<script>a</SCRIPT>{much}<script>b</script>"), false),
+            (format!("<style>a</sTyle>{much}"), false),
+            (format!("<script>{much}"), true),
+            ("<p>".repeat(BARRIER_REACH), false),
+            (String::new(), true),
+        ] {
+            assert_eq!(is_little(page.as_bytes()), want, "{page:.60}");
+        }
+    }
+}

@@ -6,11 +6,7 @@
 //! are texts that only a barrier contains.
 
 mod address;
-mod found;
 mod list;
-mod pattern;
-mod reading;
-mod words;
 
 use std::time::SystemTime;
 
@@ -22,10 +18,8 @@ use super::probe::Response;
 use super::reason::Reason;
 use address::is_login;
 pub(crate) use address::{final_target, leads_to_login, names_in_address};
-pub(crate) use found::{BARRIER_REACH, Barrier};
-use list::BARRIERS;
-use pattern::{Needs, Pattern};
-use words::Seen;
+pub(crate) use list::{BARRIER_REACH, Barrier};
+use list::{LIST, Needs, Pattern, Seen};
 
 /// Returns the barrier that a response matches, if any. Barriers that modules define are not included.
 /// `asked` is the address of the request, if it is known, and `names` are the [forms](names_in_address) of the query in
@@ -63,11 +57,10 @@ fn limit_of_429(response: &Response) -> Barrier {
 fn by_list(response: &Response, knows_logins: impl Fn() -> bool) -> Option<Barrier> {
     let words = words_in(response);
     let kind = Kind::of(response);
-    let pattern = BARRIERS.iter().find(|pattern| {
-        holds(pattern, response, kind, &words)
-            && !(matches!(pattern.needs, Needs::LoginPage) && knows_logins())
+    let pattern = LIST.patterns.iter().find(|pattern| {
+        holds(pattern, response, kind, &words) && !(pattern.needs == Needs::LoginPage && knows_logins())
     })?;
-    Some(if pattern.is_limit { Barrier::limit(pattern.name) } else { Barrier::block(pattern.name) })
+    Some(if pattern.limit { Barrier::limit(pattern.reason) } else { Barrier::block(pattern.reason) })
 }
 
 /// Returns the words of the list that the first part of the body contains.
@@ -116,22 +109,22 @@ fn holds(pattern: &Pattern, response: &Response, kind: Kind, words: &Seen) -> bo
         Needs::Bare => kind == Kind::Bare,
         Needs::Refusal => matches!(status, 403 | 405 | 406 | 418 | 456 | 498 | 503),
         Needs::Failure => status >= 400,
-        Needs::Status(list) => list.contains(&status),
     };
-    let has_header = |(name, part): &(&str, &str)| {
+    let has_header = |(name, part): &(String, String)| {
         let mut values = response.headers.iter().filter(|(known, _)| known == name);
         values.any(|(_, value)| match part.strip_prefix('=') {
             Some(whole) => value == whole,
-            None => value.to_ascii_lowercase().contains(part),
+            None => value.to_ascii_lowercase().contains(part.as_str()),
         })
     };
-    fits && (pattern.headers.is_empty() || pattern.headers.iter().any(has_header))
+    fits && (pattern.status.is_empty() || pattern.status.contains(&status))
+        && (pattern.header.is_empty() || pattern.header.iter().any(has_header))
         && pattern.all.iter().all(|word| words.has(word))
-        && [pattern.any, pattern.also]
+        && [&pattern.any, &pattern.also]
             .iter()
             .all(|one| one.is_empty() || one.iter().any(|word| words.has(word)))
         && !pattern.none.iter().any(|word| words.has(word))
-        && (!pattern.is_short || reading::is_little(&response.body))
+        && (!pattern.short || list::is_little(&response.body))
 }
 
 /// Returns whether a module sends requests to a sign-in page, which is then not a barrier.

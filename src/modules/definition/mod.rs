@@ -49,16 +49,6 @@
 //! A fetch also counts as failed if its answer is blank, if it is larger than 8 MiB, if it is not JSON
 //! although a hit or a saved value needs JSON, or if none of the rules about this probe holds for it.
 //!
-//! # Pages
-//! If the rules find a hit on the first page of a probe with `"pages": {"next": "json:/next", "most": 5}`,
-//! its further pages are read. As long as `next` finds a value on the last page read and fewer than `most`
-//! pages were read, the next page is requested from the probe's own host, by GET, with the probe's own
-//! headers. `results` read all pages; everything else reads only the first. If a later page cannot be read,
-//! the results so far count, and the reason of the check is `pages_incomplete`. The reason is also given if
-//! a later page is blank, if it is not JSON although the first page is, or if it has no elements for a list
-//! and no rule for a hit or a miss holds. A `miss` rule that matches an empty list therefore distinguishes
-//! an empty last page from an error.
-//!
 //! # Browser modules
 //! A probe with `"via": "browser"` opens its page in a real browser. Rules and extractors then read the
 //! document as the page's scripts have changed it. Such a module is premium. The browser waits until the
@@ -115,7 +105,7 @@
 //!   the host depends on the queried domain.
 //! - Values that do not have the form of their result's type (an address, a host below the
 //!   query's zone, an absolute URL, …) are dropped.
-//! - A metadata value has the type of its name: see [`FIELDS`] and [`field_type`]. It is converted if it has another
+//! - A metadata value has the type of its name: see [`METADATA`] and [`field_type`]. It is converted if it has another
 //!   form (`1,234` for a count, `example.org` for an address), and dropped if that is not possible.
 //! - The main result of a username (`account` or `profile`) gets `title`, `display_name`, `bio` and
 //!   `avatar_url` from the page's Open Graph data, JSON-LD, title and description, unless the entry sets
@@ -133,9 +123,9 @@ mod schema;
 mod verified;
 
 pub use entry::{Contact, Entry, Scripts};
-pub use field::{FIELDS, Field, FieldType, SERVICES, field_type};
+pub use field::{Field, FieldType, METADATA, field_type};
 pub use limits::MAX_PROBES;
-pub use probe::{FeedEntry, Method, PagesEntry, ProbeEntry, Via};
+pub use probe::{FeedEntry, Method, ProbeEntry, Via};
 pub(crate) use result::{EXTRACTOR_KINDS, MAX_VALUES};
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
 pub use rule::{CssCondition, CssRule, JsonRule, JsonType, MatcherEntry, StatusClass, StatusRule};

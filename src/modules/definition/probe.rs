@@ -10,9 +10,6 @@ use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::result::Extractor;
 use crate::base::words::words;
 
-/// The most pages that an entry may request.
-const MAX_PAGES: u32 = 20;
-
 words! {
     /// The HTTP method of a probe.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -112,9 +109,6 @@ pub struct ProbeEntry {
     /// Marks a list that is the same for every query. It is fetched once and shared by all checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<FeedEntry>,
-    /// The further pages of the answer, which only `results` read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pages: Option<PagesEntry>,
 }
 
 /// A shared list. Its request contains no part of the query. Rules and extractors read it like any answer.
@@ -125,21 +119,4 @@ pub struct FeedEntry {
     /// The time for which the list is kept in memory before it is fetched again, in seconds: 60 to 604800 (a week).
     #[schemars(range(min = 60, max = 604_800), extend("errorMessage" = "allowed are 60 to 604800 (a week)"))]
     pub keep_s: u32,
-}
-
-/// The further pages of a hit. Rules are applied to the first page; `results` read all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct PagesEntry {
-    /// The extractor that reads the next page's address or number from each page. A page without a value is the last.
-    pub next: Extractor,
-    /// A template with `{page}`, the value of `next`. Without it, the value is the address of the next page,
-    /// relative to the current page's. Only the probe's own host is requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// The most pages that are read, including the first: 2 to 20 (default 5).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 2, max = MAX_PAGES), extend("errorMessage" = "allowed are 2 to 20, the first page included"))]
-    pub most: Option<u32>,
 }

@@ -13,7 +13,6 @@ use super::page_profile::PageProfile;
 use super::reading::{Answers, Reading};
 use super::source::Source;
 use super::valid::valid;
-use crate::modules::answer::Answer;
 use crate::modules::definition::{Entry, Extractor as ExtractorEntry, ListResult, MainResult, ResultType};
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
@@ -122,18 +121,6 @@ impl ResultFields {
     /// Returns the probes whose bodies are read by lists.
     pub(crate) fn list_probes(&self) -> impl Iterator<Item = Option<usize>> {
         self.lists.iter().filter(|list| !matches!(list.each, Each::Header(_))).map(|list| list.probe)
-    }
-
-    /// Returns whether a list has elements on this page. Only lists of probes for which `is_meant` returns
-    /// `true` count.
-    pub(crate) fn lists_on(
-        &self,
-        page: &Answer<'_>,
-        values: &Values<'_>,
-        is_meant: impl Fn(Option<usize>) -> bool,
-    ) -> bool {
-        let mut lists = self.lists.iter().filter(|list| is_meant(list.probe));
-        lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page, values).is_empty())
     }
 
     /// Returns whether the generic profile data of a page is read, without that of the page of a made-up name.
@@ -301,8 +288,7 @@ impl List {
             // If a value that the filter needs is missing, no element can pass it.
             Some(Err(_)) => return (found, false),
         };
-        let pages = answers.pages(self.probe);
-        let items = pages.flat_map(|page| {
+        let items = answers.get(self.probe).into_iter().flat_map(|page| {
             let items = self.each.items(page, &values);
             is_cut |= items.len() >= MAX_ITEMS;
             items.into_iter().map(move |item| (page, item))

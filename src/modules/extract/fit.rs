@@ -105,7 +105,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use crate::modules::definition::{FIELDS, SERVICES};
+    use crate::modules::definition::METADATA;
 
     #[test]
     fn values_get_the_type_of_their_name() {
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_name_is_defined_once() {
-        let mut names: Vec<&str> = FIELDS.iter().map(|field| field.name).chain(SERVICES).collect();
+        let mut names: Vec<&str> =
+            METADATA.fields.iter().map(|field| field.name).chain(METADATA.services.iter().copied()).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();

@@ -7,18 +7,11 @@ use crate::modules::template::Values;
 /// The responses of a check, indexed by probe.
 pub(crate) struct Answers<'r> {
     list: Vec<Option<Answer<'r>>>,
-    /// Further pages of responses, each with the index of its probe.
-    pages: Vec<(usize, Answer<'r>)>,
 }
 
 impl<'r> Answers<'r> {
     pub(crate) fn new(list: Vec<Option<Answer<'r>>>) -> Self {
-        Self { list, pages: Vec::new() }
-    }
-
-    /// Adds further pages, each with the index of its probe.
-    pub(crate) fn with_pages(self, pages: Vec<(usize, Answer<'r>)>) -> Self {
-        Self { pages, ..self }
+        Self { list }
     }
 
     /// Returns the index of the last response that was obtained.
@@ -29,13 +22,6 @@ impl<'r> Answers<'r> {
     /// Returns the response of the given probe, or the last one that was obtained if `probe` is `None`.
     pub(crate) fn get(&self, probe: Option<usize>) -> Option<&Answer<'r>> {
         self.list.get(probe.or_else(|| self.last())?)?.as_ref()
-    }
-
-    /// Returns all pages of the given probe's response, beginning with the first.
-    pub(crate) fn pages(&self, probe: Option<usize>) -> impl Iterator<Item = &Answer<'r>> {
-        let index = probe.or_else(|| self.last());
-        let further = self.pages.iter().filter(move |(at, _)| Some(*at) == index);
-        self.get(probe).into_iter().chain(further.map(|(_, page)| page))
     }
 
     /// Returns the last response that is a page.

@@ -1,68 +1,33 @@
 //! Converts the categories and tags of lists into those of the catalogue.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::modules::tables;
+
 /// The category of adult sites.
 pub(super) const ADULT: &str = "adult";
 
-/// The category of each tag, in lower case. The first tag of an entry that is found here determines the
-/// category.
-const OF_TAG: [(&str, &str); 47] = [
-    ("anime", "hobby"),
-    ("art", "art"),
-    ("auto", "hobby"),
-    ("blog", "blog"),
-    ("bookmarks", "links"),
-    ("books", "hobby"),
-    ("business", "business"),
-    ("career", "business"),
-    ("coding", "coding"),
-    ("cooking", "hobby"),
-    ("crypto", "finance"),
-    ("dating", "dating"),
-    ("design", "art"),
-    ("discussion", "forum"),
-    ("education", "education"),
-    ("finance", "finance"),
-    ("forum", "forum"),
-    ("freelance", "business"),
-    ("gambling", "gaming"),
-    ("gaming", "gaming"),
-    ("hacking", "tech"),
-    ("hobby", "hobby"),
-    ("links", "links"),
-    ("lemmy", "social"),
-    ("mastodon", "social"),
-    ("medicine", "health"),
-    ("messaging", "social"),
-    ("movies", "video"),
-    ("music", "music"),
-    ("networking", "social"),
-    ("news", "news"),
-    ("photo", "images"),
-    ("professional", "business"),
-    ("q&a", "forum"),
-    ("reading", "hobby"),
-    ("research", "education"),
-    ("science", "education"),
-    ("sharing", "links"),
-    ("shopping", "shopping"),
-    ("social", "social"),
-    ("sport", "hobby"),
-    ("stock", "finance"),
-    ("streaming", "video"),
-    ("tech", "tech"),
-    ("trading", "finance"),
-    ("travel", "travel"),
-    ("video", "video"),
-];
+/// The tags of lists, in lower case.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct Tags {
+    /// The tags of adult sites.
+    adult_tags: Vec<&'static str>,
+    /// The category of each tag. The first tag of an entry that is found here determines the category.
+    of_tag: BTreeMap<&'static str, &'static str>,
+}
 
-/// The tags of adult sites, in lower case.
-const ADULT_TAGS: [&str; 6] = ["adult", "erotic", "nsfw", "porn", "webcam", "xxx"];
+static TAGS: LazyLock<Tags> =
+    LazyLock::new(|| tables::read(include_str!("../catalog/tables/import_categories.json")));
 
 /// Returns the category for a `cat` of WhatsMyName. The word is kept, except for adult sites.
 pub(super) fn whatsmyname(cat: &str) -> String {
     let word = word(cat);
     match word.as_deref() {
-        Some(text) if text.split_whitespace().any(|part| ADULT_TAGS.contains(&part)) => ADULT.to_owned(),
+        Some(text) if text.split_whitespace().any(|part| TAGS.adult_tags.contains(&part)) => ADULT.to_owned(),
         Some(text) => text.to_owned(),
         None => "misc".to_owned(),
     }
@@ -73,16 +38,13 @@ pub(super) fn of_tags(tags: &[&str]) -> String {
     if is_adult(tags) {
         return ADULT.to_owned();
     }
-    let found = tags.iter().find_map(|tag| {
-        let tag = tag.to_lowercase();
-        OF_TAG.iter().find(|(known, _)| *known == tag).map(|(_, category)| *category)
-    });
-    found.unwrap_or("misc").to_owned()
+    let found = tags.iter().find_map(|tag| TAGS.of_tag.get(tag.to_lowercase().as_str()));
+    found.copied().unwrap_or("misc").to_owned()
 }
 
 /// Returns whether a tag says that the site is for adults.
 pub(super) fn is_adult(tags: &[&str]) -> bool {
-    tags.iter().any(|tag| ADULT_TAGS.contains(&tag.to_lowercase().as_str()))
+    tags.iter().any(|tag| TAGS.adult_tags.contains(&tag.to_lowercase().as_str()))
 }
 
 /// Returns the tags as words that a catalogue entry may contain, without duplicates.
@@ -121,13 +83,5 @@ mod tests {
         assert_eq!(of_tags(&["social", "Porn"]), ADULT);
         assert_eq!(of_tags(&["ru"]), "misc");
         assert_eq!(words(&["Q&A", "us", "us", "музыка", "a b"]), ["q-a", "us", "a b"]);
-    }
-
-    #[test]
-    fn the_table_is_in_lower_case_and_has_no_duplicates() {
-        for (index, (tag, _)) in OF_TAG.iter().enumerate() {
-            assert_eq!(*tag, tag.to_lowercase());
-            assert!(OF_TAG[index + 1..].iter().all(|(other, _)| other != tag), "{tag}");
-        }
     }
 }

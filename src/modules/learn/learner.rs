@@ -190,7 +190,7 @@ impl Learner<'_> {
             Terms::from(Instant::now() + self.timeout),
         );
         check.ask();
-        let verdict = check.read(&[], |answers| check.verdict(answers));
+        let verdict = check.read(|answers| check.verdict(answers));
         let verdict = verdict.map_err(|error| NotLearned::NoAnswer(error.reason()))?;
         let answer = check.answers.first().and_then(Option::as_ref);
         Ok((verdict, answer.and_then(|it| it.answer.own()).cloned()))

@@ -17,12 +17,10 @@ use super::template::{FillError, Host, Kind, Saved, Template, Values, Variable};
 mod address;
 mod body;
 mod headers;
-mod pages;
 
 use address::{check_url, check_whois};
 use body::Body;
 pub(super) use headers::is_reserved;
-pub(crate) use pages::Pages;
 
 /// The maximum number of redirects that are followed if `follow` is set.
 const MAX_REDIRECTS: u8 = 5;
@@ -45,7 +43,6 @@ pub(crate) struct Plan {
     pub(crate) fallback: bool,
     /// The time for which the response is shared by all checks.
     pub(crate) keep: Option<Duration>,
-    pub(crate) pages: Option<Pages>,
     /// The marks that a browser waits for, or `None` for a probe without a browser.
     pub(crate) waiting: Option<Waiting>,
     /// The number of bytes of the response's body that the rules need.
@@ -87,7 +84,6 @@ impl Plan {
         });
         let url = url?;
         check_whois(entry, &url, mistakes);
-        let pages = Pages::compile(entry, &url, selectors, (scope, &reading), mistakes);
         let plan = Self {
             host: url.host(),
             url,
@@ -99,7 +95,6 @@ impl Plan {
             save,
             fallback: entry.fallback,
             keep,
-            pages,
             waiting: None,
             body_limit: 0,
             wants_json: false,
@@ -127,9 +122,7 @@ impl Plan {
 
     /// Returns whether the address of the request contains a key.
     pub(crate) fn has_key_in_address(&self) -> bool {
-        let urls = [Some(&self.url), self.pages.as_ref().and_then(Pages::template)];
-        let mut variables = urls.into_iter().flatten().flat_map(Template::variables);
-        variables.any(|variable| matches!(variable, Variable::Config { .. }))
+        self.url.variables().any(|variable| matches!(variable, Variable::Config { .. }))
     }
 
     /// Returns the address to which the request is sent. Returns `None` if a value is missing.
@@ -192,7 +185,6 @@ impl Plan {
         if let Some(body) = &self.body {
             body.templates(&mut templates);
         }
-        templates.extend(self.pages.as_ref().and_then(Pages::template));
         templates
     }
 }

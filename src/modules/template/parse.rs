@@ -138,7 +138,6 @@ fn variable(name: &str) -> Result<Variable, String> {
         "local" => Variable::Local,
         "domain" => Variable::Domain,
         "value" => Variable::Value,
-        "page" => Variable::Page,
         _ => match name.split_once('.') {
             Some(("saved", rest)) if is_name(rest) => Variable::Saved(rest.to_owned()),
             Some(("config", rest)) if is_name(rest.strip_suffix('?').unwrap_or(rest)) => {
@@ -194,16 +193,12 @@ fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that optional keys are only in the query of a URL, and that `{page}` is not in its host.
+/// Checks that optional keys are only in the query of a URL.
 fn check_place(slot: &Slot) -> Result<(), String> {
     match &slot.variable {
         Variable::Config { name, is_optional: true } if slot.place != Place::UrlQuery => Err(format!(
             "`{{config.{name}?}}` may be missing: in a URL it is allowed only in a query parameter"
         )),
-        Variable::Page if slot.place == Place::Host => {
-            Err("`{page}` is not allowed in the host: an answer must not choose which host is contacted"
-                .into())
-        }
         _ => Ok(()),
     }
 }

@@ -20,8 +20,6 @@ pub(crate) enum Variable {
         name: String,
         is_optional: bool,
     },
-    /// The text that leads to the next page.
-    Page,
     /// The value that an extractor read.
     Value,
 }
@@ -48,7 +46,7 @@ pub(crate) struct Values<'a> {
     /// The operator's keys, or `None` in rules and results, which must not contain keys.
     pub(crate) keys: Option<&'a OperatorKeys>,
     pub(crate) saved: &'a Saved,
-    /// The value that an extractor read, or the text that leads to the next page of an answer.
+    /// The value that an extractor read.
     pub(crate) value: Option<&'a str>,
     /// The regex searches of the check.
     pub(crate) searches: &'a Searches,
@@ -100,7 +98,7 @@ impl Slot {
                 None if *is_optional => return Err(FillError::LeftOut),
                 None => return Err(FillError::NoKey(name.clone())),
             },
-            Variable::Value | Variable::Page => values.value,
+            Variable::Value => values.value,
         };
         let mut value = raw.ok_or(FillError::NoPart)?.to_owned();
         for filter in &self.filters {

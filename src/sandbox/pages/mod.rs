@@ -14,7 +14,7 @@
 //! | `conditions`, `json`, `fragment` | JSON: documents that fulfil conditions, pointers, pieces of text |
 //! | `draft`, `html` | an answer, its parts, and a page |
 //! | `values`, `sample`, `dns` | parts for extractors, plausible values |
-//! | `feed`, `next_page` | feeds, which are the same for every query; second pages |
+//! | `feed` | feeds, which are the same for every query |
 //! | `context` | module and query: filled templates, texts sampled from patterns |
 
 use std::sync::{Arc, OnceLock};
@@ -34,7 +34,6 @@ mod fragment;
 mod html;
 mod json;
 mod matcher;
-mod next_page;
 mod plan;
 mod player;
 mod sample;

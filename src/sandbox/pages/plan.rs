@@ -5,7 +5,6 @@ use url::Url;
 use super::context::{Context, Pattern};
 use super::draft::{Draft, Form, Part};
 use super::matcher;
-use super::next_page;
 use super::values;
 use crate::modules::definition::{Extractor, MatcherEntry, ProbeEntry};
 use crate::modules::probe::Response;
@@ -125,7 +124,7 @@ impl Plan {
         let matcher = self.matcher(probe);
         let own = matcher.final_url.as_deref().map(Pattern::Template);
         let wanted = own.or_else(|| saved_address(entry).filter(|_| !self.is_end(probe)));
-        let moved_to = match wanted.filter(|_| !next_page::is_second(url)) {
+        let moved_to = match wanted {
             Some(pattern) => Some(matcher::destination(context, pattern, url)?).filter(|to| to != url),
             None => None,
         };
@@ -146,14 +145,7 @@ impl Plan {
         let mut draft = matcher::draft(context, &matcher, form, status)?;
         let saved = values::for_saving(context, probe).into_iter().filter(|_| !self.is_end(probe));
         let last = self.is_last(context, probe);
-        let read = match next_page::is_second(url) {
-            true => values::for_lists(context, probe, last, 1),
-            false if self.has_values => {
-                let lead = next_page::lead(context, probe, url).into_iter();
-                lead.chain(values::for_probe(context, probe, last)).collect()
-            }
-            false => Vec::new(),
-        };
+        let read = if self.has_values { values::for_probe(context, probe, last) } else { Vec::new() };
         for part in saved.chain(read) {
             draft.add(part);
         }

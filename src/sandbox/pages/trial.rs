@@ -1,12 +1,10 @@
 //! Trials of plans: the real engine applies the module's own rules to their answers, without a socket.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::context::Context;
 use super::feed::{self, MAIL_DOMAINS};
-use super::next_page;
 use super::plan::{Aim, plans};
 use super::player::Player;
 use crate::modules::checker::Checker;
@@ -56,7 +54,6 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -
     let mut failure = None;
     for player in players {
         match judge(&player, first, aim) {
-            Ok(()) if aim == Aim::Hit => return turned(&player, first).map(|()| player),
             Ok(()) => return Ok(player),
             Err(what) => failure = failure.or(what),
         }
@@ -163,7 +160,7 @@ fn judge(player: &Player, query: &Query, aim: Aim) -> Result<(), Option<String>>
         Aim::Hit => Outcome::Hit,
         Aim::Miss => Outcome::Miss,
     };
-    let (report, _) = play(player, query, aim);
+    let report = play(player, query, aim);
     if report.reason == Some(UNPLAYABLE.reason()) {
         return Err(None);
     }
@@ -175,52 +172,32 @@ fn judge(player: &Player, query: &Query, aim: Aim) -> Result<(), Option<String>>
     Ok(())
 }
 
-/// Checks that the answers of a module that reads several pages lead to a second one. The error is a text for the
-/// module's author.
-fn turned(player: &Player, query: &Query) -> Result<(), String> {
-    if player.module.entry().probes.iter().all(|probe| probe.pages.is_none()) {
-        return Ok(());
-    }
-    let (report, is_turned) = play(player, query, Aim::Hit);
-    if is_turned && report.reason.is_none() {
-        return Ok(());
-    }
-    let reason = report.reason.map_or("`pages.next` finds nothing", Reason::as_str);
-    Err(format!("no answer can be made that leads to a second page: {reason}"))
-}
-
-/// Runs a check with the site's answers, which are the same for the name of a control check. Returns its report and
-/// whether a second page was requested.
-fn play(player: &Player, query: &Query, aim: Aim) -> (Report, bool) {
+/// Runs a check with the site's answers, which are the same for the name of a control check.
+fn play(player: &Player, query: &Query, aim: Aim) -> Report {
     let (player, query) = (player.clone(), query.clone());
     let module = Arc::clone(&player.module);
-    let prober = Arc::new(TrialProber { player, query, is_turned: AtomicBool::new(false) });
+    let prober = Arc::new(TrialProber { player, query });
     let needs = module.entry().needs.iter();
     let keys =
         needs.map(|need| (need.strip_prefix("config.").unwrap_or(need).to_owned(), "sample".to_owned()));
     let shared = Arc::clone(&prober);
     let checker = Checker::new(shared, OperatorKeys::new(keys), "sandbox", Duration::ZERO);
     let until = Instant::now() + PATIENCE;
-    let report = match aim == Aim::Hit && !module.is_controlled() {
+    match aim == Aim::Hit && !module.is_controlled() {
         true => *checker.check(&module, &prober.query, until),
         false => checker.check_made_up(&module, &prober.query, until),
-    };
-    (report, prober.is_turned.load(Ordering::Relaxed))
+    }
 }
 
 /// A prober that returns the answers of the simulated web without a network.
 struct TrialProber {
     player: Player,
     query: Query,
-    is_turned: AtomicBool,
 }
 
 impl Prober for TrialProber {
     fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
         let page = self.player.page(&self.query, request.trace.probe, &request.url).ok_or(UNPLAYABLE)?;
-        if next_page::is_second(&request.url) {
-            self.is_turned.store(true, Ordering::Relaxed);
-        }
         let response = page.response(&request.url, request.body_limit);
         for (_, cookie) in response.headers.iter().filter(|(name, _)| name == "set-cookie") {
             jar.store(response.final_url.host_str().unwrap_or_default(), cookie);

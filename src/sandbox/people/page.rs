@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::group::{SeededAccount, SeededPeople};
 use super::names::{FRONT_PAGE, MAIL_MODULES};
-use crate::modules::definition::{Entry, ResultType, SERVICES};
+use crate::modules::definition::{Entry, METADATA, ResultType};
 use crate::modules::query::SearchType;
 
 /// The most links that a page shows in a list. Modules read no more; the others are in the bio.
@@ -157,7 +157,7 @@ impl SeededPage {
             "website" => one(self.website.as_deref()),
             "email" => all(&self.emails[..self.emails.len().min(1)]),
             "emails" => all(&self.emails),
-            name if SERVICES.contains(&name) => Some(Vec::new()),
+            name if METADATA.services.contains(&name) => Some(Vec::new()),
             _ => None,
         }
     }

@@ -61,10 +61,10 @@ fn every_barrier_page_is_recognized() {
         let outcome = if want.ends_with("rate_limit") { Outcome::RateLimited } else { Outcome::Blocked };
         assert_eq!((found.name.as_str(), found.outcome), (want.as_str(), outcome), "{page:?}");
     }
-    for pattern in BARRIERS {
-        let name = pattern.name.as_str();
+    for pattern in &LIST.patterns {
+        let name = pattern.reason.as_str();
         assert!(pages.iter().any(|(page, _)| page == name), "no page for {name}");
-        assert!(pattern.words().all(|word| word == word.to_lowercase() && word.len() >= 5), "{pattern:?}");
+        assert!(pattern.words().all(|word| *word == word.to_lowercase() && word.len() >= 5), "{pattern:?}");
     }
 }
 
@@ -74,7 +74,7 @@ fn every_pattern_of_the_list_matches_some_page() {
     let is_unneeded = |pattern: &&Pattern| {
         !pages.iter().any(|(_, page)| holds(pattern, page, Kind::of(page), &words_in(page)))
     };
-    let unneeded: Vec<_> = BARRIERS.iter().filter(is_unneeded).collect();
+    let unneeded: Vec<_> = LIST.patterns.iter().filter(is_unneeded).collect();
     assert!(unneeded.is_empty(), "{unneeded:?}");
 }
 
