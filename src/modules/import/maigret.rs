@@ -1,161 +1,150 @@
-//! Maigret's `data.json`: an object with `sites` by name, and with `engines`, whose member `site` is merged
-//! into the sites that name the engine.
-//!
-//! `checkType` says how an account is detected: `message` (any of `presenseStrs` or `presenceStrs` is in the
-//! body, and none of `absenceStrs`), `status_code` (2xx), or `response_url` (2xx without following
-//! redirects, with any of `presenseStrs`). Redirects are followed except for `response_url`. Texts of
-//! `errors`, and status 403 unless `ignore403` is set, say nothing about the account. Addresses are Python
-//! templates with `{username}`, `{urlMain}` and `{urlSubpath}`.
-//!
-//! Maigret treats every other response as a missing account. Here, a missing account needs a proof: an
-//! absence text, or a status that means it.
+//! The entries of Maigret's `data.json`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, MISS_STATUSES, codes, on_status, success, words};
-use super::fields::{Fields, Reason};
-use super::report::shown;
-use super::slots::{Address, address, python_format, template};
-use super::{ListKind, categories};
-use crate::modules::definition::{MatcherEntry, Method, StatusClass, StatusRule};
+use super::draft::{
+    Address, Draft, MISS_STATUSES, Reason, Texts, address, literal, member, rule, site, template, with_texts,
+};
+use super::python::python_format;
+use super::report::{ListKind, shown};
 
 /// The text that stands for the name while Python's templates are converted. It is a private-use character,
 /// which no address contains.
 const NAME: &str = "\u{e000}";
-
-/// The members that an entry can have.
-pub(super) const MEMBERS: [&str; 37] = [
-    "absenceStrs",
-    "activation",
-    "alexaRank",
-    "caseSentitive",
-    "checkType",
-    "disabled",
-    "encoding",
-    "engine",
-    "engineData",
-    "errorUrl",
-    "errors",
-    "getParams",
-    "headers",
-    "ignore403",
-    "mirrors",
-    "name",
-    "presenceStrs",
-    "presenseStrs",
-    "protection",
-    "protocol",
-    "regexCheck",
-    "requestHeadOnly",
-    "requestMethod",
-    "requestPayload",
-    "similarSearch",
-    "source",
-    "stats",
-    "tags",
-    "type",
-    "url",
-    "urlMain",
-    "urlProbe",
-    "urlSubpath",
-    "usernameClaimed",
-    "usernameUnclaimed",
-    "urlRegexp",
-    "caseSensitive",
+/// The engines of forums.
+const FORUMS: [&str; 8] = [
+    "Discourse",
+    "DiscourseJson",
+    "Flarum",
+    "XenForo",
+    "phpBB",
+    "phpBB/Search",
+    "phpBB2/Search",
+    "vBulletin",
 ];
 
-/// Returns whether the list's authors have left the entry enabled.
-pub(super) fn is_enabled(fields: Fields<'_>) -> bool {
-    fields.get("disabled") != Some(&Value::Bool(true))
+site! {
+    struct Site {
+        kind: Option<String> = "type",
+        protocol: Option<String> = "protocol",
+        activation: Map<String, Value> = "activation",
+        similar_search: bool = "similarSearch",
+        url: Option<String> = "url",
+        url_main: Option<String> = "urlMain",
+        url_probe: Option<String> = "urlProbe",
+        url_subpath: Option<String> = "urlSubpath",
+        get_params: Map<String, Value> = "getParams",
+        headers: Map<String, Value> = "headers",
+        request_method: Option<String> = "requestMethod",
+        request_payload: Map<String, Value> = "requestPayload",
+        request_head_only: bool = "requestHeadOnly",
+        check_type: Option<String> = "checkType",
+        presence: Texts = "presenceStrs",
+        // The list spells it in both ways.
+        presense: Texts = "presenseStrs",
+        absence: Texts = "absenceStrs",
+        errors: Map<String, Value> = "errors",
+        ignore_403: bool = "ignore403",
+        regex_check: Option<String> = "regexCheck",
+        tags: Texts = "tags",
+        engine: Texts = "engine",
+        rank: Value = "alexaRank",
+        protection: Texts = "protection",
+        encoding: Option<String> = "encoding",
+        mirrors: Texts = "mirrors",
+        username_claimed: Texts = "usernameClaimed",
+    }
+    ignored: "caseSentitive", "caseSensitive", "disabled", "engineData", "errorUrl", "name", "source", "stats",
+        "usernameUnclaimed", "urlRegexp";
+}
+
+/// Makes a catalogue entry of a site, merged with its engines.
+pub(super) fn draft(
+    name: &str,
+    site: &Map<String, Value>,
+    engines: Option<&Map<String, Value>>,
+) -> Result<Draft, Reason> {
+    let site = Site::read(&merged(site, engines)?)?;
+    check_convertible(&site)?;
+    let main = site.url_main.as_deref().unwrap_or_default();
+    let fill = |text: &str| {
+        python_format(text, |field| match field {
+            "username" => Some(NAME.to_owned()),
+            "urlMain" => Some(main.to_owned()),
+            "urlSubpath" => Some(site.url_subpath.clone().unwrap_or_default()),
+            _ => None,
+        })
+    };
+    let url = site.url.as_deref().map(str::trim).filter(|text| !text.is_empty()).ok_or("`url` is missing")?;
+    let page = single_slashes(&fill(url)?);
+    let mut probe = match site.url_probe.as_deref().filter(|text| !text.is_empty()) {
+        Some(text) => fill(text)?,
+        None => page.clone(),
+    };
+    for (name, value) in &site.get_params {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        probe.push_str(&format!("&{name}={value}"));
+    }
+    let probe = address(&probe, NAME)?;
+    let mut draft = Draft::new(ListKind::Maigret, name, &probe);
+    draft.headers(&site.headers, NAME)?;
+    let names_in_body = body(&mut draft, &site)?;
+    if !probe.names && !names_in_body {
+        return Err("neither its address nor its `requestPayload` contains `{username}`".into());
+    }
+    rules(&mut draft, &site, &probe)?;
+    draft.profile(&page, NAME);
+    draft.home_page(Some(main));
+    draft.accepts(site.regex_check.as_deref());
+    describe(&mut draft, &site);
+    draft.known(&site.username_claimed);
+    Ok(draft)
 }
 
 /// Returns the site merged with its engines. The lists of an engine are appended to those of the site, and
 /// the other members of an engine replace those of the site.
-///
-/// # Errors
-/// Returns an error if the list does not define an engine that the site names.
-pub(super) fn merged(
+fn merged(
     site: &Map<String, Value>,
     engines: Option<&Map<String, Value>>,
 ) -> Result<Map<String, Value>, Reason> {
     let mut whole = site.clone();
-    for name in Fields(site).texts("engine")? {
-        let engine = engines.and_then(|engines| engines.get(name));
-        let Some(engine) = engine else {
-            return Err(format!("its engine `{}` is not among the list's `engines`", shown(name)));
-        };
+    for name in member::<Texts>(site, "engine")?.0 {
+        let engine = engines.and_then(|engines| engines.get(&name));
+        let engine = engine
+            .ok_or_else(|| format!("its engine `{}` is not among the list's `engines`", shown(&name)))?;
         let part = engine.get("site").and_then(Value::as_object);
-        let part = part.ok_or_else(|| format!("its engine `{}` has no object `site`", shown(name)))?;
+        let part = part.ok_or_else(|| format!("its engine `{}` has no object `site`", shown(&name)))?;
         for (member, value) in part {
-            merge(whole.entry(member.clone()).or_insert(Value::Null), value);
+            match (whole.entry(member.clone()).or_insert(Value::Null), value) {
+                (Value::Array(own), Value::Array(more)) => own.extend(more.iter().cloned()),
+                (Value::Object(own), Value::Object(more)) => {
+                    own.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
+                }
+                (own, other) => *own = other.clone(),
+            }
         }
     }
     Ok(whole)
 }
 
-fn merge(own: &mut Value, engine: &Value) {
-    match (own, engine) {
-        (Value::Array(own), Value::Array(more)) => own.extend(more.iter().cloned()),
-        (Value::Object(own), Value::Object(more)) => {
-            own.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
-        }
-        (own, other) => *own = other.clone(),
-    }
-}
-
-/// Makes a catalogue entry from a merged site.
-pub(super) fn draft(name: &str, fields: Fields<'_>) -> Result<Draft, Reason> {
-    check_convertible(fields)?;
-    let main = fields.text("urlMain")?.unwrap_or_default();
-    let subpath = fields.text("urlSubpath")?.unwrap_or_default();
-    let format = |text: &str| {
-        python_format(text, |field| match field {
-            "username" => Some(NAME.to_owned()),
-            "urlMain" => Some(main.to_owned()),
-            "urlSubpath" => Some(subpath.to_owned()),
-            _ => None,
-        })
-    };
-    let page = single_slashes(&format(fields.need("url")?)?);
-    let probe = match fields.text("urlProbe")?.filter(|text| !text.is_empty()) {
-        Some(text) => format(text)?,
-        None => page.clone(),
-    };
-    let probe = address(&(probe + &parameters(fields)?), NAME)?;
-    let mut draft = Draft::new(ListKind::Maigret, name, &probe)?;
-    draft.headers(fields.map("headers")?, NAME)?;
-    let names_in_body = body(&mut draft, fields)?;
-    if !probe.names && !names_in_body {
-        return Err("neither its address nor its `requestPayload` contains `{username}`".into());
-    }
-    rules(&mut draft, fields, &probe)?;
-    draft.profile(&page, NAME);
-    draft.set_home_page(Some(main));
-    draft.accepts(fields.text("regexCheck")?);
-    describe(&mut draft, fields)?;
-    draft.known(&fields.texts("usernameClaimed")?);
-    Ok(draft)
-}
-
 /// Refuses entries that cannot be reproduced with one request.
-fn check_convertible(fields: Fields<'_>) -> Result<(), Reason> {
-    if let Some(kind) = fields.text("type")?.filter(|kind| !matches!(*kind, "" | "username")) {
-        return Err(format!("it accepts a `{}`, not a username", shown(kind)));
+fn check_convertible(site: &Site) -> Result<(), Reason> {
+    match site.kind.as_deref().unwrap_or_default() {
+        "" | "username" => {}
+        other => return Err(format!("it accepts a `{}`, not a username", shown(other))),
     }
-    match fields.text("protocol")?.unwrap_or_default() {
+    match site.protocol.as_deref().unwrap_or_default() {
         "" | "http" | "https" => {}
         "dns" => return Err("it looks up a domain of that name, and a domain is not an account".into()),
         other => {
-            return Err(format!(
-                "it is reached over `{}`, and only public websites are supported",
-                shown(other)
-            ));
+            let other = shown(other);
+            return Err(format!("it is reached over `{other}`, and only public websites are supported"));
         }
     }
-    if fields.map("activation")?.is_some_and(|activation| !activation.is_empty()) {
+    if !site.activation.is_empty() {
         return Err("it needs a token that Maigret's own code fetches first (`activation`)".into());
     }
-    if fields.flag("similarSearch")? {
+    if site.similar_search {
         return Err("it finds accounts with similar names (`similarSearch`)".into());
     }
     Ok(())
@@ -173,166 +162,124 @@ fn single_slashes(url: &str) -> String {
     out
 }
 
-fn parameters(fields: Fields<'_>) -> Result<String, Reason> {
-    let Some(parameters) = fields.map("getParams")? else { return Ok(String::new()) };
-    let pairs = super::fields::pairs("getParams", parameters)?;
-    Ok(pairs.iter().map(|(name, value)| format!("&{name}={value}")).collect())
-}
-
 /// Sets the method and its body. Returns whether the body contains the name.
-fn body(draft: &mut Draft, fields: Fields<'_>) -> Result<bool, Reason> {
-    draft.method(fields.text("requestMethod")?)?;
-    let payload = fields.map("requestPayload")?.filter(|payload| !payload.is_empty());
-    let Some(payload) = payload.filter(|_| draft.entry.probes[0].method == Method::Post) else {
+fn body(draft: &mut Draft, site: &Site) -> Result<bool, Reason> {
+    draft.method(site.request_method.as_deref())?;
+    if site.request_payload.is_empty() || draft.probe["method"] != "POST" {
         return Ok(false);
-    };
-    let mut names = false;
-    let mut filled = Map::new();
-    for (member, value) in payload {
+    }
+    let is_form = draft.header("content-type") == Some("application/x-www-form-urlencoded");
+    let (mut names, mut filled) = (false, Map::new());
+    for (member, value) in &site.request_payload {
         // Maigret fills in only texts at the top level.
         let value = match value {
             Value::String(text) => {
                 let text = python_format(text, |field| (field == "username").then(|| NAME.to_owned()))?;
                 names |= text.contains(NAME);
-                Value::String(template(&text, NAME))
+                template(&text, NAME).into()
             }
-            other => literals(other),
+            other => with_texts(other, &literal),
         };
-        filled.insert(member.clone(), value);
+        match value {
+            Value::String(_) if is_form => filled.insert(literal(member), value),
+            other if is_form => filled.insert(literal(member), other.to_string().into()),
+            other => filled.insert(member.clone(), other),
+        };
     }
-    let is_form = draft.header("content-type") == Some("application/x-www-form-urlencoded");
-    if is_form {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        draft.probe().form =
-            Some(filled.iter().map(|(name, value)| (super::slots::literal(name), text(value))).collect());
-    } else {
-        draft.probe().json = Some(Value::Object(filled));
-    }
+    draft.probe[if is_form { "form" } else { "json" }] = filled.into();
     Ok(names)
 }
 
-fn literals(value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(super::slots::literal(text)),
-        Value::Array(elements) => elements.iter().map(literals).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| (name.clone(), literals(value))).collect::<Map<_, _>>().into()
-        }
-        other => other.clone(),
-    }
-}
-
-fn rules(draft: &mut Draft, fields: Fields<'_>, probe: &Address) -> Result<(), Reason> {
-    let mut presence = fields.texts("presenseStrs")?;
-    presence.extend(fields.texts("presenceStrs")?);
-    let barriers: Vec<&str> =
-        fields.map("errors")?.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-    let barriers: Vec<&str> = barriers.into_iter().filter(|text| !text.is_empty()).collect();
+fn rules(draft: &mut Draft, site: &Site, probe: &Address) -> Result<(), Reason> {
+    let barriers: Vec<String> = site.errors.keys().filter(|text| !text.is_empty()).cloned().collect();
+    let mut presence = [site.presense.0.as_slice(), &site.presence.0].concat();
     let had_presence = !presence.is_empty();
     // A barrier takes precedence over a presence text that contains it.
     presence.retain(|text| !barriers.iter().any(|barrier| text.contains(barrier)));
     if had_presence && presence.is_empty() {
         return Err("each of its presence texts is among its own `errors`".into());
     }
-    let (presence, absence, barriers) =
-        (words(&presence), words(&fields.texts("absenceStrs")?), words(&barriers));
-    let has_barriers = !barriers.is_empty();
-    if has_barriers {
-        draft.entry.barrier.push(MatcherEntry { any_word: barriers, ..MatcherEntry::default() });
+    if !barriers.is_empty() {
+        draft.add("barrier", rule(Vec::<Value>::new(), &[("any_word", &barriers)]));
     }
-    // A page with status 403 may be a hit or a miss.
-    let forbidden = if fields.flag("ignore403")? { codes(&[403]) } else { Vec::new() };
-    let check = fields.text("checkType")?.unwrap_or_default();
-    verdicts(draft, check, presence, absence, &forbidden)?;
-    draft.probe().follow = check != "response_url";
+    let check = site.check_type.as_deref().unwrap_or_default();
+    verdicts(draft, site, check, &presence)?;
+    draft.probe["follow"] = (check != "response_url").into();
     // A response to HEAD has no body in which barriers could be found.
-    let wants_head = check == "status_code" && fields.flag("requestHeadOnly")?;
-    if wants_head && !has_barriers && draft.entry.probes[0].method == Method::Get && probe.names {
-        draft.probe().method = Method::Head;
+    let wants_head = check == "status_code" && site.request_head_only && barriers.is_empty();
+    if wants_head && draft.probe["method"] == "GET" && probe.names {
+        draft.probe["method"] = "HEAD".into();
     }
     Ok(())
 }
 
-/// Adds the rules for a hit and a miss. `forbidden` contains the error statuses that may mean a hit or a miss.
-fn verdicts(
-    draft: &mut Draft,
-    check: &str,
-    presence: Vec<String>,
-    absence: Vec<String>,
-    forbidden: &[StatusRule],
-) -> Result<(), Reason> {
-    let answered = |more: Vec<StatusRule>| [vec![success()], more, forbidden.to_vec()].concat();
+/// Adds the rules for a hit and a miss.
+fn verdicts(draft: &mut Draft, site: &Site, check: &str, presence: &[String]) -> Result<(), Reason> {
+    let absence = site.absence.0.as_slice();
+    // A page with status 403 may be a hit or a miss.
+    let forbidden: &[u16] = if site.ignore_403 { &[403] } else { &[] };
+    let answered = |first: &[&str], more: &[u16]| -> Vec<Value> {
+        let codes = more.iter().map(|code| Value::from(*code));
+        first.iter().map(|class| Value::from(*class)).chain(codes).collect()
+    };
+    let gone = || answered(&[], &MISS_STATUSES);
     match check {
         "message" => {
             if presence.is_empty() && absence.is_empty() {
                 return Err("its type is `message`, but it has neither presence nor absence texts".into());
             }
-            draft.entry.hit.push(MatcherEntry {
-                any_word: presence.clone(),
-                no_word: absence.clone(),
-                ..on_status(answered(Vec::new()))
-            });
+            if presence.iter().any(|text| absence.contains(text)) {
+                return Err("one text marks both an existing account and a missing one".into());
+            }
+            let texts = [("any_word", presence), ("no_word", absence)];
+            draft.add("hit", rule(answered(&["2xx"], forbidden), &texts));
             if !absence.is_empty() {
-                let status = answered(codes(&MISS_STATUSES));
-                draft.entry.miss.push(MatcherEntry { any_word: absence, ..on_status(status) });
+                let status = answered(&["2xx"], &[MISS_STATUSES.as_slice(), forbidden].concat());
+                draft.add("miss", rule(status, &[("any_word", absence)]));
             }
             if !presence.is_empty() {
                 // The page of an account may have any status, so the page of a missing account must not
                 // contain a presence text.
-                let status = codes(&[404, 410]);
-                draft.entry.miss.push(MatcherEntry { no_word: presence, ..on_status(status) });
+                draft.add("miss", rule(vec![404, 410], &[("no_word", presence)]));
             }
         }
         "status_code" => {
-            draft.entry.hit.push(on_status(vec![success()]));
-            draft.entry.miss.push(on_status(codes(&MISS_STATUSES)));
+            draft.add("hit", rule(vec!["2xx"], &[]));
+            draft.add("miss", rule(gone(), &[]));
         }
         "response_url" => {
-            draft.entry.hit.push(MatcherEntry { any_word: presence, ..on_status(vec![success()]) });
-            let redirect = StatusRule::Class(StatusClass::Redirection);
-            draft.entry.miss.push(on_status([vec![redirect], codes(&MISS_STATUSES)].concat()));
+            draft.add("hit", rule(vec!["2xx"], &[("any_word", presence)]));
+            draft.add("miss", rule(answered(&["3xx"], &MISS_STATUSES), &[]));
         }
         "" => return Err("`checkType` is missing".into()),
         other => {
+            let other = shown(other);
             return Err(format!(
-                "unknown type `{}`; message, status_code and response_url are supported",
-                shown(other)
+                "unknown type `{other}`; message, status_code and response_url are supported"
             ));
         }
     }
     Ok(())
 }
 
-/// The engines of forums.
-const FORUMS: [&str; 8] = [
-    "Discourse",
-    "DiscourseJson",
-    "Flarum",
-    "XenForo",
-    "phpBB",
-    "phpBB/Search",
-    "phpBB2/Search",
-    "vBulletin",
-];
-
-fn describe(draft: &mut Draft, fields: Fields<'_>) -> Result<(), Reason> {
-    let tags = fields.texts("tags")?;
-    let engines = fields.texts("engine")?;
-    let category = categories::of_tags(&tags);
-    let is_forum = category == "misc" && engines.iter().any(|engine| FORUMS.contains(engine));
-    draft.entry.category = if is_forum { "forum".to_owned() } else { category };
-    draft.entry.nsfw = categories::is_adult(&tags);
-    draft.entry.tags.extend(categories::words(&[tags, engines].concat()));
-    let rank = fields.get("alexaRank").and_then(Value::as_u64).and_then(|rank| u32::try_from(rank).ok());
-    draft.entry.rank = rank.filter(|rank| *rank > 0);
-    draft.protection(fields)?;
-    if let Some(encoding) = fields.text("encoding")? {
-        let reason =
-            format!("it forces the encoding `{}`; the encoding of the answer is used", shown(encoding));
-        draft.changes.push(reason);
+fn describe(draft: &mut Draft, site: &Site) {
+    draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), false);
+    let is_forum = site.engine.0.iter().any(|engine| FORUMS.contains(&engine.as_str()));
+    if is_forum && draft.entry["category"] == "misc" {
+        draft.entry["category"] = "forum".into();
     }
-    if !fields.texts("mirrors")?.is_empty() {
+    let rank = site.rank.as_u64().and_then(|rank| u32::try_from(rank).ok());
+    if let Some(rank) = rank.filter(|rank| *rank > 0) {
+        draft.entry["rank"] = json!(rank);
+    }
+    draft.protection(&site.protection);
+    if let Some(encoding) = &site.encoding {
+        let encoding = shown(encoding);
+        draft
+            .changes
+            .push(format!("it forces the encoding `{encoding}`; the encoding of the answer is used"));
+    }
+    if !site.mirrors.0.is_empty() {
         draft.changes.push("its `mirrors` are ignored".into());
     }
-    Ok(())
 }

@@ -1,68 +1,75 @@
-//! Imports the lists of other tools: WhatsMyName, Sherlock and Maigret.
+//! Import of the site lists of WhatsMyName, Sherlock and Maigret.
 //!
-//! | file | holds |
+//! Each entry of a list becomes a catalogue entry that judges as the list's own tool does, as far as its rules allow
+//! that. An entry that cannot be converted is left out, and what an entry loses is noted: see [`report`].
+//!
+//! | file | contents |
 //! |---|---|
-//! | `recognise` | recognition of a list by its JSON document |
-//! | `whatsmyname`, `sherlock`, `maigret` | conversion of the entries of each list |
-//! | `draft` | a catalogue entry that is being made, with the parts that it leaves out |
-//! | `fields`, `slots`, `regex`, `categories`, `ids` | conversion of single parts of an entry |
-//! | `kind` | the kinds of lists that are known |
-//! | [`report`] | a report of what was imported and what was not, by entry |
-//!
-//! # How a list is read
-//! Catalogue files are refused for any mistake. The lists of other tools are imported as far as possible,
-//! since their authors write for other programs. Unknown members are ignored and named in the report. An
-//! entry that cannot become a module is left out. A part that a catalogue entry cannot express is left out
-//! of its entry. The report gives the reason in both cases. Entries that the list has disabled become
-//! disabled modules.
-//!
-//! # What changes
-//! Requests are reproduced: address, method, body, headers, and whether redirects are followed. Rules are as
-//! strict as in the catalogue. A hit needs a success status, and a response that may be a block or a defect
-//! is not a miss, even if the list's tool treats it as one. The control check and the global barriers apply
-//! to every module. Credentials in a list are never sent.
-//!
-//! # Ids
-//! The ids are `wmn.NAME`, `sherlock.NAME` and `maigret.NAME`, so that they differ from those of built-in
-//! modules and of other lists. NAME is the entry's name in lower-case ASCII letters and digits, separated by
-//! `-`. The second entry with one name in a list gets `NAME-2`.
-//!
-//! # To add a list
-//! A new list needs a variant of [`ListKind`], its marks in `recognise`, a file with its `MEMBERS`,
-//! `is_enabled` and `draft`, and an arm in `Importer::entries`.
+//! | `draft` | the catalogue entry that is made, and what the lists have in common |
+//! | `whatsmyname`, `sherlock`, `maigret` | the entries of each list |
+//! | `python` | Python's regexes and format strings |
+//! | [`report`] | the report of what was imported |
 
-mod categories;
 mod draft;
-mod fields;
-mod ids;
-mod kind;
 mod maigret;
-mod recognise;
-mod regex;
+mod python;
 pub mod report;
 mod sherlock;
-mod slots;
 mod whatsmyname;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization as _;
 
-pub(crate) use ids::slug;
-pub use kind::ListKind;
-pub use recognise::recognise;
-use report::{ListReport, NoteKind};
-
-use self::draft::Draft;
-use self::fields::{Fields, Reason};
-use self::ids::Ids;
 use super::definition::Entry;
-use super::document;
 use super::mistake::Mistakes;
 use super::module::Module;
+use draft::{Draft, Reason, type_name};
+pub use report::ListKind;
+use report::{ListReport, NoteKind};
 
 /// The maximum number of entries in one list.
 const MAX_ENTRIES: usize = 20_000;
+/// The maximum length of a name's part of an id, in bytes.
+const MAX_SLUG_BYTES: usize = 48;
+
+/// Returns the kind of list that a document is, by its form.
+///
+/// # Errors
+/// Returns an error if the document is none of the known lists. It says for each kind what is missing.
+pub fn recognise(root: &Value) -> Result<ListKind, String> {
+    let mut reasons = Vec::new();
+    for kind in ListKind::ALL {
+        match why_not(kind, root) {
+            None => return Ok(kind),
+            Some(reason) => reasons.push(format!("{} has {reason}", kind.name())),
+        }
+    }
+    Err(format!(
+        "unknown format: Sightline's own has an array of entries (here: {}); {}",
+        type_name(root),
+        reasons.join("; ")
+    ))
+}
+
+/// Returns what a document of this kind has, and what this document has instead if it is of another kind.
+fn why_not(kind: ListKind, root: &Value) -> Option<String> {
+    let sites = root.get("sites");
+    let here = sites.map_or("none", type_name);
+    match (kind, sites) {
+        (ListKind::WhatsMyName, Some(Value::Array(_))) | (ListKind::Maigret, Some(Value::Object(_))) => None,
+        (ListKind::WhatsMyName, _) => Some(format!("an array `sites` (here: {here})")),
+        (ListKind::Maigret, _) => Some(format!("an object `sites` (here: {here})")),
+        (ListKind::Sherlock, _) => {
+            let members: Vec<&Value> = root.as_object().into_iter().flat_map(Map::values).collect();
+            let is_entry = |it: &&Value| it.get("errorType").is_some() && it.get("url").is_some();
+            let all = members.len();
+            (!members.iter().any(is_entry))
+                .then(|| format!("entries with `url` and `errorType` (here: 0 of {all} members)"))
+        }
+    }
+}
 
 /// The result of an import.
 #[derive(Debug)]
@@ -78,11 +85,35 @@ pub struct Imported {
 /// # Errors
 /// Returns an error if the text is not JSON, is not a known list, or has too many entries.
 pub fn take_over(file: &str, text: &str) -> Result<Imported, String> {
-    let (root, twice) = document::lenient(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
+    let text = text.trim_start_matches('\u{feff}');
+    let root: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let kind = recognise(&root)?;
-    let mut importer = Importer::new(file, kind);
-    twice.iter().for_each(|path| importer.note_repetition(path));
-    importer.entries(&root)?;
+    let (sites, members) = (&root["sites"], || root.as_object().into_iter().flatten());
+    let entries: Vec<(String, &Value)> = match kind {
+        ListKind::WhatsMyName => {
+            let name =
+                |index: usize, it: &Value| it["name"].as_str().map_or(format!("[{index}]"), str::to_owned);
+            let sites = sites.as_array().into_iter().flatten().enumerate();
+            sites.map(|(index, site)| (name(index, site), site)).collect()
+        }
+        ListKind::Sherlock => {
+            let sites = members().filter(|(name, _)| !name.starts_with('$'));
+            sites.map(|(name, site)| (name.clone(), site)).collect()
+        }
+        ListKind::Maigret => {
+            let sites = sites.as_object().into_iter().flatten();
+            sites.map(|(name, site)| (name.clone(), site)).collect()
+        }
+    };
+    if entries.len() > MAX_ENTRIES {
+        return Err(format!("it has {} entries; at most {MAX_ENTRIES} are imported", entries.len()));
+    }
+    let report = ListReport::new(file, kind, entries.len());
+    let mut importer =
+        Importer { kind, modules: Vec::new(), report, ids: Ids::default(), unknown: BTreeMap::new() };
+    for (name, value) in entries {
+        importer.take(&name, value, root["engines"].as_object());
+    }
     Ok(importer.done())
 }
 
@@ -96,99 +127,28 @@ struct Importer {
 }
 
 impl Importer {
-    fn new(file: &str, kind: ListKind) -> Self {
-        Self {
-            kind,
-            modules: Vec::new(),
-            report: ListReport::new(file, kind),
-            ids: Ids::default(),
-            unknown: BTreeMap::new(),
-        }
-    }
-
-    /// Records a repeated name of an entry or of a member.
-    fn note_repetition(&mut self, path: &[String]) {
-        let (entry, member) = match (self.kind, path) {
-            (ListKind::Sherlock, [entry, member @ ..]) => (entry.as_str(), member),
-            (ListKind::Maigret, [sites, entry, member @ ..]) if sites == "sites" => (entry.as_str(), member),
-            (_, member) => ("", member),
+    fn take(&mut self, name: &str, value: &Value, engines: Option<&Map<String, Value>>) {
+        let Some(site) = value.as_object() else {
+            let reason = format!("the entry is {}; expected an object", type_name(value));
+            return self.report.note(name, NoteKind::LeftOut, &reason);
         };
-        if member.is_empty() {
-            self.report.entries += 1;
-            self.report.note(entry, NoteKind::LeftOut, "the list has a later entry of the same name");
-        } else {
-            let reason = format!("`{}` is repeated in one object: the last one is used", member.join("."));
-            self.report.note(entry, NoteKind::Changed, &reason);
-        }
-    }
-
-    fn entries(&mut self, root: &Value) -> Result<(), String> {
-        let count = match self.kind {
-            ListKind::WhatsMyName => root["sites"].as_array().map_or(0, Vec::len),
-            ListKind::Sherlock => root.as_object().map_or(0, Map::len),
-            ListKind::Maigret => root["sites"].as_object().map_or(0, Map::len),
+        let (known, is_enabled) = match self.kind {
+            ListKind::WhatsMyName => (whatsmyname::Site::MEMBERS, value["valid"] != false),
+            ListKind::Sherlock => (sherlock::Site::MEMBERS, true),
+            ListKind::Maigret => (maigret::Site::MEMBERS, value["disabled"] != true),
         };
-        if count > MAX_ENTRIES {
-            return Err(format!("it has {count} entries; at most {MAX_ENTRIES} are imported"));
-        }
-        match self.kind {
-            ListKind::WhatsMyName => {
-                for (index, value) in root["sites"].as_array().into_iter().flatten().enumerate() {
-                    let name = value["name"].as_str().map_or_else(|| format!("[{index}]"), str::to_owned);
-                    self.entry(&name, value, &whatsmyname::MEMBERS, whatsmyname::is_enabled, |fields| {
-                        whatsmyname::draft(fields)
-                    });
-                }
-            }
-            ListKind::Sherlock => {
-                let members = root.as_object().into_iter().flatten();
-                for (name, value) in members.filter(|(name, _)| !name.starts_with('$')) {
-                    self.entry(
-                        name,
-                        value,
-                        &sherlock::MEMBERS,
-                        |_| true,
-                        |fields| sherlock::draft(name, fields),
-                    );
-                }
-            }
-            ListKind::Maigret => {
-                let engines = root["engines"].as_object();
-                for (name, value) in root["sites"].as_object().into_iter().flatten() {
-                    self.entry(name, value, &maigret::MEMBERS, maigret::is_enabled, |fields| {
-                        let whole = maigret::merged(fields.0, engines)?;
-                        maigret::draft(name, Fields(&whole))
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn entry(
-        &mut self,
-        name: &str,
-        value: &Value,
-        members: &[&str],
-        is_enabled: impl Fn(Fields<'_>) -> bool,
-        draft: impl FnOnce(Fields<'_>) -> Result<Draft, Reason>,
-    ) {
-        self.report.entries += 1;
-        let fields = match Fields::of(value) {
-            Ok(fields) => fields,
-            Err(reason) => return self.report.note(name, NoteKind::LeftOut, &reason),
-        };
-        for member in fields.0.keys().filter(|member| !members.contains(&member.as_str())) {
+        for member in site.keys().filter(|member| !known.contains(&member.as_str())) {
             *self.unknown.entry(member.clone()).or_insert(0) += 1;
         }
-        let is_enabled = is_enabled(fields);
         self.report.off += usize::from(!is_enabled);
-        let made = draft(fields).and_then(|draft| self.compile(name, draft, is_enabled));
-        match made {
+        let draft = match self.kind {
+            ListKind::WhatsMyName => whatsmyname::draft(site),
+            ListKind::Sherlock => sherlock::draft(name, site),
+            ListKind::Maigret => maigret::draft(name, site, engines),
+        };
+        match draft.and_then(|draft| self.compile(name, draft, is_enabled)) {
             Ok((module, changes)) => {
-                for change in changes {
-                    self.report.note(name, NoteKind::Changed, &change);
-                }
+                changes.iter().for_each(|change| self.report.note(name, NoteKind::Changed, change));
                 self.report.taken_over += 1;
                 self.report.enabled_taken_over += usize::from(is_enabled);
                 self.modules.push(module);
@@ -206,16 +166,12 @@ impl Importer {
         draft: Draft,
         is_enabled: bool,
     ) -> Result<(Module, Vec<Reason>), Reason> {
-        let Draft { mut entry, changes, .. } = draft;
-        let host = entry.probes.first().and_then(|probe| {
-            let url = probe.url.replace("{query}", "");
-            Some(url::Url::parse(&url).ok()?.host_str()?.trim_matches('.').to_owned())
-        });
-        entry.enabled = is_enabled;
-        entry.id = self.ids.give(self.kind.prefix(), name, host.as_deref().unwrap_or_default());
-        let written = serde_json::to_value(entry).map_err(|error| error.to_string())?;
+        let id = self.ids.give(self.kind.prefix(), name, &draft.host());
+        let (mut entry, changes) = draft.finish();
+        entry["id"] = id.into();
+        entry["enabled"] = is_enabled.into();
         let mut mistakes = Mistakes::default();
-        let entry = Entry::read(written, &mut mistakes).filter(|_| mistakes.count() == 0);
+        let entry = Entry::read(entry, &mut mistakes).filter(|_| mistakes.count() == 0);
         let compiled = entry.map_or_else(|| Err(mistakes.into_list()), Module::compile);
         let module = compiled.map_err(|mistakes| {
             mistakes.first().map_or_else(|| "it makes no sense".to_owned(), ToString::to_string)
@@ -229,5 +185,67 @@ impl Importer {
             self.report.note("", NoteKind::Changed, &reason);
         }
         Imported { modules: self.modules, report: self.report }
+    }
+}
+
+/// Returns the part of an id for a name, such as `last-fm-fr` for `Last.fm [FR]`. ASCII letters (without
+/// accents) and digits are kept in lower case, and everything between them becomes one `-`. The result is
+/// empty if nothing is left.
+pub(crate) fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for c in name.nfkd().filter(|c| !unicode_normalization::char::is_combining_mark(*c)) {
+        if slug.len() >= MAX_SLUG_BYTES {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    slug
+}
+
+/// Gives each entry of a list a unique id.
+#[derive(Debug, Default)]
+struct Ids {
+    given: HashSet<String>,
+    last: HashMap<String, usize>,
+}
+
+impl Ids {
+    /// Returns an id such as `PREFIX.NAME`. If a name is repeated, the second entry gets `-2`, and so on, in
+    /// the order of the list. If the name has no ASCII letter or digit, the name of the host is used.
+    fn give(&mut self, prefix: &str, name: &str, host: &str) -> String {
+        let name = [slug(name), slug(host)].into_iter().find(|slug| !slug.is_empty());
+        let plain = format!("{prefix}.{}", name.as_deref().unwrap_or("site"));
+        let mut id = plain.clone();
+        while !self.given.insert(id.clone()) {
+            let number = self.last.entry(plain.clone()).or_insert(1);
+            *number += 1;
+            id = format!("{plain}-{number}");
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_made_of_the_name() {
+        let mut ids = Ids::default();
+        for (name, host, want) in [
+            ("Last.fm [FR]", "", "a.last-fm-fr"),
+            ("Café", "", "a.cafe"),
+            ("cafe", "", "a.cafe-2"),
+            ("Ночь", "x.example", "a.x-example"),
+            ("!", "", "a.site"),
+        ] {
+            assert_eq!(ids.give("a", name, host), want);
+        }
+        assert!(slug(&"é".repeat(100)).len() <= MAX_SLUG_BYTES);
     }
 }

@@ -6,11 +6,41 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::kind::ListKind;
+use crate::base::words::words;
 use crate::modules::text::{clean, squeeze, truncate};
 
 /// The maximum length in characters of a name or a reason that comes from a list.
 const MAX_CHARS: usize = 200;
+
+words! {
+    /// The kinds of lists that can be imported, each with the tag that its modules have.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ListKind {
+        /// WhatsMyName's `wmn-data.json`.
+        WhatsMyName = "whatsmyname",
+        /// Sherlock's `data.json`.
+        Sherlock = "sherlock",
+        /// Maigret's `data.json`.
+        Maigret = "maigret",
+    }
+}
+
+impl ListKind {
+    /// Returns the name of the tool.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WhatsMyName => "WhatsMyName",
+            Self::Sherlock => "Sherlock",
+            Self::Maigret => "Maigret",
+        }
+    }
+
+    /// Returns the prefix of the ids of the list's modules, without the dot.
+    pub(super) fn prefix(self) -> &'static str {
+        if self == Self::WhatsMyName { "wmn" } else { self.as_str() }
+    }
+}
 
 /// The report of the import of one list.
 #[derive(Debug, Clone, Serialize)]
@@ -55,11 +85,11 @@ pub enum NoteKind {
 }
 
 impl ListReport {
-    pub(super) fn new(file: &str, format: ListKind) -> Self {
+    pub(super) fn new(file: &str, format: ListKind, entries: usize) -> Self {
         Self {
             file: file.to_owned(),
             format,
-            entries: 0,
+            entries,
             off: 0,
             taken_over: 0,
             enabled_taken_over: 0,
@@ -103,7 +133,7 @@ impl ListReport {
         let mut text = format!(
             "{}: list of {}: {} of {} entries imported",
             shown(&self.file),
-            self.format,
+            self.format.name(),
             self.taken_over,
             self.entries
         );

@@ -1,119 +1,115 @@
-//! WhatsMyName's `wmn-data.json`: an object with a list `sites`.
-//!
-//! An account exists if the status is `e_code` and the body contains `e_string`. It is missing if the status
-//! is `m_code` and the body contains `m_string`. Redirects are not followed. `{account}` stands for the
-//! name. With `post_body`, the request is a POST.
+//! The entries of WhatsMyName's `wmn-data.json`.
 
-use super::draft::{Draft, codes, on_status, words};
-use super::fields::{Fields, Reason};
-use super::slots::{address, template};
-use super::{ListKind, categories};
-use crate::modules::definition::{MatcherEntry, Method};
+use serde_json::{Map, Value, json};
+use url::form_urlencoded;
 
+use super::draft::{Draft, Reason, Statuses, Texts, address, rule, site, template, with_texts};
+use super::report::ListKind;
+
+/// The text that stands for the name.
 const NAME: &str = "{account}";
 
-/// The members that an entry can have.
-pub(super) const MEMBERS: [&str; 14] = [
-    "name",
-    "uri_check",
-    "uri_pretty",
-    "post_body",
-    "headers",
-    "strip_bad_char",
-    "e_code",
-    "e_string",
-    "m_string",
-    "m_code",
-    "known",
-    "cat",
-    "valid",
-    "protection",
-];
-
-/// Returns whether the list's authors have left the entry enabled.
-pub(super) fn is_enabled(fields: Fields<'_>) -> bool {
-    fields.get("valid") != Some(&serde_json::Value::Bool(false))
+site! {
+    struct Site {
+        name: Option<String> = "name",
+        uri_check: Option<String> = "uri_check",
+        uri_pretty: Option<String> = "uri_pretty",
+        post_body: Option<String> = "post_body",
+        headers: Map<String, Value> = "headers",
+        strip_bad_char: Option<String> = "strip_bad_char",
+        e_code: Statuses = "e_code",
+        e_string: Texts = "e_string",
+        m_code: Statuses = "m_code",
+        m_string: Texts = "m_string",
+        known: Texts = "known",
+        cat: Option<String> = "cat",
+        protection: Texts = "protection",
+    }
+    ignored: "valid";
 }
 
 /// Makes a catalogue entry.
-pub(super) fn draft(fields: Fields<'_>) -> Result<Draft, Reason> {
-    let check = fields.need("uri_check")?;
+pub(super) fn draft(site: &Map<String, Value>) -> Result<Draft, Reason> {
+    let site = Site::read(site)?;
+    let check = site.uri_check.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let check = check.ok_or("`uri_check` is missing")?;
     let probe = address(check, NAME)?;
-    let body = fields.text("post_body")?.filter(|body| !body.is_empty());
+    let body = site.post_body.as_deref().filter(|body| !body.is_empty());
     if !probe.names && !body.is_some_and(|body| body.contains(NAME)) {
         return Err(format!("neither `uri_check` nor `post_body` contains `{NAME}`"));
     }
-    let mut draft = Draft::new(ListKind::WhatsMyName, fields.need("name")?, &probe)?;
-    draft.headers(fields.map("headers")?, NAME)?;
+    let name = site.name.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let mut draft = Draft::new(ListKind::WhatsMyName, name.ok_or("`name` is missing")?, &probe);
+    draft.headers(&site.headers, NAME)?;
     if let Some(body) = body {
-        post(&mut draft, body);
+        post(&mut draft, body)?;
     }
-    draft.profile(fields.text("uri_pretty")?.unwrap_or(check), NAME);
-    rules(&mut draft, fields)?;
-    let category = categories::whatsmyname(fields.text("cat")?.unwrap_or("misc"));
-    draft.entry.nsfw = category == categories::ADULT;
-    draft.entry.category = category;
-    draft.entry.strip = fields.text("strip_bad_char")?.filter(|text| !text.is_empty()).map(str::to_owned);
-    draft.protection(fields)?;
-    draft.known(&fields.texts("known")?);
+    draft.profile(site.uri_pretty.as_deref().unwrap_or(check), NAME);
+    rules(&mut draft, &site)?;
+    draft.category_of(site.cat.as_deref().unwrap_or("misc"));
+    if let Some(strip) = site.strip_bad_char.filter(|text| !text.is_empty()) {
+        draft.entry["strip"] = strip.into();
+    }
+    draft.protection(&site.protection);
+    draft.known(&site.known);
     Ok(draft)
 }
 
-fn post(draft: &mut Draft, body: &str) {
-    if draft.header("content-type").is_none() {
-        // A browser would send such a body with this type.
-        let is_json = body.trim_start().starts_with(['{', '[']);
-        let content_type = if is_json { "application/json" } else { "application/x-www-form-urlencoded" };
-        draft.changes.push(format!("it names no Content-Type for its body: {content_type} is sent"));
-        draft.probe().headers.insert("Content-Type".to_owned(), content_type.to_owned());
+/// Sets a body of JSON or of form fields. Its content type is sent even if the list does not name it.
+fn post(draft: &mut Draft, body: &str) -> Result<(), Reason> {
+    let content_type = draft.header("content-type").unwrap_or_default().to_ascii_lowercase();
+    let is_json = body.trim_start().starts_with(['{', '[']);
+    draft.probe["method"] = "POST".into();
+    if is_json || content_type.contains("json") {
+        // The name is put back after reading, because its braces are not JSON outside of a text.
+        let json: Value =
+            serde_json::from_str(body).map_err(|error| format!("`post_body` is no JSON: {error}"))?;
+        draft.probe["json"] = with_texts(&json, &|text| template(text, NAME));
+        return Ok(());
     }
-    draft.probe().method = Method::Post;
-    draft.probe().text = Some(template(body, NAME));
+    if !content_type.is_empty() && !content_type.contains("form-urlencoded") {
+        return Err(format!("its body is `{content_type}`; JSON and form fields are supported"));
+    }
+    let fields = form_urlencoded::parse(body.as_bytes());
+    let fields: Map<String, Value> =
+        fields.map(|(name, value)| (template(&name, NAME), template(&value, NAME).into())).collect();
+    draft.probe["form"] = fields.into();
+    Ok(())
 }
 
-fn rules(draft: &mut Draft, fields: Fields<'_>) -> Result<(), Reason> {
-    let code = |name: &str| match fields.statuses(name)?[..] {
+fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
+    let code = |name: &str, codes: &Statuses| match codes.0[..] {
         [code] => Ok(code),
         [] => Err(format!("`{name}` is missing")),
         _ => Err(format!("`{name}` contains several codes; expected one")),
     };
-    let (there, missing) = (code("e_code")?, code("m_code")?);
-    let (there_text, missing_text) =
-        (text_with(draft, there, fields, "e_string")?, text_with(draft, missing, fields, "m_string")?);
-    let mut hit = MatcherEntry { words: words(&there_text), ..on_status(codes(&[there])) };
-    let miss = MatcherEntry { words: words(&missing_text), ..on_status(codes(&[missing])) };
-    if there != missing {
-        draft.entry.miss.push(miss);
-    } else {
-        match (there_text.is_empty(), missing_text.is_empty()) {
-            (true, true) => return Err("nothing distinguishes an existing account from a missing one".into()),
-            (true, false) => {
-                hit.no_word = words(&missing_text);
-                draft.entry.miss.push(miss);
-            }
-            (false, false) => draft.entry.miss.push(miss),
-            // Otherwise every page without the mark would be a miss, even challenge pages and empty pages.
-            (false, true) => draft.changes.push(
-                "nothing marks a missing account: a page without `e_string` is unrecognized, not a miss"
-                    .into(),
-            ),
+    let (there, missing) = (code("e_code", &site.e_code)?, code("m_code", &site.m_code)?);
+    let mut text_with = |code: u16, name: &str, texts: &Texts| {
+        if matches!(code, 100..200 | 204 | 304) && !texts.0.is_empty() {
+            draft.changes.push(format!("`{name}` is ignored: an answer with {code} has no body"));
+            return Vec::new();
         }
+        texts.0.clone()
+    };
+    let there_text = text_with(there, "e_string", &site.e_string);
+    let missing_text = text_with(missing, "m_string", &site.m_string);
+    let mut hit = rule(vec![there], &[("words", &there_text)]);
+    let miss = rule(vec![missing], &[("words", &missing_text)]);
+    match (there == missing, there_text.is_empty(), missing_text.is_empty()) {
+        (true, true, true) => {
+            return Err("nothing distinguishes an existing account from a missing one".into());
+        }
+        (true, true, false) => {
+            hit = rule(vec![there], &[("no_word", &missing_text)]);
+            draft.add("miss", miss);
+        }
+        // Otherwise every page without the mark would be a miss, even challenge pages and empty pages.
+        (true, false, true) => draft.changes.push(
+            "nothing marks a missing account: a page without `e_string` is unrecognized, not a miss".into(),
+        ),
+        _ => draft.add("miss", miss),
     }
-    draft.entry.hit.push(hit);
+    draft.add("hit", hit);
+    draft.probe["follow"] = json!(false);
     Ok(())
-}
-
-/// Returns the texts that belong to a status code.
-fn text_with<'v>(
-    draft: &mut Draft,
-    code: u16,
-    fields: Fields<'v>,
-    name: &str,
-) -> Result<Vec<&'v str>, Reason> {
-    let texts = fields.texts(name)?;
-    if matches!(code, 100..200 | 204 | 304) && !texts.is_empty() {
-        draft.changes.push(format!("`{name}` is ignored: an answer with {code} has no body"));
-        return Ok(Vec::new());
-    }
-    Ok(texts)
 }

@@ -258,8 +258,8 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
             "Brace: an unmatched `{` in `{urlMain}{username`",
             "Nobody: neither its address nor its `requestPayload` contains `{username}`",
             "Null: `url` is missing",
-            "Same: hit[0]: `miss[0]` holds wherever it does: it would always be a conflict",
-            "Wrong: `errors` is an array; expected an object",
+            "Same: one text marks both an existing account and a missing one",
+            "Wrong: `errors`: invalid type: sequence, expected a map",
             "Walled: each of its presence texts is among its own `errors`",
         ]
     );

@@ -191,7 +191,7 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
             "Method: unsupported method PATCH; GET, HEAD, POST and PUT are supported",
             "Body: it sends a body with GET or HEAD; bodies are sent only with POST and PUT",
             "Nobody: neither its address nor its `request_payload` contains `{}`",
-            "Number: `url` is a number; expected a text",
+            "Number: `url`: invalid type: integer `7`, expected a string",
             "Bearer: it sends a `Authorization` header, which may contain another person's session or credentials",
             "Text: the entry is a text; expected an object",
         ]

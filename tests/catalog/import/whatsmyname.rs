@@ -70,13 +70,13 @@ fn a_body_makes_a_post_and_the_pretty_address_is_the_profile() {
 }
 
 #[test]
-fn a_body_without_a_content_type_gets_one() {
-    for (body, content_type) in
-        [("{\"n\":\"{account}\"}", "application/json"), ("n={account}", "application/x-www-form-urlencoded")]
-    {
+fn a_body_is_json_or_form_fields() {
+    for (body, kind, want) in [
+        ("{\"n\":[\"{account}\", \"{b}\"]}", "json", json!({"n": ["{query}", "{{b}}"]})),
+        ("n={account}&b=%7Bc%7D+d", "form", json!({"b": "{{c}} d", "n": "{query}"})),
+    ] {
         let entry = only_entry(&list(&[json!({"uri_check": "https://lake.example/", "post_body": body})]));
-        assert_eq!(entry["probes"][0]["headers"]["Content-Type"], content_type);
-        assert_eq!(entry["probes"][0]["method"], "POST");
+        assert_eq!((&entry["probes"][0][kind], &entry["probes"][0]["method"]), (&want, &json!("POST")));
     }
 }
 
@@ -151,7 +151,7 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
             "Same: hit[0]: the same rule is in `miss`: it would always be a conflict",
             "Nothing: nothing distinguishes an existing account from a missing one",
             "Codes: `e_code` contains several codes; expected one",
-            "Code: `e_code` contains 20; expected status codes (100 to 599)",
+            "Code: `e_code`: expected status codes (100 to 599)",
             "User: probes[0].url: a URL must not have a user name or password here",
             "Onion: `lakelakelake.onion` is not on the public web, which is required",
         ]

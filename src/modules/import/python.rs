@@ -1,12 +1,12 @@
-//! Converts Python's regexes into regexes for `accepts`.
+//! Python's regexes and format strings.
 
 use regex::Regex;
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::Look;
 
-use super::fields::Reason;
 use crate::modules::pattern;
+use crate::modules::text::truncate;
 
 /// Returns the `accepts` for a regex that the list's tool *searches* in a name, and its compiled form.
 /// Unlike that regex, `accepts` must match the whole name.
@@ -14,7 +14,7 @@ use crate::modules::pattern;
 /// # Errors
 /// Returns an error if the regex has no linear-time form (look-around, back references), is invalid, or is
 /// too large.
-pub(super) fn accepts(python: &str) -> Result<(String, Regex), Reason> {
+pub(super) fn accepts(python: &str) -> Result<(String, Regex), String> {
     let whole = anchored(translated(python, false))?;
     match pattern::whole(&whole) {
         Ok(regex) => Ok((whole, regex)),
@@ -28,7 +28,7 @@ pub(super) fn accepts(python: &str) -> Result<(String, Regex), Reason> {
 }
 
 /// Extends a regex that is not anchored at the start or the end, so that it may match anywhere.
-fn anchored(text: String) -> Result<String, Reason> {
+fn anchored(text: String) -> Result<String, String> {
     let parsed = ParserBuilder::new().nest_limit(50).build().parse(&text);
     let hir = parsed.map_err(|error| match error {
         regex_syntax::Error::Parse(error) => match error.kind() {
@@ -85,6 +85,36 @@ fn translated(python: &str, is_ascii: bool) -> String {
     text
 }
 
+/// Returns a text with its fields replaced, as Python's `format` does. Doubled braces stand for single ones.
+///
+/// # Errors
+/// Returns an error if a brace has no partner, or if `value` does not know a field.
+pub(super) fn python_format(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let brace = &rest[at..=at];
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix(brace) {
+            out.push_str(brace);
+            rest = after;
+            continue;
+        }
+        let field = if brace == "{" { rest.split_once('}') } else { None };
+        let Some((name, after)) = field else {
+            return Err(format!("an unmatched `{brace}` in `{}`", truncate(text, 80)));
+        };
+        out.push_str(
+            &value(name)
+                .ok_or_else(|| format!("`{{{}}}` is not a variable of this list", truncate(name, 40)))?,
+        );
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +163,16 @@ mod tests {
         ] {
             let reason = accepts(python).unwrap_err();
             assert!(reason.contains(why), "{python}: {reason}");
+        }
+    }
+
+    #[test]
+    fn python_fields_are_converted_and_doubled_braces_unescaped() {
+        let value = |name: &str| (name == "x").then(|| "VALUE".to_owned());
+        assert_eq!(python_format("{{ a({x}) }}", value).unwrap(), "{ a(VALUE) }");
+        assert!(python_format("{y}", value).unwrap_err().contains("`{y}` is not a variable"));
+        for bad in ["{", "a}", "{x", "{{}"] {
+            assert!(python_format(bad, value).unwrap_err().contains("unmatched"), "{bad}");
         }
     }
 
