@@ -75,7 +75,7 @@ impl<'c> ActiveCheck<'c> {
             sender: Sender::new(&*checker.prober, terms.answer_by),
             searches: Searches::default(),
             saved: Saved::new(),
-            answers: module.plans.iter().map(|_| None).collect(),
+            answers: module.entry().probes.iter().map(|_| None).collect(),
             answered_in: Duration::ZERO,
             stop_reason: None,
             earlier_barrier: None,
@@ -156,10 +156,10 @@ impl<'c> ActiveCheck<'c> {
 
     fn fetch(&mut self, probe: usize) -> Result<ProbeAnswer, StopReason> {
         let request = self.prepare(probe).map_err(StopReason::Unfilled)?;
-        let keep = self.module.plans[probe].keep;
+        let keep = self.module.entry().probes[probe].keep();
         let is_at_hand = keep.is_some() && self.checker.feeds.has(&Key::from(&request));
         let access = if is_at_hand { Access::Granted } else { self.access(probe, &request, &self.pauses) };
-        let host = self.module.plans[probe].host.fixed();
+        let host = self.module.host(probe).fixed();
         let (began, sent) = (Instant::now(), self.sender.requests());
         let deadline = match access {
             Access::Denied(denial) => return Err(StopReason::Denied(denial)),
@@ -199,7 +199,7 @@ impl<'c> ActiveCheck<'c> {
 
     /// Returns the host under which checks of a probe are counted, if it is known before the request.
     fn host(&self, probe: usize) -> Option<String> {
-        self.module.plans[probe].host.name(&self.values())
+        self.module.host(probe).name(&self.values())
     }
 
     /// Returns the feed of a probe. It is fetched without this check's cookies, because all checks share it.
@@ -237,7 +237,7 @@ impl<'c> ActiveCheck<'c> {
     /// Returns whether a hit or miss rule about the probe holds for the answer. Returns `None` if no rule is
     /// about it.
     pub(super) fn is_known(&self, probe: usize, answer: &Answer<'_>) -> Option<bool> {
-        let rules = self.module.hit.iter().chain(&self.module.miss);
+        let rules = self.module.entry().hit.iter().chain(&self.module.entry().miss);
         let mut rules = rules.filter(|rule| self.module.is_about(rule, probe)).peekable();
         rules.peek()?;
         let values = self.values();
@@ -262,7 +262,7 @@ impl<'c> ActiveCheck<'c> {
             query: self.query.normal().into(),
             control: self.is_control,
         };
-        self.module.plans[probe].request(&self.request_values(), &self.checker.user_agent, trace)
+        self.module.request(&self.request_values(), &self.checker.user_agent, trace)
     }
 
     /// Stores an answer and the values that later probes need from it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::barrier::Barrier;
 use super::digest::Algorithm;
-use super::html::{Page, ScriptKind, Selectors, has_xml_prolog};
+use super::html::{Element, Page, ScriptKind, Selectors, has_xml_prolog};
 use super::json_size::{self, MAX_COST, MAX_SHARED_COST};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
@@ -33,7 +33,7 @@ pub(crate) struct Answer<'r> {
     visible: OnceCell<String>,
     json_ld: OnceCell<Vec<Value>>,
     scripts: OnceCell<Documents>,
-    digests: [OnceCell<Value>; 4],
+    digests: [OnceCell<Value>; 3],
     barrier: OnceCell<Option<Barrier>>,
 }
 
@@ -124,6 +124,23 @@ impl<'r> Answer<'r> {
         self.page.get_or_init(|| {
             let read = if self.is_xml() { Page::read_xml } else { Page::read };
             read(self.text(), self.selectors)
+        })
+    }
+
+    /// Returns the elements that a selector of the module finds, in document order, at most 1,000.
+    pub(crate) fn elements(&self, selector: &str) -> &[Element] {
+        self.selectors.id(selector).map_or(&[], |id| self.page().elements(id))
+    }
+
+    /// Returns the texts of the elements that a selector of the module finds, or the values of an attribute.
+    pub(crate) fn element_texts(
+        &self,
+        selector: &str,
+        attribute: Option<&str>,
+    ) -> impl Iterator<Item = String> {
+        self.elements(selector).iter().filter_map(move |element| match attribute {
+            Some(name) => element.attribute(name).map(str::to_owned),
+            None => Some(self.page().text_of(element)),
         })
     }
 

@@ -220,7 +220,7 @@ fn control_result(
         return (verdict.into(), answer);
     }
     let (module, asked) = (check.module(), check.values().name);
-    let page_profile = module.result_fields.page_profile(module.platform(), answers, asked);
+    let page_profile = module.entry().page_profile(answers, asked);
     let page_profile = page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked)));
     (ControlResult { page_profile, ..verdict.into() }, answer)
 }
@@ -288,9 +288,7 @@ fn read_findings(
     };
     let confidence = confidence(strength, control);
     let values = check.values();
-    let findings = check.read(|answers| {
-        module.result_fields.read(module.platform(), answers, values, confidence, page_profile)
-    });
+    let findings = check.read(|answers| module.entry().findings(answers, values, confidence, page_profile));
     let is_list_cut = match findings {
         Ok((findings, is_list_cut)) => {
             report.findings = findings;
@@ -303,7 +301,7 @@ fn read_findings(
         }
     };
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
-    let lacks_control = matches!(control, Control::Shaky) && module.result_fields.reads_page_profile();
+    let lacks_control = matches!(control, Control::Shaky) && module.entry().reads_page_profile();
     report.evidence.partial = is_list_cut || lacks_control || check.is_cut();
     note_rules(report, check);
     if values.searches.is_out_of_time() {

@@ -11,7 +11,6 @@ use super::keys::OperatorKeys;
 use super::local_faults::LocalFaults;
 use super::module::Module;
 use super::pattern::Searches;
-use super::plan::Plan;
 use super::probe::{Prober, Trace};
 use super::query::Query;
 use super::template::{Saved, Values};
@@ -85,8 +84,7 @@ impl Checker {
     }
 
     fn hosts_of(&self, module: &Module, query: &Query, source: Range<usize>) -> Vec<String> {
-        let plans = module.plans[source].iter();
-        module.hosts_of(query, plans.filter(|plan| !self.has_feed(module, plan, query)))
+        module.hosts_of(query, source.filter(|probe| !self.has_feed(module, *probe, query)))
     }
 
     /// Returns the reason for which a host of one of the module's sources must not be contacted now, if there is one.
@@ -106,11 +104,11 @@ impl Checker {
 
     /// Returns whether a check will send no request because all that it reads are feeds in memory.
     pub fn sends_no_request(&self, module: &Module, query: &Query) -> bool {
-        module.plans.iter().all(|plan| self.has_feed(module, plan, query))
+        (0..module.entry().probes.len()).all(|probe| self.has_feed(module, probe, query))
     }
 
-    fn has_feed(&self, module: &Module, plan: &Plan, query: &Query) -> bool {
-        if plan.keep.is_none() {
+    fn has_feed(&self, module: &Module, probe: usize, query: &Query) -> bool {
+        if module.entry().probes[probe].feed.is_none() {
             return false;
         }
         let saved = Saved::new();
@@ -123,8 +121,8 @@ impl Checker {
             value: None,
             searches: &Searches::default(),
         };
-        let trace = Trace { module: module.id().clone(), probe: 0, query: "".into(), control: false };
-        let request = plan.request(&values, &self.user_agent, trace);
+        let trace = Trace { module: module.id().clone(), probe, query: "".into(), control: false };
+        let request = module.request(&values, &self.user_agent, trace);
         request.is_ok_and(|request| self.feeds.has(&Key::from(&request)))
     }
 }

@@ -1,6 +1,7 @@
 //! The confidence of a hit. It is computed from the evidence and never written in a catalogue entry.
 
-use super::rule::matcher::{ConditionKinds, Matcher};
+use super::definition::Matcher;
+use super::rule::ConditionKinds;
 
 /// The strength of the evidence for a hit, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::Md5;
 use serde_json::Value;
-use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::base::encoding::hex;
@@ -18,7 +17,6 @@ words! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) enum Algorithm {
         Sha256 = "sha256",
-        Sha1 = "sha1",
         Md5 = "md5",
         /// The favicon hash that search engines for hosts use.
         Mmh3 = "mmh3",
@@ -30,7 +28,6 @@ impl Algorithm {
     pub(crate) fn digest(self, body: &[u8]) -> Value {
         match self {
             Self::Sha256 => Value::from(hex(&Sha256::digest(body))),
-            Self::Sha1 => Value::from(hex(&Sha1::digest(body))),
             Self::Md5 => Value::from(hex(&Md5::digest(body))),
             Self::Mmh3 => Value::from(favicon_hash(body)),
         }
@@ -101,7 +98,6 @@ mod tests {
     fn digests_are_written_as_hex_or_as_a_number() {
         let digest = |name: &str| Algorithm::from_name(name).unwrap().digest(b"hello").to_string();
         assert_eq!(digest("md5"), "\"5d41402abc4b2a76b9719d911017c592\"");
-        assert_eq!(digest("sha1"), "\"aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d\"");
         assert!(digest("sha256").starts_with("\"2cf24dba"));
         assert_eq!(digest("mmh3"), favicon_hash(b"hello").to_string());
     }

@@ -3,17 +3,15 @@
 use super::answer::Answer;
 use super::barrier::{self, Barrier};
 use super::confidence::Strength;
-use super::definition::Method;
+use super::definition::{Matcher, Method, Probe};
 use super::extract::{Answers, Reading};
 use super::identity::{self, Rejection};
 use super::module::Module;
 use super::outcome::Outcome;
 use super::pattern::Searches;
-use super::plan::Plan;
 use super::probe::Response;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
-use super::rule::matcher::Matcher;
 use super::template::{Saved, Values};
 
 /// The outcome that the rules give the answers, with its reason.
@@ -76,7 +74,7 @@ pub(crate) fn save_one(
     values: Values<'_>,
     saved: &mut Saved,
 ) {
-    let Some(plan) = module.plans.get(probe).filter(|plan| !plan.save.is_empty()) else { return };
+    let Some(plan) = module.entry().probes.get(probe).filter(|plan| !plan.save.is_empty()) else { return };
     plan.save(&Reading { answer: Some(answer), values, item: None }, saved);
 }
 
@@ -89,7 +87,7 @@ pub(crate) fn barrier_of(
     values: &Values<'_>,
 ) -> Option<(Barrier, String)> {
     let find = |response: &Response| {
-        let asked = module.plans.get(probe).and_then(|plan| plan.address(values));
+        let asked = module.entry().probes.get(probe).and_then(|plan| plan.address(values));
         let names = barrier::names_in_address(values.query, values.name);
         barrier::find(module, response, asked.as_ref(), &names)
     };
@@ -97,9 +95,9 @@ pub(crate) fn barrier_of(
         return Some((found, format!("barrier: {}", found.name)));
     }
     let own = |rule: &Matcher| rule.probe.is_none_or(|index| index == probe) && rule.holds(answer, values);
-    let index = module.barrier.iter().position(own)?;
+    let index = module.entry().barrier.iter().position(own)?;
     let found = Barrier::block(Reason::Barrier);
-    Some((found, format!("barrier[{index}]: {}", module.barrier[index].label())))
+    Some((found, format!("barrier[{index}]: {}", module.entry().barrier[index].label())))
 }
 
 /// Applies the rules to the answers. If a search did not end in time, the verdict is a timeout.
@@ -116,8 +114,9 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
         return Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
     };
     // An answer from a source that a fallback replaced does not count.
-    let first =
-        (0..=last).rfind(|index| module.plans.get(*index).is_some_and(|plan| plan.fallback)).unwrap_or(0);
+    let first = (0..=last)
+        .rfind(|index| module.entry().probes.get(*index).is_some_and(|plan| plan.fallback))
+        .unwrap_or(0);
     let mut is_barrier = vec![false; last + 1];
     for (index, answer) in answers.obtained() {
         if let Some((found, label)) = barrier_of(module, index, answer, values) {
@@ -129,7 +128,7 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
     }
     // The sequence of probes ended early, so the last answer is not the one that a rule without a probe is
     // about. It may still prove a miss (a 404 instead of the value that the next probe needs), but not a hit.
-    let is_broken = module.plans.get(last + 1).is_some_and(|plan| !plan.fallback);
+    let is_broken = module.entry().probes.get(last + 1).is_some_and(|plan| !plan.fallback);
     let case_at =
         |probe: usize| answers.get(Some(probe)).map(|answer| Case { module, probe, answer, values });
     let case_of = |rule: &Matcher| case_at(rule.probe.unwrap_or(last));
@@ -143,22 +142,23 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
     let misses = |rule: &Matcher| {
         fires(rule) && !case_of(rule).is_some_and(|case| case.is_misplaced(rule) || case.leads_back(rule))
     };
-    let hit = module.hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
-    let miss = module.miss.iter().position(misses);
+    let hit = module.entry().hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
+    let miss = module.entry().miss.iter().position(misses);
     match (hit, miss) {
         (Some(hit), None) => {
-            let rule = &module.hit[hit];
+            let rule = &module.entry().hit[hit];
             let label = format!("hit[{hit}]: {}", rule.label());
             if let Some((outcome, reason)) = case_of(rule).and_then(|case| case.rejection(rule)) {
                 return Verdict::new(outcome, Some(reason), Some(label));
             }
-            let strength = Some(Strength::of(rule, &module.miss));
+            let strength = Some(Strength::of(rule, &module.entry().miss));
             Verdict { strength, ..Verdict::new(Outcome::Hit, None, Some(label)) }
         }
         (None, Some(miss)) => {
-            let label = format!("miss[{miss}]: {}", module.miss[miss].label());
+            let label = format!("miss[{miss}]: {}", module.entry().miss[miss].label());
             let reason = module.entry().weak_miss.then_some(Reason::Weak);
-            let is_bare_miss = !module.miss[miss..].iter().any(|rule| !rule.is_bare() && misses(rule));
+            let is_bare_miss =
+                !module.entry().miss[miss..].iter().any(|rule| !rule.is_bare() && misses(rule));
             Verdict { is_bare_miss, ..Verdict::new(Outcome::Miss, reason, Some(label)) }
         }
         (Some(hit), Some(miss)) => {
@@ -173,7 +173,7 @@ fn no_rule_fired(module: &Module, answers: &Answers<'_>, last: usize, is_empty: 
     if is_empty {
         return Verdict::new(Outcome::Error, Some(Reason::Empty), None);
     }
-    let rules = || module.hit.iter().chain(&module.miss);
+    let rules = || module.entry().hit.iter().chain(&module.entry().miss);
     let answer_to = |rule: &Matcher| answers.get(Some(rule.probe.unwrap_or(last)));
     let is_cut = rules()
         .filter(|rule| rule.condition_kinds().reads_body)
@@ -197,7 +197,8 @@ struct Case<'c, 'a> {
 impl Case<'_, '_> {
     /// Returns whether the answer is a 200 without a body although a body is expected. It proves neither hit nor miss.
     fn is_empty(self) -> bool {
-        let has_body = self.module.plans.get(self.probe).is_some_and(|plan| plan.method != Method::Head);
+        let has_body =
+            self.module.entry().probes.get(self.probe).is_some_and(|plan| plan.method != Method::Head);
         let response = self.answer.response;
         has_body && response.status == 200 && !response.truncated && response.body.trim_ascii().is_empty()
     }
@@ -206,7 +207,7 @@ impl Case<'_, '_> {
     /// conditions then proves nothing.
     fn is_misplaced(self, miss: &Matcher) -> bool {
         let is_about = |rule: &&Matcher| rule.probe.is_none_or(|index| index == self.probe);
-        let mut hits = self.module.hit.iter().filter(is_about).peekable();
+        let mut hits = self.module.entry().hit.iter().filter(is_about).peekable();
         let condition_kinds = miss.condition_kinds();
         (200..300).contains(&self.answer.response.status)
             && !(condition_kinds.json || condition_kinds.marker)
@@ -218,14 +219,15 @@ impl Case<'_, '_> {
     /// Returns whether the answer redirects to the requested page itself, perhaps spelt differently. A miss
     /// rule that does not test the redirect's target then proves nothing.
     fn leads_back(self, miss: &Matcher) -> bool {
-        let reads = |plan: &&Plan| matches!(plan.method, Method::Get | Method::Head);
+        let reads = |probe: &&Probe| matches!(probe.method, Method::Get | Method::Head);
         let response = self.answer.response;
         (300..400).contains(&response.status)
             && response.header("location").is_some()
             && !miss.judges_redirects()
             && self
                 .module
-                .plans
+                .entry()
+                .probes
                 .get(self.probe)
                 .filter(reads)
                 .and_then(|plan| plan.address(self.values))
@@ -235,7 +237,7 @@ impl Case<'_, '_> {
     /// Returns the reason to reject a hit whose rule holds.
     fn rejection(self, rule: &Matcher) -> Option<(Outcome, Reason)> {
         let Self { module, answer, values, .. } = self;
-        let plan = module.plans.get(self.probe)?;
+        let plan = module.entry().probes.get(self.probe)?;
         let asked = plan.address(values)?;
         let is_username = module.search_type() == SearchType::Username && plan.method == Method::Get;
         let by_address = identity::by_address(&asked, answer, values)

@@ -35,20 +35,9 @@ pub(crate) struct Mistakes {
     path: String,
     list: Vec<Mistake>,
     count: usize,
-    is_proven: bool,
 }
 
 impl Mistakes {
-    /// Creates a collector for an entry in which a test has found no mistake. Nothing is searched for mistakes.
-    pub(crate) fn of_proven_entry() -> Self {
-        Self { is_proven: true, ..Self::default() }
-    }
-
-    /// Returns whether the entry is known to have no mistakes.
-    pub(crate) fn is_proven(&self) -> bool {
-        self.is_proven
-    }
-
     /// Notes a mistake at the current place.
     pub(crate) fn add(&mut self, message: impl Into<String>) {
         self.count += 1;
@@ -59,58 +48,39 @@ impl Mistakes {
         }
     }
 
-    /// Notes a mistake in a field of the current place.
+    /// Notes a mistake in a field of the current place, or at the current place itself if `field` is empty.
     pub(crate) fn add_in(&mut self, field: &str, message: impl Into<String>) {
-        self.field(field, |mistakes| mistakes.add(message));
+        let place = self.enter(field);
+        self.add(message);
+        self.leave(place);
+    }
+
+    /// Makes a field of the current place the current one. Returns what [`Mistakes::leave`] goes back to.
+    pub(crate) fn enter(&mut self, field: &str) -> usize {
+        let place = self.path.len();
+        if place > 0 && !field.is_empty() && !field.starts_with('[') {
+            self.path.push('.');
+        }
+        self.path.push_str(field);
+        place
+    }
+
+    /// Goes back to an earlier place.
+    pub(crate) fn leave(&mut self, place: usize) {
+        self.path.truncate(place);
     }
 
     /// Calls `read` with a field as the current place.
     pub(crate) fn field<R>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> R) -> R {
-        let length = self.path.len();
-        if length > 0 {
-            self.path.push('.');
-        }
-        self.path.push_str(name);
+        let place = self.enter(name);
         let answer = read(self);
-        self.path.truncate(length);
+        self.leave(place);
         answer
     }
 
     /// Calls `read` with a list element as the current place.
     pub(crate) fn element<R>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> R) -> R {
-        let length = self.path.len();
-        self.path.push_str(&format!("[{index}]"));
-        let answer = read(self);
-        self.path.truncate(length);
-        answer
-    }
-
-    /// Returns the value of `result`, or notes its error and returns `None`.
-    pub(crate) fn take<T>(&mut self, result: Result<T, String>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(message) => {
-                self.add(message);
-                None
-            }
-        }
-    }
-
-    /// Reads every element of a list. Elements for which `read` returns `None` are left out.
-    pub(crate) fn list<S, T>(
-        &mut self,
-        field: &str,
-        items: &[S],
-        mut read: impl FnMut(&mut Self, &S) -> Option<T>,
-    ) -> Vec<T> {
-        self.field(field, |mistakes| {
-            // Collecting would allocate memory for four items, and most lists of the catalogue have one.
-            let mut list = Vec::with_capacity(items.len());
-            for (index, item) in items.iter().enumerate() {
-                list.extend(mistakes.element(index, |mistakes| read(mistakes, item)));
-            }
-            list
-        })
+        self.field(&format!("[{index}]"), read)
     }
 
     /// Returns the number of mistakes so far.

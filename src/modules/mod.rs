@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`definition`] | the rule language as serde types: the reference for catalogue authors |
 //! | [`catalog`] | loading, validating, formatting and selecting entries |
-//! | [`module`], `compile` | a compiled entry, and its compilation |
+//! | [`module`], `compile` | an entry that can run, and the mistakes that keep it from running |
 //! | [`query`] | search types, validation, normal forms |
 //! | [`probe`] | request, response, the `Prober` trait |
 //! | [`check`] | a module applied to a query: its probes, outcome and findings |
@@ -41,15 +41,14 @@
 //! | `identity` | the account that an answer's page belongs to |
 //! | `active_check` | the probes of a check, sent in order |
 //! | `json_size` | the memory of parsed JSON, estimated from its text |
-//! | `lint`, `scope` | mistakes in an entry that the schema does not find |
 //! | `local_faults` | faults of this machine |
 //! | `near` | suggestions for misspelt names |
 //! | `probe_answer` | the answers to probes |
-//! | `plan` | a compiled probe |
+//! | `plan` | the requests of probes |
 //! | `pointer` | JSON pointers |
 //! | `public_suffix` | the Public Suffix List |
 //! | `render` | the marks that a browser waits for |
-//! | `rule` | matchers |
+//! | `rule` | whether rules hold |
 //! | `script_json` | JSON in scripts |
 //! | `sender` | cookies, deadline and retry of a check's requests |
 //! | `tables` | the tables beside the catalogue |
@@ -57,11 +56,11 @@
 //! | `template` | templates, with escaping by position |
 //!
 //! # Extending the rule language
-//! - **A condition of rules** needs a field in [`definition`], its test in `rule::matcher` (or
-//!   `rule::json`), and support in the simulated web (`sandbox::pages::matcher`).
-//! - **A kind of extractor** needs code in `extract::source` and a line in the table in [`definition`].
+//! - **A condition of rules** needs a field in [`definition`] and its test in `rule::matcher` (or `rule::json`). The
+//!   simulated web makes answers for it in `sandbox::pages::matcher`.
+//! - **A kind of extractor** needs a variant in `definition::source` and code in `extract::source`.
 //! - **A transform** needs a variant of [`definition::Transform`] and code in `extract::transform`.
-//! - **A barrier** needs one line in `barrier::list`, and two pages in its tests: one
+//! - **A barrier** needs a line in `catalog/tables/barriers.json`, and two pages in the tests of `barrier`: one
 //!   with the barrier and one that only resembles it.
 
 mod active_check;
@@ -88,7 +87,6 @@ mod json_size;
 pub mod judge;
 pub mod keys;
 pub mod learn;
-mod lint;
 mod local_faults;
 pub mod mistake;
 pub mod module;
@@ -107,7 +105,6 @@ mod render;
 pub(crate) mod rule;
 pub mod rules_version;
 pub mod sample;
-pub(crate) mod scope;
 mod script_json;
 mod sender;
 pub mod shared_hosts;

@@ -1,34 +1,28 @@
-//! A module: a compiled entry of the catalogue.
+//! A module: an entry of the catalogue, with what is worked out once.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::definition::{Entry, Scripts, Via};
-use super::extract::findings::ResultFields;
+use super::definition::{Each, Elements, Entry, Extractor, Matcher, Probe, Reads, Scripts, Source, Via};
 use super::html::Selectors;
 use super::keys::OperatorKeys;
 use super::pattern::{Searches, WholeRegex};
-use super::plan::Plan;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
-use super::rule::matcher::Matcher;
 use super::rules_version::RulesVersion;
-use super::template::{Host, Saved, Template, Values, Variable};
+use super::template::{Host, Saved, Values, Variable};
 
-/// A compiled entry. It is cheap to share and never changes.
+/// An entry that can run. It never changes.
 #[derive(Debug, Clone)]
 pub struct Module {
-    pub(super) entry: Entry,
-    pub(super) id: Arc<str>,
-    pub(super) accepts: Option<WholeRegex>,
-    pub(crate) plans: Vec<Plan>,
-    pub(crate) barrier: Vec<Matcher>,
-    pub(crate) hit: Vec<Matcher>,
-    pub(crate) miss: Vec<Matcher>,
-    pub(crate) result_fields: ResultFields,
+    entry: Entry,
+    id: Arc<str>,
+    accepts: WholeRegex,
+    /// The host of each probe.
+    hosts: Vec<Host>,
     pub(crate) selectors: Selectors,
-    pub(super) rules: OnceLock<RulesVersion>,
+    rules: OnceLock<RulesVersion>,
 }
 
 /// A key that a module uses.
@@ -50,6 +44,30 @@ impl Module {
             "hit": [{"status": [200]}], "miss": [{"status": [404]}],
         });
         Arc::new(Self::compile(serde_json::from_value(entry).unwrap()).unwrap())
+    }
+
+    /// Returns the module of an entry that has no mistakes.
+    pub(crate) fn new(entry: Entry) -> Self {
+        // A query in another script is skipped before this regex is used.
+        let is_ascii = entry.search_type != SearchType::Username || entry.scripts == Scripts::Ascii;
+        Self {
+            id: entry.id.as_str().into(),
+            accepts: WholeRegex::new(is_ascii),
+            hosts: entry.probes.iter().map(|probe| probe.url.host()).collect(),
+            selectors: selectors(&entry).unwrap_or_default(),
+            rules: OnceLock::new(),
+            entry,
+        }
+    }
+
+    /// Returns the regex that the whole normal form must match.
+    pub(super) fn accepts(&self) -> Option<(&WholeRegex, &str)> {
+        self.entry.accepts.as_deref().map(|pattern| (&self.accepts, pattern))
+    }
+
+    /// Returns the host of a probe.
+    pub(crate) fn host(&self, probe: usize) -> &Host {
+        self.hosts.get(probe).unwrap_or(&Host::Unknown)
     }
 
     /// Returns the entry as it was written.
@@ -74,14 +92,12 @@ impl Module {
 
     /// Returns the keys that the module's requests use, sorted by name.
     pub fn keys(&self) -> BTreeSet<KeyUse<'_>> {
-        let templates = self.plans.iter().flat_map(Plan::templates);
-        templates
-            .flat_map(Template::variables)
-            .filter_map(|variable| match variable {
-                Variable::Config { name, is_optional } => Some(KeyUse { name, is_optional: *is_optional }),
-                _ => None,
-            })
-            .collect()
+        let variables = self.entry.probes.iter().flat_map(Probe::templates).flat_map(|it| it.variables());
+        let keys = variables.filter_map(|variable| match variable {
+            Variable::Config { name, is_optional } => Some(KeyUse { name, is_optional: *is_optional }),
+            _ => None,
+        });
+        keys.collect()
     }
 
     /// Returns the type of query that the module accepts.
@@ -91,28 +107,28 @@ impl Module {
 
     /// Returns whether the module reads only feeds, which are usually in memory.
     pub fn reads_only_feeds(&self) -> bool {
-        self.plans.iter().all(|plan| plan.keep.is_some())
+        self.entry.probes.iter().all(|probe| probe.feed.is_some())
     }
 
     /// Returns whether the module needs a browser.
     pub fn is_premium(&self) -> bool {
-        self.plans.iter().any(|plan| plan.via == Via::Browser)
+        self.entry.probes.iter().any(|probe| probe.via == Via::Browser)
     }
 
     /// Returns all hosts that a check may contact, as the limit by host counts them. Each is a
     /// fixed host, the fixed end of a host that begins with the query, or the queried domain.
     /// Hosts that only an answer names are not included.
     pub fn hosts(&self, query: &Query) -> Vec<String> {
-        self.hosts_of(query, self.plans.iter())
+        self.hosts_of(query, 0..self.hosts.len())
     }
 
     /// Returns the hosts of some of the module's probes, as [`Module::hosts`] does.
-    pub(crate) fn hosts_of<'p>(&self, query: &Query, plans: impl Iterator<Item = &'p Plan>) -> Vec<String> {
+    pub(crate) fn hosts_of(&self, query: &Query, probes: impl Iterator<Item = usize>) -> Vec<String> {
         let (name, saved) = (self.name_of(query), Saved::new());
         let searches = Searches::default();
         let values = Values::new(query, &name, &saved, &searches);
         let mut hosts: Vec<String> = Vec::new();
-        for host in plans.filter_map(|plan| plan.host.name(&values)) {
+        for host in probes.filter_map(|probe| self.host(probe).name(&values)) {
             if !hosts.contains(&host) {
                 hosts.push(host);
             }
@@ -123,23 +139,24 @@ impl Module {
     /// Returns the hosts of the first source that are the same for all queries. A host may occur twice.
     pub fn first_hosts(&self) -> impl Iterator<Item = &str> {
         let first = self.sources().into_iter().next().unwrap_or_default();
-        self.plans[first].iter().filter_map(|plan| plan.host.fixed())
+        self.hosts[first].iter().filter_map(Host::fixed)
     }
 
     /// Returns the ranges of probes that form a source: the first probes, then those that begin with each fallback.
     pub(crate) fn sources(&self) -> Vec<Range<usize>> {
-        let is_start = |index: usize| index == 0 || self.plans[index].fallback;
-        let starts: Vec<usize> = (0..self.plans.len()).filter(|index| is_start(*index)).collect();
-        let ends = starts.iter().skip(1).copied().chain([self.plans.len()]);
+        let probes = &self.entry.probes;
+        let is_start = |index: usize| index == 0 || probes[index].fallback;
+        let starts: Vec<usize> = (0..probes.len()).filter(|index| is_start(*index)).collect();
+        let ends = starts.iter().skip(1).copied().chain([probes.len()]);
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
     /// Returns whether the answer to a probe must be JSON to be useful. It must if all hit rules about the
     /// probe read JSON, or if a value saved from it can only come from JSON.
     pub(crate) fn needs_json(&self, probe: usize) -> bool {
-        let mut hits = self.hit.iter().filter(|rule| self.is_about(rule, probe)).peekable();
+        let mut hits = self.entry.hit.iter().filter(|rule| self.is_about(rule, probe)).peekable();
         (hits.peek().is_some() && hits.all(Matcher::reads_json))
-            || self.plans[probe].save.iter().any(|(_, extractor)| extractor.needs_json())
+            || self.entry.probes[probe].save.values().any(Extractor::needs_json)
     }
 
     /// Returns whether a rule is about the answer to a probe. A rule names its
@@ -150,7 +167,7 @@ impl Module {
 
     /// Returns whether a probe is the last of its source.
     pub(crate) fn is_last(&self, probe: usize) -> bool {
-        self.plans.get(probe + 1).is_none_or(|next| next.fallback)
+        self.entry.probes.get(probe + 1).is_none_or(|next| next.fallback)
     }
 
     /// Returns the reason why the module cannot be used for this query, or `None` if it can.
@@ -178,7 +195,8 @@ impl Module {
             return Some(Reason::OtherDomain);
         }
         let name = self.name_of(query);
-        let is_accepted = !name.is_empty() && self.accepts.as_ref().is_none_or(|regex| regex.is_match(&name));
+        let is_accepted =
+            !name.is_empty() && self.accepts().is_none_or(|(regex, pattern)| regex.is_match(pattern, &name));
         (!is_accepted).then_some(Reason::NotAccepted)
     }
 
@@ -197,12 +215,33 @@ impl Module {
 
     /// Returns whether the contacted host depends on the query's domain.
     pub(crate) fn is_host_queried(&self) -> bool {
-        self.plans.iter().any(|plan| !matches!(plan.host, Host::Fixed(_)))
+        self.hosts.iter().any(|host| !matches!(host, Host::Fixed(_)))
+    }
+
+    /// Returns every rule that may read the answer to a probe.
+    pub(crate) fn rules_on(&self, probe: usize) -> impl Iterator<Item = &Matcher> {
+        let rules = self.entry.rules().map(|(.., rule)| rule);
+        rules.filter(move |rule| rule.probe.is_none_or(|index| index == probe))
     }
 }
 
-/// Returns every rule that may read the answer to a probe.
-pub(crate) fn rules_on(module: &Module, probe: usize) -> impl Iterator<Item = &Matcher> {
-    let rules = module.barrier.iter().chain(&module.hit).chain(&module.miss);
-    rules.filter(move |rule| rule.probe.is_none_or(|index| index == probe))
+/// Returns all selectors of an entry, which are searched in one pass over a page.
+pub(super) fn selectors(entry: &Entry) -> Result<Selectors, String> {
+    let mut selectors = Selectors::default();
+    for (.., rule) in entry.rules() {
+        rule.add_selectors(&mut selectors)?;
+    }
+    let saves = entry.probes.iter().flat_map(|probe| probe.save.values());
+    let extractors = entry.extractors().map(|(.., extractor)| extractor).chain(saves);
+    for Source { reads, .. } in extractors.flat_map(Extractor::sources) {
+        if let Reads::Css(select, attribute) = reads {
+            selectors.add(select, attribute.as_deref())?;
+        }
+    }
+    for Each { elements, .. } in entry.results.iter().map(|list| &list.each) {
+        if let Elements::Css(select, attribute) = elements {
+            selectors.add(select, attribute.as_deref())?;
+        }
+    }
+    Ok(selectors)
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::definition::text::entry_text;
+
 /// The most values that a pointer selects.
 const MAX_SELECTED: usize = 10_000;
 
@@ -12,10 +14,13 @@ enum Segment {
 }
 
 /// A compiled JSON pointer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pointer {
+#[derive(Debug, Clone, Default)]
+pub struct Pointer {
+    text: String,
     segments: Vec<Segment>,
 }
+
+entry_text!(Pointer, Pointer::parse);
 
 /// A selected value, with its member name or index.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +41,7 @@ impl Pointer {
     /// Parses a pointer. The error is a message that says what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
-            return Ok(Self { segments: Vec::new() });
+            return Ok(Self { text: String::new(), segments: Vec::new() });
         }
         let Some(rest) = text.strip_prefix('/') else {
             return Err(format!("the JSON pointer `{text}` must be empty or begin with `/`"));
@@ -61,7 +66,7 @@ impl Pointer {
             }
             Ok(Segment::Name(name))
         });
-        Ok(Self { segments: segments.collect::<Result<_, _>>()? })
+        Ok(Self { text: text.to_owned(), segments: segments.collect::<Result<_, _>>()? })
     }
 
     /// Returns whether the pointer can select several values.
@@ -69,10 +74,15 @@ impl Pointer {
         self.segments.contains(&Segment::Every)
     }
 
+    /// Returns the text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// Returns the pointer without its last segment, and a pointer of only that segment.
     pub(crate) fn split_last(&self) -> Option<(Self, Self)> {
-        let (last, front) = self.segments.split_last()?;
-        Some((Self { segments: front.to_vec() }, Self { segments: vec![last.clone()] }))
+        let (front, last) = self.text.split_at(self.text.rfind('/')?);
+        Some((Self::parse(front).ok()?, Self::parse(last).ok()?))
     }
 
     /// Returns the selected values in document order, at most 10,000.

@@ -89,7 +89,7 @@ impl ProfileIndex {
             for name in [module.id().as_ref(), module.platform()] {
                 index.services.entry(service_key(name)).or_insert_with(|| Arc::clone(module));
             }
-            if let Some((before, after)) = module.result_fields.profile_parts() {
+            if let Some((before, after)) = module.entry().profile_parts() {
                 index.add(module, before, after);
             }
         }
@@ -369,7 +369,7 @@ mod tests {
         let mut unread = Vec::new();
         for module in catalog.modules() {
             let Some(name) = module.entry().known.first() else { continue };
-            let Some((before, after)) = module.result_fields.profile_parts() else { continue };
+            let Some((before, after)) = module.entry().profile_parts() else { continue };
             // The word stands for other pages of sites, too.
             if module.search_type() != SearchType::Username || name == "user" {
                 continue;

@@ -5,86 +5,45 @@
 
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::definition::{CssRule, Entry, MatcherEntry, Method, ProbeEntry, Via};
+use super::definition::{CssRule, Entry, Matcher, Method, Probe, Via};
 use super::mistake::Mistakes;
+use super::pattern::Pattern;
 use super::probe::{Mark, Render};
 use super::query::SearchType;
-use super::scope::Scope;
-use super::template::{self, Template, Values};
+use super::template::{Template, Values};
 
 /// The least length of a mark from a regex. Shorter parts are on too many pages.
 const LEAST_LITERAL: usize = 3;
 
-/// A function that creates a mark from its text.
-type Kind = fn(String) -> Mark;
-
-/// The marks that the browser waits for in one probe.
-#[derive(Debug, Clone)]
-pub(crate) struct Waiting {
-    until: Vec<(Kind, Text)>,
+/// Returns the marks that a browser waits for in one probe. A mark that lacks a value is left out. Returns `None` if the
+/// probe needs no browser or its rules give no mark.
+pub(crate) fn marks(entry: &Entry, probe: usize, values: &Values<'_>) -> Option<Render> {
+    entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
+    let drafts: Vec<Draft<'_>> = rules(entry, probe).flat_map(|(_, rule)| marks_of(rule)).collect();
+    let mut until: Vec<Mark> = Vec::new();
+    for (kind, text) in &drafts {
+        let text = match text {
+            Wording::Plain(text) => Some(text.clone()),
+            Wording::Template(template) => template.fill(values).ok(),
+        };
+        let mark = text.map(kind);
+        until.extend(mark.filter(|mark| !until.contains(mark)));
+    }
+    (!drafts.is_empty()).then_some(Render { until })
 }
 
-#[derive(Debug, Clone)]
-enum Text {
-    Fixed(String),
-    Filled(Template),
-}
-
-/// A mark that is not yet compiled.
-#[derive(Debug)]
-struct Draft<'e> {
-    kind: Kind,
-    text: Wording<'e>,
-}
+/// A mark whose variables are not filled yet.
+type Draft<'e> = (fn(String) -> Mark, Wording<'e>);
 
 #[derive(Debug)]
 enum Wording<'e> {
-    /// A text that has no variables.
     Plain(String),
-    /// A text that is a template with variables.
-    Template(&'e str),
-}
-
-impl Waiting {
-    /// Compiles the marks of a probe. Returns `None` if the probe needs no browser or has no mark.
-    pub(crate) fn compile(
-        entry: &Entry,
-        probe: usize,
-        scope: &Scope,
-        mistakes: &mut Mistakes,
-    ) -> Option<Self> {
-        entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
-        let drafts = rules(entry, probe).flat_map(|(_, rule)| marks_of(rule));
-        let mut until = Vec::new();
-        for draft in drafts {
-            let text = match draft.text {
-                Wording::Plain(text) => Text::Fixed(text),
-                Wording::Template(text) => {
-                    Text::Filled(scope.template(text, template::Kind::Plain, mistakes)?)
-                }
-            };
-            until.push((draft.kind, text));
-        }
-        (!until.is_empty()).then_some(Self { until })
-    }
-
-    /// Returns the marks of this check. A mark that lacks a value is left out.
-    pub(crate) fn render(&self, values: &Values<'_>) -> Render {
-        let mut until: Vec<Mark> = Vec::new();
-        for (kind, text) in &self.until {
-            let text = match text {
-                Text::Fixed(text) => Some(text.clone()),
-                Text::Filled(template) => template.fill(values).ok(),
-            };
-            let mark = text.map(kind);
-            until.extend(mark.filter(|mark| !until.contains(mark)));
-        }
-        Render { until }
-    }
+    Template(&'e Template),
 }
 
 /// Returns the rules that are about the answer to a probe, with their places.
-fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &MatcherEntry)> {
+fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &Matcher)> {
+    // The marks of hits come first.
     let lists = [("hit", &entry.hit), ("miss", &entry.miss), ("barrier", &entry.barrier)];
     let placed = lists.into_iter().flat_map(|(field, rules)| {
         rules.iter().enumerate().map(move |(index, rule)| (format!("{field}[{index}]"), rule))
@@ -93,45 +52,40 @@ fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &MatcherE
 }
 
 /// Returns the marks of a page on which this rule holds: one, or one for each text of `any_word`.
-fn marks_of(rule: &MatcherEntry) -> Vec<Draft<'_>> {
+fn marks_of(rule: &Matcher) -> Vec<Draft<'_>> {
     if let Some(selector) = rule.css.iter().find_map(telling) {
-        return vec![Draft { kind: Mark::Css, text: Wording::Plain(selector.to_owned()) }];
+        return vec![(Mark::Css, Wording::Plain(selector.to_owned()))];
     }
     // Marks are compared with case, so this rule gives none.
     let texts = if rule.ignore_case { Vec::new() } else { text_marks(rule) };
     if !texts.is_empty() {
         return texts;
     }
-    let of_regex = |kind, pattern: Option<&String>| {
-        let text = literal(pattern?)?;
-        Some(Draft { kind, text: Wording::Plain(text) })
+    let of_regex = |kind: fn(String) -> Mark, pattern: &Option<Pattern>| -> Option<Draft<'_>> {
+        Some((kind, Wording::Plain(literal(pattern.as_ref()?)?)))
     };
-    let found = of_regex(Mark::Url, rule.final_url.as_ref());
-    found.or_else(|| of_regex(Mark::Source, rule.regex.as_ref())).into_iter().collect()
+    let found = of_regex(Mark::Url, &rule.final_url);
+    found.or_else(|| of_regex(Mark::Source, &rule.regex)).into_iter().collect()
 }
 
-fn text_marks(rule: &MatcherEntry) -> Vec<Draft<'_>> {
-    fn draft(kind: Kind, text: &str) -> Draft<'_> {
-        Draft { kind, text: Wording::Template(text) }
+fn text_marks(rule: &Matcher) -> Vec<Draft<'_>> {
+    let draft = |kind, template| -> Draft<'_> { (kind, Wording::Template(template)) };
+    let first: [(fn(String) -> Mark, Option<&Template>); 4] = [
+        (Mark::Text, rule.text.iter().max_by_key(|text| text.len())),
+        (Mark::TitleIs, rule.title_is.as_ref()),
+        (Mark::Title, rule.title.as_ref()),
+        (Mark::Source, rule.words.iter().max_by_key(|word| word.len())),
+    ];
+    let first = first.into_iter().find_map(|(kind, template)| Some(draft(kind, template?)));
+    match first {
+        Some(mark) => vec![mark],
+        None => rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect(),
     }
-    if let Some(text) = rule.text.iter().max_by_key(|text| text.len()) {
-        return vec![draft(Mark::Text, text)];
-    }
-    if let Some(title) = &rule.title_is {
-        return vec![draft(Mark::TitleIs, title)];
-    }
-    if let Some(title) = &rule.title {
-        return vec![draft(Mark::Title, title)];
-    }
-    if let Some(word) = rule.words.iter().max_by_key(|word| word.len()) {
-        return vec![draft(Mark::Source, word)];
-    }
-    rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect()
 }
 
 /// Returns whether the rule has a condition that something is present. Something that is absent may only be
 /// not drawn yet, and a page is judged even if none of its marks appeared.
-fn wants_something(rule: &MatcherEntry) -> bool {
+fn wants_something(rule: &Matcher) -> bool {
     let has_text = rule.title.is_some() || rule.title_is.is_some() || !rule.text.is_empty();
     let has_source = rule.regex.is_some() || !rule.words.is_empty() || !rule.any_word.is_empty();
     has_text || has_source || rule.final_url.is_some() || rule.css.iter().any(|css| telling(css).is_some())
@@ -139,19 +93,14 @@ fn wants_something(rule: &MatcherEntry) -> bool {
 
 /// Returns the selector of a condition that requires an element which only some pages have.
 fn telling(rule: &CssRule) -> Option<&str> {
-    let selector = match rule {
-        CssRule::Found(selector) => selector,
-        CssRule::Detailed(condition) if condition.exists => &condition.select,
-        CssRule::Detailed(_) => return None,
-    };
-    (!matches!(selector.trim(), "title" | "head" | "body" | "html" | "*")).then_some(selector)
+    let selector = Some(&**rule.parts().0).filter(|_| rule.is_positive());
+    selector.filter(|it| !matches!(it.trim(), "title" | "head" | "body" | "html" | "*"))
 }
 
 /// Returns the longest text that is present wherever the regex matches, or `None` if there is none. The text
 /// has no variables, because their values are not known.
-fn literal(pattern: &str) -> Option<String> {
-    let pattern = Template::parse(pattern, template::Kind::Regex).ok()?.literal()?;
-    let hir = regex_syntax::parse(&pattern).ok()?;
+fn literal(pattern: &Pattern) -> Option<String> {
+    let hir = regex_syntax::parse(&pattern.literal()?).ok()?;
     let mut found = Vec::new();
     required(&hir, &mut found);
     let is_telling = |text: &String| text.len() >= LEAST_LITERAL && !"https://".contains(text.as_str());
@@ -191,9 +140,8 @@ pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
     }
 }
 
-fn browser_probe(probe: &ProbeEntry, place: impl Fn(&str) -> String, mistakes: &mut Mistakes) {
-    let has_body = probe.form.is_some() || probe.json.is_some() || probe.text.is_some();
-    if probe.method != Method::Get || has_body {
+fn browser_probe(probe: &Probe, place: impl Fn(&str) -> String, mistakes: &mut Mistakes) {
+    if probe.method != Method::Get || probe.form.is_some() || probe.json.is_some() {
         mistakes.add_in(&place("via"), "a browser opens pages: method GET, no body");
     }
     if !probe.headers.is_empty() {
@@ -269,14 +217,14 @@ mod tests {
             searches: &Searches::default(),
         };
         let trace = Trace { module: "m".into(), probe: 0, query: "bob".into(), control: false };
-        let request = module.plans[0].request(&values, "test", trace).unwrap();
+        let request = module.request(&values, "test", trace).unwrap();
         assert!(request.max_redirects > 0, "a browser follows redirects");
         request.render.unwrap().until
     }
 
     #[test]
     fn each_rule_gives_its_most_specific_mark() {
-        let mark = |kind: Kind, text: &str| kind(text.to_owned());
+        let mark = |kind: fn(String) -> Mark, text: &str| kind(text.to_owned());
         let standard = vec![mark(Mark::Css, "h1.name"), mark(Mark::Text, "Nobody")];
         assert_eq!(marks(&json!({})), standard);
         for (rule, wanted) in [
@@ -319,7 +267,6 @@ mod tests {
             (probe(&json!({"method": "POST"})), "probes[0].via", "method GET, no body"),
             (probe(&json!({"form": {"a": "b"}})), "probes[0].via", "method GET, no body"),
             (probe(&json!({"headers": {"A": "b"}})), "probes[0].headers", "leave them out"),
-            (probe(&json!({"pages": {"next": "css:a@href"}})), "probes[0].pages", ""),
             (probe(&json!({"feed": {"keep_s": 60}})), "probes[0].feed", ""),
             (json!({"miss": []}), "miss", "it is empty"),
             (json!({"control": false}), "control", "always confirmed"),

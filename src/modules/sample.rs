@@ -4,7 +4,7 @@ use regex::Regex;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use super::pattern::{self, SearchRegex};
+use super::pattern::SearchRegex;
 
 /// The most characters of a generated text.
 const MAX_CHARS: usize = 4_096;
@@ -29,7 +29,7 @@ pub(crate) struct Sampled {
 impl Sampled {
     /// Compiles a pattern. Returns `None` if it is not valid.
     pub(crate) fn new(pattern: &str) -> Option<Self> {
-        let regex = pattern::search(pattern).ok()?;
+        let regex = SearchRegex::compile(pattern).ok()?;
         let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(pattern).ok()?;
         Some(Self { regex, hir })
     }

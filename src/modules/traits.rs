@@ -55,14 +55,14 @@ impl From<Strength> for Evidence {
 impl Module {
     /// Returns the weakest evidence on which the module's hits can be based.
     pub fn evidence(&self) -> Evidence {
-        let strengths = self.hit.iter().map(|rule| Strength::of(rule, &self.miss));
+        let strengths = self.entry().hit.iter().map(|rule| Strength::of(rule, &self.entry().miss));
         // A module without a rule for hits is rejected.
         strengths.min().unwrap_or(Strength::Status).into()
     }
 
     /// Returns whether the module has both a rule for a hit and a rule for a miss.
     pub fn has_both_rules(&self) -> bool {
-        !self.hit.is_empty() && !self.miss.is_empty()
+        !self.entry().hit.is_empty() && !self.entry().miss.is_empty()
     }
 
     /// Returns the names of the metadata that the module reads, over all its results.

@@ -6,7 +6,7 @@ use url::Url;
 use super::draw::draw;
 use super::pages::Aim;
 use super::wire::Answer;
-use crate::modules::definition::{CssRule, Entry, MatcherEntry};
+use crate::modules::definition::{Entry, Matcher};
 
 /// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,7 +112,7 @@ impl Drift {
     }
 
     fn with_another_marker(self, mut answer: Answer, entry: &Entry) -> Answer {
-        let of = |aim, rules: &[MatcherEntry]| {
+        let of = |aim, rules: &[Matcher]| {
             let markers = rules.iter().flat_map(markers);
             markers.map(|marker| (aim, marker)).collect::<Vec<_>>()
         };
@@ -140,7 +140,7 @@ impl Drift {
     }
 
     fn with_a_renamed_field(self, mut answer: Answer, entry: &Entry) -> Answer {
-        let segments = |rules: &[MatcherEntry]| {
+        let segments = |rules: &[Matcher]| {
             let pointers = rules.iter().flat_map(|rule| &rule.json).map(|rule| rule.at.clone());
             let names = pointers.flat_map(|at| at.split('/').skip(1).map(str::to_owned).collect::<Vec<_>>());
             let is_name =
@@ -190,15 +190,12 @@ impl Drift {
 }
 
 /// Returns the literal texts that a rule looks for.
-fn markers(rule: &MatcherEntry) -> Vec<String> {
-    let texts = [&rule.words, &rule.any_word, &rule.text].into_iter().flatten().cloned();
-    let titles = [&rule.title, &rule.title_is, &rule.body_is].into_iter().flatten().cloned();
+fn markers(rule: &Matcher) -> Vec<String> {
+    let texts = [&rule.words, &rule.any_word, &rule.text].into_iter().flatten().map(|it| it.to_string());
+    let titles = [&rule.title, &rule.title_is, &rule.body_is].into_iter().flatten().map(|it| it.to_string());
     let values = rule.json.iter().flat_map(|rule| rule.equals.iter().chain(&rule.any_of));
     let values = values.filter_map(|value| value.as_str().map(str::to_owned));
-    let selectors = rule.css.iter().map(|rule| match rule {
-        CssRule::Found(select) => select.clone(),
-        CssRule::Detailed(condition) => condition.select.clone(),
-    });
+    let selectors = rule.css.iter().map(|rule| rule.parts().0);
     // Only the names in a selector are on the page.
     let names = selectors.filter_map(|select| {
         let names = select.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));

@@ -73,7 +73,7 @@ fn no_built_in_module_pretends_to_be_a_browser() {
             let name = name.to_ascii_lowercase();
             let is_of_browsers = name.starts_with("sec-") || name == "upgrade-insecure-requests";
             assert!(!is_of_browsers && name != "cookie", "{id}: {name}");
-            assert!(name != "user-agent" || !value.contains("Mozilla"), "{id}: {value}");
+            assert!(name != "user-agent" || !value.contains("Mozilla"), "{id}: {value:?}");
         }
     }
 }

@@ -1,36 +1,6 @@
-//! Rules that others never let come to a verdict. What no answer fulfils shows on the simulated web: see
-//! `tests/sandbox/dead.rs`.
+//! Entries that make no sense. Rules that no answer fulfils show on the simulated web: see `tests/sandbox/dead.rs`.
 
 use super::*;
-
-#[test]
-fn rules_that_another_rule_always_overrides_are_reported() {
-    let (ok, gone) = (json!({"status": [200]}), json!({"status": [200], "words": ["gone"]}));
-    assert_faults(&[
-        (
-            json!({"hit": [gone], "miss": [ok]}),
-            "f.json: site: hit[0]: `miss[0]` holds wherever it does: it would always be a conflict",
-        ),
-        (
-            json!({"hit": [ok], "miss": [{"status": [404]}, gone]}),
-            "f.json: site: miss[1]: `hit[0]` holds wherever it does: it would always be a conflict",
-        ),
-        (
-            json!({"barrier": [{"status": ["2xx", 403]}]}),
-            "f.json: site: hit[0]: `barrier[0]` holds wherever it does, and barriers come first",
-        ),
-        (
-            json!({"barrier": [{"words": ["gone"]}], "miss": [gone], "hit": [{"words": ["{query}"]}]}),
-            "f.json: site: miss[0]: `barrier[0]` holds wherever it does, and barriers come first",
-        ),
-    ]);
-    // In an interrupted chain, only the miss rule applies.
-    let chain = json!([{"url": URL, "save": {"a": "title:"}}, {"url": "https://site.example/{saved.a}"}]);
-    assert_eq!(faults(&json!({"probes": chain, "hit": [ok], "miss": [gone]})), [""; 0]);
-    // A barrier rule of another probe does not apply to this one.
-    let own = json!({"barrier": [{"probe": 0, "status": [200]}], "probes": chain, "hit": [{"probe": 1, "status": [200]}]});
-    assert_eq!(faults(&own), [""; 0]);
-}
 
 #[test]
 fn a_module_with_one_outcome_for_every_query_is_reported() {
@@ -42,7 +12,7 @@ fn a_module_with_one_outcome_for_every_query_is_reported() {
         (json!({"probes": fixed}), WANT),
         (json!({"probes": list("https://site.example/%7Bquery%7D")}), WANT),
         (
-            json!({"probes": [{"url": "https://site.example/", "method": "POST", "text": "{{query}}", "headers": {"Content-Type": "text/plain"}}]}),
+            json!({"probes": [{"url": "https://site.example/", "method": "POST", "form": {"a": "{{query}}"}}]}),
             WANT,
         ),
         (json!({"probes": fixed, "barrier": [{"words": ["{query} is busy"]}]}), WANT),
@@ -70,33 +40,6 @@ fn a_module_with_one_outcome_for_every_query_is_reported() {
         json!({"type": "email", "probes": list("https://{domain}/")}),
     ] {
         assert_eq!(faults(&about), [""; 0], "{about}");
-    }
-}
-
-#[test]
-fn unused_redirects_are_reported() {
-    let followed = json!([{"url": URL, "follow": true}]);
-    let login = |pattern: &str| json!({"miss": [{"final_url": pattern}]});
-    let stays = |pattern: &str| {
-        let mut changes = login(pattern);
-        changes["known"] = json!(["bob"]);
-        changes
-    };
-    assert_faults(&[
-        (
-            json!({"probes": followed, "miss": [{"status": [301, 302]}]}),
-            "f.json: site: miss[0].status: the probe follows redirects, so that none is an answer; leave `follow` out, or ask for a `final_url`",
-        ),
-        (
-            stays("/login"),
-            "f.json: site: miss[0].final_url: the probe follows no redirects, so that its address stays such as `https://site.example/bob`, in which this is not found; say `\"follow\": true`, or ask for the header `Location`",
-        ),
-    ]);
-    let mut with_follow = login("/login");
-    with_follow["probes"] = followed;
-    assert_eq!(faults(&with_follow), [""; 0]);
-    for pattern in ["/{query}$", "^https://site\\.example/"] {
-        assert_eq!(faults(&json!({"hit": [{"status": [200], "final_url": pattern}]})), [""; 0], "{pattern}");
     }
 }
 

@@ -15,15 +15,6 @@ fn body(request: &Request) -> (&str, &str) {
 }
 
 #[test]
-fn a_text_body_is_sent_unchanged() {
-    let content_type = "multipart/form-data; boundary=b";
-    let text = "--b\r\nContent-Disposition: form-data; name=\"user\"\r\n\r\n{query}\r\n--b--\r\n";
-    let probe = json!({"url": "https://site.example/", "method": "POST", "text": text, "headers": {"Content-Type": content_type}});
-    let request = sent(&probe, &[]);
-    assert_eq!(body(&request), (content_type, text.replace("{query}", "bob").as_str()));
-}
-
-#[test]
 fn the_headers_of_an_entry_replace_the_usual_ones() {
     let of = |headers: Value| {
         let probe = json!({"url": "https://site.example/{query}", "headers": headers});
@@ -41,15 +32,11 @@ fn the_headers_of_an_entry_replace_the_usual_ones() {
 
 #[test]
 fn a_part_of_a_request_with_a_missing_optional_key_is_left_out() {
-    let with_url = json!({
-        "url": "https://site.example/?k={config.k?}&q={query}", "headers": {"Authorization": "Bearer {config.k?}"},
-    });
-    let request = sent(&with_url, &[]);
-    assert_eq!(request.url.as_str(), "https://site.example/?q=bob");
-    assert!(!request.headers.iter().any(|(name, _)| name == "Authorization"));
-    let request = sent(&with_url, &[("k", "a b")]);
-    assert_eq!(request.url.as_str(), "https://site.example/?k=a%20b&q=bob");
-    assert!(request.headers.contains(&("Authorization".into(), "Bearer a b".into())));
+    let header =
+        json!({"url": "https://site.example/{query}", "headers": {"Authorization": "Bearer {config.k?}"}});
+    assert!(!sent(&header, &[]).headers.iter().any(|(name, _)| name == "Authorization"));
+    let headers = sent(&header, &[("k", "a b")]).headers;
+    assert!(headers.contains(&("Authorization".into(), "Bearer a b".into())));
 
     let form = json!({"url": "https://site.example/", "method": "POST", "form": {"k": "{config.k?}", "q": "{query}"}});
     assert_eq!(body(&sent(&form, &[])).1, "q=bob");

@@ -162,7 +162,7 @@ fn optional_parts_are_left_out_of_requests() {
         "left_out",
         &json!({
             "probes": [{
-                "url": "https://m.example.org/find?k={config.none?}", "method": "POST",
+                "url": "https://m.example.org/find", "method": "POST",
                 "form": {"name": "{query}", "key": "{config.none?}"}, "headers": {"X-Key": "{config.none?}"},
             }],
             "hit": [{"status": [200], "json": [{"at": "/found", "equals": true}]}],
@@ -240,7 +240,7 @@ fn lists_have_a_few_elements_that_pass_their_filters() {
         (
             "css_parts",
             json!({"css": ["ul"]}),
-            list("css:a.link", json!({"value": "attr:href", "metadata": {"label": "css:b"}})),
+            list("css:li.link", json!({"value": "css:a@href", "metadata": {"label": "css:b"}})),
         ),
         (
             "regex_list",
@@ -292,7 +292,7 @@ fn json_in_scripts_xml_and_nested_selectors_are_simulated() {
                 },
                 "contact": {
                     "each": "/entities/*", "where": [{"at": "/roles", "contains": "abuse"}],
-                    "inner": {"from": ["json:/vcardArray/1/*/3"], "where": [{"at": "/0", "equals": "email"}], "transform": ["upper"]}
+                    "inner": {"from": ["json:/vcardArray/1/*/3"], "where": [{"at": "/0", "equals": "email"}], "transform": ["lower"]}
                 },
             }},
         }),
@@ -300,7 +300,7 @@ fn json_in_scripts_xml_and_nested_selectors_are_simulated() {
     let main = &found[0].1;
     assert_eq!(
         (&main["registrar"], main["contact"].as_str()),
-        (&json!("Example Works Ltd"), Some("SAMPLE VCARD ARRAY"))
+        (&json!("Example Works Ltd"), Some("sample vcard array"))
     );
     let found = play(
         "feed",

@@ -16,7 +16,7 @@ impl<'c> ActiveCheck<'c> {
     /// Returns the number of the fallback that answered last, or 0 if it was the first source.
     pub(in crate::modules) fn fallback(&self) -> usize {
         let last = self.answers.iter().rposition(Option::is_some).unwrap_or(0);
-        self.module.plans.iter().take(last + 1).filter(|plan| plan.fallback).count()
+        self.module.entry().probes.iter().take(last + 1).filter(|plan| plan.fallback).count()
     }
 
     /// Returns the number of requests sent so far, retries included.
@@ -28,7 +28,7 @@ impl<'c> ActiveCheck<'c> {
     pub(in crate::modules) fn is_cut(&self) -> bool {
         let is_too_large = |(probe, answer): (usize, &AnswerWithBarrier)| {
             // Of other answers, only the part that is needed was requested.
-            let is_read_whole = self.module.plans[probe].body_limit >= MAX_BODY_BYTES;
+            let is_read_whole = self.module.body_limit(probe) >= MAX_BODY_BYTES;
             is_read_whole && answer.answer.response().truncated
         };
         let mut answers =

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use url::Url;
 
-use super::definition::Contact;
+use super::definition::{Contact, Matcher};
 use super::module::Module;
 use super::probe::Response;
 use super::reason::Reason;
@@ -138,8 +138,8 @@ fn is_about_logins(module: &Module) -> bool {
 
 /// Returns whether a module has its own rules for redirects.
 fn judges_redirects(module: &Module) -> bool {
-    let mut rules = module.barrier.iter().chain(&module.hit).chain(&module.miss);
-    rules.any(super::rule::matcher::Matcher::judges_redirects)
+    let mut rules = module.entry().barrier.iter().chain(&module.entry().hit).chain(&module.entry().miss);
+    rules.any(Matcher::judges_redirects)
 }
 
 /// The maximum pause that a site can ask for, in seconds.

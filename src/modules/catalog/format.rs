@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::error::{CatalogError, Fault, Faults};
-use super::read::{self, Placed};
+use super::read;
 use crate::modules::definition::Entry;
 
 const WIDTH: usize = 110;
@@ -20,9 +20,6 @@ const INDENT: usize = 2;
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = Faults::default();
     let entries = read::entries(file, text, 1, &mut faults);
-    for Placed { name, place, mistakes, .. } in &entries {
-        mistakes.iter().for_each(|mistake| faults.push(place.fault(name, mistake.clone())));
-    }
     let entries = faults.or(entries.into_iter().map(|placed| placed.entry).collect())?;
     write(entries).map_err(|error| Fault::of_file(file, error.to_string()).into())
 }

@@ -242,17 +242,9 @@ impl Loading {
         };
         for entry in entries {
             let id: Arc<str> = entry.id.as_str().into();
-            match Module::compile_proven(entry) {
-                Ok(module) => {
-                    self.catalog.by_id.insert(id, self.catalog.modules.len());
-                    self.catalog.modules.push(Arc::new(module));
-                    self.places.push(None);
-                }
-                Err(mistakes) => {
-                    let fault = |it: Mistake| Fault::of_entry(file, &id, &it.path, it.message);
-                    mistakes.into_iter().for_each(|mistake| self.faults.push(fault(mistake)));
-                }
-            }
+            self.catalog.by_id.insert(id, self.catalog.modules.len());
+            self.catalog.modules.push(Arc::new(Module::new(entry)));
+            self.places.push(None);
         }
     }
 
@@ -264,8 +256,7 @@ impl Loading {
     }
 
     fn add(&mut self, file: &str, text: &str, first_line: usize) {
-        for Placed { name, entry, place, mistakes } in read::entries(file, text, first_line, &mut self.faults)
-        {
+        for Placed { name, entry, place } in read::entries(file, text, first_line, &mut self.faults) {
             let id: Arc<str> = entry.id.as_str().into();
             let replaced = self.catalog.by_id.get(&id).copied();
             if let Some((known, at)) = replaced.and_then(|index| Some((index, self.places[index].clone()?))) {
@@ -276,8 +267,8 @@ impl Loading {
                 self.faults.push(place.fault(&id, Mistake { path: "id".to_owned(), message }));
                 continue;
             }
-            match (Module::compile(entry), mistakes) {
-                (Ok(module), wrong) if wrong.is_empty() => {
+            match Module::compile(entry) {
+                Ok(module) => {
                     let at = Some(format!("{}:{}", place.file, place.line));
                     match replaced {
                         Some(index) => {
@@ -291,14 +282,8 @@ impl Loading {
                         }
                     }
                 }
-                (compiled, wrong) => {
-                    let told = |more: &Mistake| wrong.iter().any(|it| it.path == more.path);
-                    // If fields have mistakes, a mistake about the whole entry may only be a consequence of
-                    // them.
-                    let is_new = |more: &Mistake| wrong.is_empty() || (!more.path.is_empty() && !told(more));
-                    let more: Vec<Mistake> = compiled.err().into_iter().flatten().filter(is_new).collect();
-                    let all = wrong.into_iter().chain(more);
-                    all.for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
+                Err(mistakes) => {
+                    mistakes.into_iter().for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
                 }
             }
         }

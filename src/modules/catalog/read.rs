@@ -11,7 +11,7 @@ use super::place::{Lines, lines_down};
 use crate::modules::definition::Entry;
 use crate::modules::document;
 use crate::modules::import::recognise;
-use crate::modules::mistake::{Mistake, Mistakes};
+use crate::modules::mistake::Mistake;
 
 /// The maximum number of entries in one file.
 const MAX_ENTRIES: usize = 20_000;
@@ -24,8 +24,6 @@ pub(super) struct Placed<'t> {
     pub(super) name: String,
     pub(super) entry: Entry,
     pub(super) place: Place<'t>,
-    /// The mistakes in the form of the entry.
-    pub(super) mistakes: Vec<Mistake>,
 }
 
 /// The position of an entry.
@@ -45,7 +43,7 @@ impl Place<'_> {
     }
 }
 
-/// Returns the entries of a file that can be read, each with the mistakes in its form. The mistakes of all
+/// Returns the entries of a file that can be read, each . The mistakes of all
 /// other entries are added to `faults`. `first_line` is the number of the text's first line in the file.
 pub(super) fn entries<'t>(
     file: &'t str,
@@ -106,13 +104,13 @@ fn entry<'t>(index: usize, place: Place<'t>, faults: &mut Faults) -> Option<Plac
     if let Some(id) = value.get("id").and_then(Value::as_str).filter(|id| !id.is_empty() && id.len() <= 64) {
         id.clone_into(&mut name);
     }
-    let mut mistakes = Mistakes::default();
-    let entry = Entry::read(value, &mut mistakes);
-    let mistakes = mistakes.into_list();
-    if entry.is_none() {
-        mistakes.iter().for_each(|mistake| faults.push(place.fault(&name, mistake.clone())));
+    match Entry::read(place.text, &value) {
+        Ok(entry) => Some(Placed { name, entry, place }),
+        Err(mistakes) => {
+            mistakes.into_iter().for_each(|mistake| faults.push(place.fault(&name, mistake)));
+            None
+        }
     }
-    entry.map(|entry| Placed { name, entry, place, mistakes })
 }
 
 /// Returns the message of a JSON error without the position, which a [`Fault`] reports itself.

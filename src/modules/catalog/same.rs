@@ -42,7 +42,7 @@ impl Asked {
 fn keys(module: &Module) -> Vec<String> {
     let entry = module.entry();
     let kind = entry.search_type;
-    let page = entry.profile.as_deref().and_then(address);
+    let page = entry.profile.as_ref().and_then(|profile| address(profile));
     let probe = entry.probes.first().filter(|probe| matches!(probe.method, Method::Get | Method::Head));
     let probe = probe.and_then(|probe| address(&probe.url));
     let mut keys: Vec<String> =

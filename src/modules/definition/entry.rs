@@ -7,11 +7,12 @@ use utoipa::ToSchema;
 use super::limits::{
     DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, is_false, is_true, yes,
 };
-use super::probe::ProbeEntry;
-use super::result::{ListResult, MainResult};
-use super::rule::MatcherEntry;
+use super::probe::Probe;
+use super::result::{Extractor, ListResult, MainResult};
+use super::rule::Matcher;
 use super::verified::{Off, Verified};
 use crate::modules::query::SearchType;
+use crate::modules::template::UrlTemplate;
 
 /// A module in a catalogue file. The file is a JSON array of entries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +65,7 @@ pub struct Entry {
     pub home: Option<String>,
     /// The page that a person would open for this query (a template).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
+    pub profile: Option<UrlTemplate>,
     /// A regex that the whole normal form must match; otherwise the check is `skipped`. It needs no anchors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepts: Option<String>,
@@ -101,18 +102,18 @@ pub struct Entry {
     pub per_day: Option<u32>,
     /// The one to three requests of a check, sent in order.
     #[schemars(length(min = 1, max = MAX_PROBES))]
-    pub probes: Vec<ProbeEntry>,
+    pub probes: Vec<Probe>,
     /// The module's own barriers, in addition to the global list. They take precedence over all other rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_LISTED))]
-    pub barrier: Vec<MatcherEntry>,
+    pub barrier: Vec<Matcher>,
     /// The rules for a hit. One that holds is enough.
     #[schemars(length(min = 1, max = MAX_LISTED))]
-    pub hit: Vec<MatcherEntry>,
+    pub hit: Vec<Matcher>,
     /// The rules for a miss. One that holds is enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_LISTED))]
-    pub miss: Vec<MatcherEntry>,
+    pub miss: Vec<Matcher>,
     /// Whether a miss means only that nothing is public, not that there is no account.
     #[serde(default, skip_serializing_if = "is_false")]
     pub weak_miss: bool,
@@ -142,6 +143,25 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns the rules with their places, such as `hit[0]`.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&'static str, usize, &Matcher)> {
+        let lists = [("barrier", &self.barrier), ("hit", &self.hit), ("miss", &self.miss)];
+        lists
+            .into_iter()
+            .flat_map(|(list, rules)| rules.iter().enumerate().map(move |(at, rule)| (list, at, rule)))
+    }
+
+    /// Returns every extractor of the results, with the probe whose answer it reads and whether it is in a list.
+    pub(crate) fn extractors(&self) -> impl Iterator<Item = (Option<usize>, bool, &Extractor)> {
+        let main = self.result.iter().flat_map(|main| main.value.iter().chain(main.metadata.values()));
+        let main = main.map(|extractor| (extractor.probe(), false, extractor));
+        let lists = self.results.iter().flat_map(|list| {
+            let extractors = list.value.iter().chain(list.metadata.values());
+            extractors.map(move |extractor| (list.probe, true, extractor))
+        });
+        main.chain(lists)
+    }
+
     /// Returns an enabled copy of the entry.
     pub(crate) fn to_enabled(&self) -> Self {
         Self { enabled: true, off: None, ..self.clone() }

@@ -2,8 +2,9 @@
 //!
 //! These types are the only definition of the syntax. Serde reads entries by them, and the JSON Schema for
 //! editors is derived from them, with its descriptions, limits and messages (`errorMessage`). That schema
-//! finds the mistakes in an entry's form. [`super::catalog`] compiles entries and rejects those whose parts
-//! contradict each other. Unknown fields are errors everywhere.
+//! finds the mistakes in an entry's form. Texts that have a language of their own, such as templates, pointers and
+//! regexes, are parsed into what runs ([`text`]). [`super::catalog`] rejects entries whose parts contradict each other.
+//! Unknown fields are errors everywhere.
 //!
 //! # Templates
 //! A string that is described as a *template* can hold variables. Each variable can have filters, which are
@@ -16,27 +17,25 @@
 //! | `{saved.NAME}` | a value that the `save` of an earlier probe read |
 //! | `{config.NAME}` | a key of the operator, listed in `needs`; not allowed in rules and results |
 //! | `{config.NAME?}` | a key that may be missing; not listed in `needs` |
-//! | `{page}` | the value that `pages.next` read; only in `pages.url` |
 //! | `{value}` | the value that an extractor read; only in its `format` |
 //!
 //! | filter | result |
 //! |---|---|
 //! | `lower` | lower case |
-//! | `md5`, `sha1`, `sha256` | the hash of the lower-cased value, in hex |
+//! | `md5`, `sha256` | the hash of the lower-cased value, in hex |
 //! | `wkd` | the SHA-1 of the lower-cased value in z-base-32: the name of a key in a Web Key Directory |
 //! | `first_56` | the first 56 characters; after `sha256`, the name of a key in the DNS (RFC 7929) |
 //! | `registrable` | the part of a domain that can be registered |
 //! | `label` | the first label of the registrable part |
-//! | `suffix` | the public suffix of a domain |
 //! | `tld` | the last label of a domain |
 //! | `reverse_ip` | an IPv4 address's numbers, or an IPv6 address's 32 digits, reversed and joined by dots |
 //! | `urlencode` | percent-encoding; in a URL everything is percent-encoded anyway |
 //!
-//! Values are escaped for their position: URL host, URL path, URL query, JSON string, form field, header or regex.
+//! Values are escaped for their position: URL host, URL path, URL query, header or regex.
 //! A URL may begin with a saved address: `{saved.NAME}/more`. A missing value ends the check, with `skipped` for a
 //! query or config value and with `error` for a saved value. A request is never sent with a value missing. If a
-//! `{config.NAME?}` is missing, the part of the request that holds it is left out: a header, a parameter of a
-//! URL's query, a field of a form, or a member or element of a JSON body. It is not allowed anywhere else.
+//! `{config.NAME?}` is missing, the part of the request that holds it is left out: a header, a field of a form, or a
+//! member or element of a JSON body. It is not allowed anywhere else.
 //!
 //! In a *template for regexes*, quantifiers and escapes keep their single braces: `[a-z]{3,5}`, `\p{L}` and
 //! `\{` have their usual meaning. Any other literal brace is doubled.
@@ -59,7 +58,7 @@
 //! - A browser reports neither headers nor a reliable status, so rules read the page, its title and its
 //!   address. There is at least one rule for a hit and one for a miss, and each of them has a mark. A rule
 //!   with only negative conditions is not allowed, because it holds for a page that is not drawn yet.
-//! - Each page is opened without cookies. `save` and further probes are allowed; `pages` and `feed` are not.
+//! - Each page is opened without cookies. `save` and further probes are allowed; `feed` is not.
 //! - The control check of a hit opens the page of a made-up name in a browser too, with at least 8 seconds
 //!   of time. As for every module, there is one at most once an hour. It cannot be switched off.
 //!
@@ -78,11 +77,11 @@
 //! | `final_url:`, `title:` | the address after redirects; the text of `<title>` |
 //! | `template:TEXT`, `const:TEXT` | a filled template; the text itself |
 //! | `count:/pointer` | the number of values at the pointer |
-//! | `body_hash:ALGORITHM` | the hash of the body as received: `sha256`, `sha1`, `md5` (hex) or `mmh3` (a number) |
+//! | `body_hash:ALGORITHM` | the hash of the body as received: `sha256`, `md5` (hex) or `mmh3` (a number) |
 //!
 //! Inside `results[].value` and `.metadata`, `json:` and `count:` are relative to the element that `each`
-//! selected. `value:` is the element itself, `key:` its member name or index, `group:N` a capture group of
-//! an `each` regex, and `attr:NAME` an attribute of an element selected by an `each` CSS selector.
+//! selected. `value:` is the element itself, `key:` its member name or index, and `group:N` a capture
+//! group of an `each` regex.
 //!
 //! XML (by its content type or prolog) is read as XML: names are in lower
 //! case, `a:b` is written `a\\:b`, and CDATA is text.
@@ -120,14 +119,18 @@ mod read;
 mod result;
 mod rule;
 mod schema;
+mod source;
+pub(crate) mod text;
 mod verified;
 
 pub use entry::{Contact, Entry, Scripts};
 pub use field::{Field, FieldType, METADATA, field_type};
 pub use limits::MAX_PROBES;
-pub use probe::{FeedEntry, Method, ProbeEntry, Via};
-pub(crate) use result::{EXTRACTOR_KINDS, MAX_VALUES};
+pub use probe::{FeedEntry, Method, Probe, Via};
+pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
-pub use rule::{CssCondition, CssRule, JsonRule, JsonType, MatcherEntry, StatusClass, StatusRule};
+pub use rule::{CssCondition, CssRule, JsonRule, JsonType, Matcher, StatusClass, StatusRule};
 pub use schema::json_schema;
+pub use source::{Each, Source};
+pub(crate) use source::{Elements, Reads};
 pub use verified::{Off, Verified, VerifiedBy};

@@ -1,14 +1,16 @@
-//! The types of a probe's request.
+//! The types of a probe.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::result::Extractor;
 use crate::base::words::words;
+use crate::modules::template::{FillError, HeaderTemplate, Kind, Template, UrlTemplate, Values};
 
 words! {
     /// The HTTP method of a probe.
@@ -48,7 +50,7 @@ pub enum Via {
     Whois,
 }
 
-impl ProbeEntry {
+impl Probe {
     /// Returns whether redirects are followed. A browser always follows them.
     pub fn follows(&self) -> bool {
         self.follow || self.via == Via::Browser
@@ -65,13 +67,13 @@ impl Via {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "probe")]
-pub struct ProbeEntry {
+pub struct Probe {
     /// The URL (a template), beginning with `https://`, `http://` or `{saved.NAME}`.
     #[schemars(
         regex(pattern = r"^(https?://|\{saved\.)"),
         extend("errorMessage" = "a URL must begin with `https://`, `http://` or `{saved.NAME}`")
     )]
-    pub url: String,
+    pub url: UrlTemplate,
     /// The HTTP method. Default: GET.
     #[serde(default, skip_serializing_if = "Method::is_default")]
     pub method: Method,
@@ -85,17 +87,14 @@ pub struct ProbeEntry {
         "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
         "errorMessage": "allowed are ASCII letters, digits and `-`"
     }))]
-    pub headers: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, HeaderTemplate>,
     /// The form fields (templates), sent as `application/x-www-form-urlencoded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<BTreeMap<String, String>>,
+    pub form: Option<BTreeMap<Template, Template>>,
     /// A JSON body; its strings are templates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub json: Option<Value>,
-    /// A text body (a template) of any other kind, such as
-    /// `multipart/form-data`. `Content-Type` must be among the headers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
+    #[schemars(with = "Option<Value>")]
+    pub json: Option<JsonBody>,
     /// Whether redirects are followed (at most 5). By default a redirect is itself the answer.
     #[serde(default, skip_serializing_if = "is_false")]
     pub follow: bool,
@@ -109,6 +108,94 @@ pub struct ProbeEntry {
     /// Marks a list that is the same for every query. It is fetched once and shared by all checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<FeedEntry>,
+}
+
+/// A JSON body, whose strings are templates.
+#[derive(Debug, Clone)]
+pub struct JsonBody {
+    json: Value,
+    /// The templates of the strings, in order.
+    templates: Vec<Template>,
+}
+
+impl JsonBody {
+    fn parse(json: Value) -> Result<Self, String> {
+        let mut templates = Vec::new();
+        collect_templates(&json, &mut templates)?;
+        Ok(Self { json, templates })
+    }
+
+    /// Returns the templates of the strings.
+    pub(crate) fn templates(&self) -> &[Template] {
+        &self.templates
+    }
+
+    /// Returns the filled body, without the members and elements that contain a missing optional key.
+    pub(crate) fn fill(&self, values: &Values<'_>) -> Result<Value, FillError> {
+        let filled = filled(&self.json, &mut self.templates.iter(), values)?;
+        filled.ok_or(FillError::LeftOut)
+    }
+}
+
+impl PartialEq for JsonBody {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonBody {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::parse(Value::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for JsonBody {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(to)
+    }
+}
+
+fn collect_templates(json: &Value, out: &mut Vec<Template>) -> Result<(), String> {
+    match json {
+        Value::String(text) => {
+            out.push(Template::parse(text, Kind::Plain)?);
+            Ok(())
+        }
+        Value::Array(elements) => elements.iter().try_for_each(|it| collect_templates(it, out)),
+        Value::Object(members) => members.values().try_for_each(|it| collect_templates(it, out)),
+        _ => Ok(()),
+    }
+}
+
+fn filled(
+    json: &Value,
+    templates: &mut std::slice::Iter<'_, Template>,
+    values: &Values<'_>,
+) -> Result<Option<Value>, FillError> {
+    Ok(Some(match json {
+        Value::String(_) => match templates.next().map(|template| template.fill(values)) {
+            Some(Ok(text)) => Value::String(text),
+            Some(Err(FillError::LeftOut)) | None => return Ok(None),
+            Some(Err(error)) => return Err(error),
+        },
+        Value::Array(elements) => {
+            let mut kept = Vec::with_capacity(elements.len());
+            for element in elements {
+                kept.extend(filled(element, templates, values)?);
+            }
+            Value::Array(kept)
+        }
+        Value::Object(members) => {
+            let mut kept = Map::new();
+            for (name, member) in members {
+                if let Some(member) = filled(member, templates, values)? {
+                    kept.insert(name.clone(), member);
+                }
+            }
+            Value::Object(kept)
+        }
+        fixed => fixed.clone(),
+    }))
 }
 
 /// A shared list. Its request contains no part of the query. Rules and extractors read it like any answer.

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::rule::JsonRule;
+use super::source::{EXTRACTOR_KINDS, Each, Source};
+use super::text;
 use crate::base::words::words;
+use crate::modules::pattern::{Pattern, SearchRegex};
+use crate::modules::template::Template;
 
 /// The most values of an extractor or a list.
 pub(crate) const MAX_VALUES: usize = 1_000;
 
-/// The kinds of extractors, as messages list them.
-pub(crate) const EXTRACTOR_KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr";
 /// The pattern of a short extractor.
 const SHORT: &str = "^[a-z_]+:";
 
@@ -23,14 +25,20 @@ fn short_allowed() -> String {
 }
 
 /// An extractor: reads one or more values from an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum Extractor {
     /// A text `KIND:ARGUMENT`. The manual's page on catalogue entries lists the kinds.
-    Short(#[schemars(regex(pattern = SHORT), extend("errorMessage" = short_allowed()))] String),
+    Short(#[schemars(regex(pattern = SHORT), extend("errorMessage" = short_allowed()))] Source),
     /// An extractor with transforms, filters or alternatives.
     Long(Box<LongExtractor>),
+}
+
+impl<'de> Deserialize<'de> for Extractor {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        text::read_either(from, |text| Source::parse(text).map(Self::Short), Self::Long)
+    }
 }
 
 /// The long form of an extractor, as an object with transforms and filters.
@@ -45,7 +53,7 @@ pub struct LongExtractor {
         length(min = 1),
         extend("items" = {"type": "string", "pattern": SHORT, "errorMessage": short_allowed()})
     )]
-    pub from: Vec<String>,
+    pub from: Vec<Source>,
     /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
@@ -56,7 +64,7 @@ pub struct LongExtractor {
     /// The elements to which `where` applies: a pointer with `*`, or `json:`, `jsonld:` or `script:`
     /// followed by one. `from` is then relative to each element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub each: Option<String>,
+    pub each: Option<Each>,
     /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
     /// selected, and can have an `inner` extractor itself (at most 4 levels).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,17 +72,17 @@ pub struct LongExtractor {
     /// A regex, of which every match in a value gives a value: its first capture group, or the whole match
     /// if there is no group. A value without a match is dropped. Applied before `transform`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub regex: Option<String>,
+    pub regex: Option<SearchRegex>,
     /// The transforms that are applied to every value, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transform: Vec<Transform>,
     /// Pairs of a regex and a label. The first regex that matches replaces the value
     /// by its label; a value without a match is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub labels: Vec<(String, String)>,
+    pub labels: Vec<(SearchRegex, String)>,
     /// A template that replaces each value, in which `{value}` is the value. Applied last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
+    pub format: Option<Template>,
     /// Whether all values are given, as an array. By default it is the first value only, or all values if
     /// the pointer has a `*` and neither `each` nor `where` is given.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -94,10 +102,6 @@ pub enum Transform {
     Trim,
     /// Converts the value to lower case.
     Lower,
-    /// Converts the value to upper case.
-    Upper,
-    /// Converts a whole number of up to 100 decimal digits to lower-case hex digits, without `0x`.
-    Hex,
     /// Reads the text of an HTML fragment: tags are removed, entities decoded.
     HtmlText,
     /// Decodes percent-encoding.
@@ -168,7 +172,7 @@ pub struct ListResult {
     /// The elements of the list: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`,
     /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match; a template for regexes), `header:NAME`, `lines:` (every
     /// non-empty line of the body) or `json_lines:` (one JSON document per line).
-    pub each: String,
+    pub each: Each,
     /// Conditions that a JSON element must all fulfil to be kept. Their pointers are relative to the element.
     #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<JsonRule>,
@@ -178,7 +182,7 @@ pub struct ListResult {
     pub value: Option<Extractor>,
     /// A regex (a template for regexes) that must be found in a value for it to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep: Option<String>,
+    pub keep: Option<Pattern>,
     /// Metadata names, each with its extractor, relative to the element.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]

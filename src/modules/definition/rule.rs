@@ -1,18 +1,24 @@
 //! The types of the rules that are applied to an answer.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::limits::{is_false, is_true, yes};
+use super::text;
+use crate::modules::html::Selector;
+use crate::modules::pattern::{Pattern, SearchRegex};
+use crate::modules::pointer::Pointer;
+use crate::modules::template::Template;
 
 /// A rule whose conditions must all hold for the answer of one probe.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "matcher", extend("minProperties" = 1, "errorMessage" = "it would match every answer; add at least a `status`"))]
-pub struct MatcherEntry {
+pub struct Matcher {
     /// The index of the probe whose answer the rule reads; 0 is the first. Default: the last answer that was
     /// obtained. If a later probe could not be sent because a saved value was missing, only a `miss` rule or
     /// a rule with a `probe` can hold.
@@ -24,45 +30,45 @@ pub struct MatcherEntry {
     /// A regex (a template for regexes) that is searched in the final URL, after redirects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    pub final_url: Option<String>,
+    pub final_url: Option<Pattern>,
     /// Header names, each with a regex that one of its values must match. `""` matches if the header is present.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub header: BTreeMap<String, String>,
+    pub header: BTreeMap<String, SearchRegex>,
     /// Header names that must be absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_header: Vec<String>,
     /// Texts (templates) that must all be in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
-    pub words: Vec<String>,
+    pub words: Vec<Template>,
     /// Texts (templates) of which at least one must be in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
-    pub any_word: Vec<String>,
+    pub any_word: Vec<Template>,
     /// Texts (templates) that must not be in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
-    pub no_word: Vec<String>,
+    pub no_word: Vec<Template>,
     /// Texts (templates) that must all be in the visible text of the page, with runs of white space made one
     /// space. The title, scripts, styles, templates and hidden elements are not visible text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub text: Vec<String>,
+    pub text: Vec<Template>,
     /// A text (template) that must be in the page's title, with runs of white space made one space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
+    pub title: Option<Template>,
     /// The whole title of the page (a template), with runs of white space made one space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title_is: Option<String>,
+    pub title_is: Option<Template>,
     /// Whether `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignore_case: bool,
     /// The text (a template) that the whole trimmed body must equal. `""` matches an empty body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body_is: Option<String>,
+    pub body_is: Option<Template>,
     /// A regex (a template for regexes) that is searched in the body. It runs in linear time and in multi-line mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    pub regex: Option<String>,
+    pub regex: Option<Pattern>,
     /// Whether the head of the page must show the query as a whole word, in any case: in the title, the
     /// canonical address, `og:title`, `og:url` or `profile:username`.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -104,6 +110,15 @@ impl StatusRule {
             Self::Class(StatusClass::ServerError) => 500,
         };
         (from, from + 99)
+    }
+}
+
+impl fmt::Display for StatusRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "{code}"),
+            Self::Class(_) => write!(f, "{}xx", self.range().0 / 100),
+        }
     }
 }
 
@@ -160,7 +175,7 @@ impl JsonType {
 pub struct JsonRule {
     /// An RFC 6901 pointer. The segment `*` selects every element or member; `""` is the whole document.
     #[schemars(regex(pattern = "^(/|$)"), extend("errorMessage" = "a JSON pointer is empty or begins with `/`"))]
-    pub at: String,
+    pub at: Pointer,
     /// Whether a value must be present (`true`) or absent (`false`). Null counts as absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
@@ -181,7 +196,7 @@ pub struct JsonRule {
     pub equals_query: Option<bool>,
     /// A template whose filled text the value must equal, regardless of case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub equals_template: Option<String>,
+    pub equals_template: Option<Template>,
     /// The type of the value: `string`, `number`, `boolean`, `array`, `object` or `null`.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub json_type: Option<JsonType>,
@@ -199,26 +214,26 @@ pub struct JsonRule {
     pub below: Option<f64>,
     /// The text (template) that must be part of a string, or an element of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contains: Option<String>,
+    pub contains: Option<Template>,
     /// The text that no selected value may contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_contains: Option<String>,
+    pub not_contains: Option<Template>,
     /// A regex (a template for regexes) that must be found in a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matches: Option<String>,
+    pub matches: Option<Pattern>,
     /// A regex (a template for regexes) that must not be found in any selected string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_matches: Option<String>,
+    pub not_matches: Option<Pattern>,
 }
 
 /// A condition on the elements that a CSS selector finds. The short form is
 /// the selector alone, which must find an element.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum CssRule {
     /// A selector that must find an element.
-    Found(String),
+    Found(Selector),
     /// The long form of the condition, as an object.
     Detailed(CssCondition),
 }
@@ -230,7 +245,7 @@ pub enum CssRule {
 pub struct CssCondition {
     /// The selector: compound selectors (`tag#id.class[attr^="v"]`) joined by a space or `>`, in a list joined by `,`.
     #[schemars(length(min = 1))]
-    pub select: String,
+    pub select: Selector,
     /// Whether there must be such an element (`true`, the default) or must not be one (`false`).
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub exists: bool,
@@ -239,9 +254,15 @@ pub struct CssCondition {
     pub attribute: Option<String>,
     /// A regex (a template for regexes) that must be found in the text (or attribute) of one element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matches: Option<String>,
+    pub matches: Option<Pattern>,
     /// Whether the trimmed text (or attribute) of one element, without a
     /// leading `@`, must be the query, regardless of case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_query: Option<bool>,
+}
+
+impl<'de> Deserialize<'de> for CssRule {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        text::read_either(from, |text| Selector::parse(text).map(Self::Found), Self::Detailed)
+    }
 }

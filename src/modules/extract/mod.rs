@@ -1,4 +1,4 @@
-//! Compiled extractors, which read the results of a hit.
+//! Reads the results of a hit with the extractors of its entry.
 //!
 //! | file | holds |
 //! |---|---|
@@ -13,7 +13,6 @@
 //! | `valid` | validation of a value by the type of its entity |
 //! | [`page_profile`] | generic profile data, such as Open Graph and JSON-LD |
 
-mod attribute;
 mod distinct;
 pub(crate) mod extractor;
 pub(crate) mod findings;

@@ -28,8 +28,6 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
     match transform {
         Transform::Trim => vec![Value::from(squeeze(&text))],
         Transform::Lower => vec![Value::from(text.to_lowercase())],
-        Transform::Upper => vec![Value::from(text.to_uppercase())],
-        Transform::Hex => one(&hex_number(text.trim()).unwrap_or_else(|| text.to_string())),
         Transform::AbsoluteUrl => one(&absolute_url(&text, base).unwrap_or_else(|| text.to_string())),
         Transform::HtmlText => vec![Value::from(fragment_text(&text))],
         Transform::UrlDecode => vec![Value::from(percent_decode_lossy(&text))],
@@ -76,31 +74,6 @@ fn url_host(text: &str) -> Option<String> {
 
 fn absolute_url(text: &str, base: Option<&Url>) -> Option<String> {
     base?.join(text.trim()).ok().map(String::from)
-}
-
-/// The maximum number of decimal digits of a number that is written in hexadecimal.
-const MAX_DIGITS: usize = 100;
-
-/// Returns a decimal number in hexadecimal, by long division by 16.
-fn hex_number(text: &str) -> Option<String> {
-    let mut digits: Vec<u8> = text.bytes().map(|b| b.wrapping_sub(b'0')).collect();
-    if digits.is_empty() || digits.len() > MAX_DIGITS || digits.iter().any(|digit| *digit > 9) {
-        return None;
-    }
-    let mut out = Vec::new();
-    loop {
-        let mut rest = 0u8;
-        for digit in &mut digits {
-            let number = rest * 10 + *digit;
-            *digit = number / 16;
-            rest = number % 16;
-        }
-        out.push(b"0123456789abcdef"[usize::from(rest)]);
-        if digits.iter().all(|digit| *digit == 0) {
-            out.reverse();
-            return String::from_utf8(out).ok();
-        }
-    }
 }
 
 fn last_path_segment(text: &str) -> Option<String> {
@@ -217,15 +190,6 @@ mod tests {
         for (transform, value, want) in [
             (Trim, json!(" a \n b "), json!(["a b"])),
             (Lower, json!("ÄB"), json!(["äb"])),
-            (Upper, json!("äb"), json!(["ÄB"])),
-            (Hex, json!(255), json!(["ff"])),
-            (
-                Hex,
-                json!("340282366920938463463374607431768211456"),
-                json!(["100000000000000000000000000000000"]),
-            ),
-            (Hex, json!("0"), json!(["0"])),
-            (Hex, json!("0x10"), json!(["0x10"])),
             (AbsoluteUrl, json!("/a.png"), json!(["https://site.example/a.png"])),
             (AbsoluteUrl, json!("b?c"), json!(["https://site.example/u/b?c"])),
             (AbsoluteUrl, json!("//cdn.example/x"), json!(["https://cdn.example/x"])),
@@ -297,15 +261,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_transform_panics(text in any::<String>()) {
-            for transform in [Trim, Lower, Upper, Hex, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
+            for transform in [Trim, Lower, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
                 StripDot, StripAt, StripMailto, UnquoteTxt, LastWord, UnixTime, UnixMillis, DateTime, Number] {
                 let _ = apply(transform, Value::from(text.as_str()), Url::parse(&text).ok().as_ref());
             }
-        }
-
-        #[test]
-        fn hex_digits_become_a_number(number in any::<u128>()) {
-            prop_assert_eq!(hex_number(&number.to_string()), Some(format!("{number:x}")));
         }
 
         #[test]

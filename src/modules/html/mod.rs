@@ -15,7 +15,7 @@ mod xml;
 
 pub(crate) use page::{Element, Page, ScriptKind};
 pub(crate) use read::{fragment_text, has_xml_prolog};
-pub(crate) use selectors::{SelectorId, Selectors};
+pub(crate) use selectors::{Selector, SelectorId, Selectors};
 
 #[cfg(test)]
 mod tests;

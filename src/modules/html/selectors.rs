@@ -1,6 +1,7 @@
 //! The selectors of a module, which are tested together with one bit for each compound.
 
 use super::selector::{self, Combinator, Compound};
+use crate::modules::definition::text::entry_text;
 
 /// The maximum number of compounds in all selectors of a module. It is the number of bits in a mask.
 const MAX_COMPOUNDS: usize = 128;
@@ -11,6 +12,26 @@ pub(super) type Mask = u128;
 /// The index of a selector in its set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SelectorId(pub(super) usize);
+
+/// A CSS selector of an entry.
+#[derive(Debug, Clone, Default)]
+pub struct Selector {
+    text: String,
+}
+
+entry_text!(Selector, Selector::parse);
+
+impl Selector {
+    /// Checks the text of a selector.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        selector::parse(text).map(|_| Self { text: text.to_owned() })
+    }
+
+    /// Returns the text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
 
 /// The selectors of a module.
 #[derive(Debug, Clone, Default)]
@@ -64,8 +85,8 @@ impl Selectors {
         if let Some(attribute) = attribute {
             self.want(&attribute.to_ascii_lowercase());
         }
-        if let Some(known) = self.texts.iter().position(|known| known == text) {
-            return Ok(SelectorId(known));
+        if let Some(known) = self.id(text) {
+            return Ok(known);
         }
         let list = selector::parse(text)?;
         let id = self.texts.len();
@@ -80,6 +101,11 @@ impl Selectors {
             }
         }
         Ok(SelectorId(id))
+    }
+
+    /// Returns the index of a selector that was added.
+    pub(crate) fn id(&self, text: &str) -> Option<SelectorId> {
+        self.texts.iter().position(|known| known == text).map(SelectorId)
     }
 
     fn push(&mut self, compound: Compound, combinator: Combinator, is_first: bool, completes: Option<usize>) {

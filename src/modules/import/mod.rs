@@ -23,7 +23,6 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::definition::Entry;
-use super::mistake::Mistakes;
 use super::module::Module;
 use draft::{Draft, Reason, type_name};
 pub use report::ListKind;
@@ -170,9 +169,7 @@ impl Importer {
         let (mut entry, changes) = draft.finish();
         entry["id"] = id.into();
         entry["enabled"] = is_enabled.into();
-        let mut mistakes = Mistakes::default();
-        let entry = Entry::read(entry, &mut mistakes).filter(|_| mistakes.count() == 0);
-        let compiled = entry.map_or_else(|| Err(mistakes.into_list()), Module::compile);
+        let compiled = Entry::read(&entry.to_string(), &entry).and_then(Module::compile);
         let module = compiled.map_err(|mistakes| {
             mistakes.first().map_or_else(|| "it makes no sense".to_owned(), ToString::to_string)
         })?;

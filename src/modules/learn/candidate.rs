@@ -1,29 +1,41 @@
 //! A condition that may become part of a rule.
 
-use crate::modules::definition::{JsonRule, MatcherEntry, StatusRule};
+use crate::modules::definition::{JsonRule, Matcher, StatusRule};
+use crate::modules::html::Selector;
 use crate::modules::probe::Response;
+use crate::modules::template::{Kind, Template};
 
 /// A condition, with its rank.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     /// The condition.
-    pub(super) rule: MatcherEntry,
+    pub(super) rule: Matcher,
     /// The rank: the higher, the more the condition depends on wording or on a single account.
     pub(super) cost: usize,
 }
 
 impl Candidate {
-    pub(super) fn new(cost: usize, rule: MatcherEntry) -> Self {
+    pub(super) fn new(cost: usize, rule: Matcher) -> Self {
         Self { rule, cost }
     }
 
     pub(super) fn json(cost: usize, rule: JsonRule) -> Self {
-        Self::new(cost, MatcherEntry { json: vec![rule], ..MatcherEntry::default() })
+        Self::new(cost, Matcher { json: vec![rule], ..Matcher::default() })
     }
 
     pub(super) fn words(cost: usize, word: String) -> Self {
-        Self::new(cost, MatcherEntry { words: vec![word], ..MatcherEntry::default() })
+        Self::new(cost, Matcher { words: vec![template(&word)], ..Matcher::default() })
     }
+}
+
+/// Returns a text as a template.
+pub(super) fn template(text: &str) -> Template {
+    Template::parse(text, Kind::Plain).unwrap_or_else(|_| Template::literal_of(text))
+}
+
+/// Returns a selector. One that is not valid finds nothing.
+pub(super) fn selector(text: &str) -> Selector {
+    Selector::parse(text).unwrap_or_default()
 }
 
 /// Returns the statuses of the responses as a condition.

@@ -1,17 +1,12 @@
 //! The answers that rules are learned from, and the conditions that hold in them.
 
-use std::collections::BTreeSet;
-
 use crate::modules::answer::Answer;
-use crate::modules::definition::MatcherEntry;
+use crate::modules::definition::Matcher;
 use crate::modules::html::Selectors;
-use crate::modules::mistake::Mistakes;
 use crate::modules::module::Module;
 use crate::modules::pattern::Searches;
 use crate::modules::probe::Response;
 use crate::modules::query::Query;
-use crate::modules::rule::matcher::Matcher;
-use crate::modules::scope::Scope;
 use crate::modules::template::{Saved, Values};
 
 /// The number of rules that are compiled together. The selectors of a module are limited in number.
@@ -122,21 +117,14 @@ fn share(held: &[bool]) -> Share {
 
 /// Returns the answers in which each rule holds, or `None` for a rule that does not compile. `module` is the
 /// module that sent the requests.
-pub(super) fn fits(module: &Module, evidence: &Evidence, rules: &[MatcherEntry]) -> Vec<Option<Fit>> {
+pub(super) fn fits(module: &Module, evidence: &Evidence, rules: &[Matcher]) -> Vec<Option<Fit>> {
     rules.chunks(RULES_AT_ONCE).flat_map(|rules| fits_of_some(module, evidence, rules)).collect()
 }
 
-fn fits_of_some(module: &Module, evidence: &Evidence, rules: &[MatcherEntry]) -> Vec<Option<Fit>> {
-    let scope = Scope::of_rules(module.entry(), BTreeSet::new());
+fn fits_of_some(module: &Module, evidence: &Evidence, rules: &[Matcher]) -> Vec<Option<Fit>> {
     let mut selectors = Selectors::default();
-    let matchers: Vec<Option<Matcher>> = rules
-        .iter()
-        .map(|rule| {
-            let mut mistakes = Mistakes::default();
-            let matcher = Matcher::compile(rule, &mut selectors, &scope, &mut mistakes);
-            matcher.filter(|_| mistakes.count() == 0)
-        })
-        .collect();
+    let usable = |rule| Matcher::add_selectors(rule, &mut selectors).is_ok().then_some(rule);
+    let matchers: Vec<Option<&Matcher>> = rules.iter().map(usable).collect();
     let (known, made_up) = (
         held(module, &evidence.known, &matchers, &selectors),
         held(module, &evidence.made_up, &matchers, &selectors),
@@ -152,7 +140,7 @@ fn fits_of_some(module: &Module, evidence: &Evidence, rules: &[MatcherEntry]) ->
 fn held(
     module: &Module,
     samples: &[Sample],
-    matchers: &[Option<Matcher>],
+    matchers: &[Option<&Matcher>],
     selectors: &Selectors,
 ) -> Vec<Vec<bool>> {
     let mut all = Vec::new();
@@ -161,8 +149,7 @@ fn held(
         let values = Values::new(&sample.query, &name, &saved, &searches);
         for response in &sample.responses {
             let answer = Answer::new(response, selectors);
-            let holds =
-                |matcher: &Option<Matcher>| matcher.as_ref().is_some_and(|it| it.holds(&answer, &values));
+            let holds = |matcher: &Option<&Matcher>| matcher.is_some_and(|it| it.holds(&answer, &values));
             all.push(matchers.iter().map(holds).collect());
         }
     }

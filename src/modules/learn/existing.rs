@@ -6,10 +6,10 @@ use super::candidate::{Candidate, statuses};
 use super::evidence::{Evidence, Fit, Sample, Side, fits, responses};
 use super::json::values;
 use crate::modules::answer::Answer;
-use crate::modules::definition::{CssRule, Entry, JsonRule, MatcherEntry};
+use crate::modules::definition::{CssRule, Entry, JsonRule, Matcher};
 use crate::modules::html::Selectors;
 use crate::modules::module::Module;
-use crate::modules::rule::implication::parts;
+use crate::modules::pointer::Pointer;
 
 /// The most renamed members that are tried for one rule.
 const MAX_RENAMES: usize = 60;
@@ -35,7 +35,7 @@ pub(super) struct Adapted {
 }
 
 /// Adds the conditions of `more` to a rule. Where a rule can have only one condition of a kind, the first one stays.
-pub(super) fn add(rule: &mut MatcherEntry, more: MatcherEntry) {
+pub(super) fn add(rule: &mut Matcher, more: Matcher) {
     fn append<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
         for one in more {
             if !list.contains(&one) {
@@ -65,9 +65,36 @@ pub(super) fn add(rule: &mut MatcherEntry, more: MatcherEntry) {
     append(&mut rule.css, more.css);
 }
 
+/// Returns the conditions of a rule one by one. The status is left out.
+pub(super) fn parts(rule: &Matcher) -> Vec<Matcher> {
+    let base = || Matcher { ignore_case: rule.ignore_case, probe: rule.probe, ..Matcher::default() };
+    let mut parts = Vec::new();
+    parts.extend(rule.final_url.clone().map(|it| Matcher { final_url: Some(it), ..base() }));
+    parts.extend(
+        rule.header
+            .iter()
+            .map(|(name, value)| Matcher { header: [(name.clone(), value.clone())].into(), ..base() }),
+    );
+    parts.extend(rule.no_header.iter().map(|it| Matcher { no_header: vec![it.clone()], ..base() }));
+    parts.extend(rule.words.iter().map(|it| Matcher { words: vec![it.clone()], ..base() }));
+    if !rule.any_word.is_empty() {
+        parts.push(Matcher { any_word: rule.any_word.clone(), ..base() });
+    }
+    parts.extend(rule.no_word.iter().map(|it| Matcher { no_word: vec![it.clone()], ..base() }));
+    parts.extend(rule.text.iter().map(|it| Matcher { text: vec![it.clone()], ..base() }));
+    parts.extend(rule.title.clone().map(|it| Matcher { title: Some(it), ..base() }));
+    parts.extend(rule.title_is.clone().map(|it| Matcher { title_is: Some(it), ..base() }));
+    parts.extend(rule.body_is.clone().map(|it| Matcher { body_is: Some(it), ..base() }));
+    parts.extend(rule.regex.clone().map(|it| Matcher { regex: Some(it), ..base() }));
+    parts.extend(rule.shows_query.then(|| Matcher { shows_query: true, ..base() }));
+    parts.extend(rule.json.iter().map(|it| Matcher { json: vec![it.clone()], ..base() }));
+    parts.extend(rule.css.iter().map(|it| Matcher { css: vec![it.clone()], ..base() }));
+    parts
+}
+
 /// Returns whether a rule requires something that is in the answer. A status, or something that is absent, is on
 /// many other answers, too.
-pub(super) fn is_positive(rule: &MatcherEntry) -> bool {
+pub(super) fn is_positive(rule: &Matcher) -> bool {
     let json = |rule: &JsonRule| {
         let JsonRule { exists, null, equals_query, at, json_type, .. } = rule;
         let is_typed = json_type.is_some() && !at.is_empty();
@@ -98,20 +125,15 @@ pub(super) fn is_positive(rule: &MatcherEntry) -> bool {
 }
 
 /// Returns the existing rules of a side with the conditions that still hold, and with the status of the answers.
-pub(super) fn adapted(
-    module: &Module,
-    evidence: &Evidence,
-    side: Side,
-    rules: &[MatcherEntry],
-) -> Vec<Adapted> {
+pub(super) fn adapted(module: &Module, evidence: &Evidence, side: Side, rules: &[Matcher]) -> Vec<Adapted> {
     let status = statuses(responses(evidence.wanted(side)));
     let mut found = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
         let parts = parts(rule);
         let holds = |fit: &Option<Fit>| fit.as_ref().is_some_and(|fit| fit.is_complete(side));
         let held: Vec<bool> = fits(module, evidence, &parts).iter().map(holds).collect();
-        let base = MatcherEntry { probe: rule.probe, status: status.clone(), ..MatcherEntry::default() };
-        let join = |parts: &mut dyn Iterator<Item = &MatcherEntry>| {
+        let base = Matcher { probe: rule.probe, status: status.clone(), ..Matcher::default() };
+        let join = |parts: &mut dyn Iterator<Item = &Matcher>| {
             let mut joined = base.clone();
             parts.for_each(|part| add(&mut joined, part.clone()));
             joined
@@ -122,7 +144,7 @@ pub(super) fn adapted(
         let broken: Vec<&JsonRule> =
             parts.iter().zip(&held).filter(|(_, held)| !**held).flat_map(|(part, _)| &part.json).collect();
         for (rename, cost) in renames(module, evidence.wanted(side), &broken) {
-            let renamed: Vec<MatcherEntry> = parts.iter().map(|part| rename.applied_to(part)).collect();
+            let renamed: Vec<Matcher> = parts.iter().map(|part| rename.applied_to(part)).collect();
             let candidate = Candidate::new(3 + cost, join(&mut renamed.iter()));
             found.push(Adapted { index, candidate, rename: Some(rename) });
         }
@@ -177,7 +199,7 @@ fn is_alike(found: &[&str], wanted: &[&str]) -> bool {
 /// Returns whether the document has a value at these segments.
 fn is_there(root: &Value, segments: &[&str]) -> bool {
     let pointer: String = segments.iter().map(|segment| format!("/{segment}")).collect();
-    crate::modules::pointer::Pointer::parse(&pointer).is_ok_and(|pointer| !pointer.select(root).is_empty())
+    Pointer::parse(&pointer).is_ok_and(|pointer| !pointer.select(root).is_empty())
 }
 
 /// Returns how different two names are: the number of letters that only one of them has at its ends.
@@ -189,10 +211,12 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 impl Rename {
-    fn applied_to(&self, rule: &MatcherEntry) -> MatcherEntry {
+    fn applied_to(&self, rule: &Matcher) -> Matcher {
         let mut rule = rule.clone();
         for condition in &mut rule.json {
-            condition.at = self.renamed(&condition.at).unwrap_or_else(|| condition.at.clone());
+            if let Some(at) = self.renamed(&condition.at).and_then(|at| Pointer::parse(&at).ok()) {
+                condition.at = at;
+            }
         }
         rule
     }
@@ -241,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_rule_is_the_sum_of_its_conditions() {
-        let rule: MatcherEntry = serde_json::from_value(json!({
+        let rule: Matcher = serde_json::from_value(json!({
             "status": [200], "final_url": "a", "header": {"A": "b"}, "no_header": ["C"], "words": ["d", "e"],
             "any_word": ["f", "g"], "no_word": ["h"], "text": ["i"], "title": "j", "title_is": "k",
             "ignore_case": true, "body_is": "l", "regex": "m", "shows_query": true,
@@ -250,7 +274,7 @@ mod tests {
         .unwrap();
         let parts = parts(&rule);
         assert_eq!(parts.len(), 16);
-        let mut sum = MatcherEntry { status: rule.status.clone(), ..MatcherEntry::default() };
+        let mut sum = Matcher { status: rule.status.clone(), ..Matcher::default() };
         parts.iter().for_each(|part| add(&mut sum, part.clone()));
         assert_eq!(sum, rule);
         let negative = parts.iter().filter(|part| !is_positive(part)).count();

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::candidate::{Candidate, pattern_of};
 use super::evidence::{Evidence, Side};
-use crate::modules::definition::{MatcherEntry, ProbeEntry};
+use crate::modules::definition::{Matcher, Probe};
 use crate::modules::module::Module;
+use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::modules::probe::Response;
 
 /// The statuses that say by themselves that something does not exist.
@@ -17,14 +18,14 @@ pub(super) fn candidates(module: &Module, evidence: &Evidence, side: Side) -> Ve
     let Some(sample) = evidence.wanted(side).first() else { return found };
     let Some(response) = sample.responses.first() else { return found };
     let name = module.name_of(&sample.query);
-    let follows = module.entry().probes.iter().any(ProbeEntry::follows);
+    let follows = module.entry().probes.iter().any(Probe::follows);
     match side {
         Side::Hit if follows => found.extend(final_address(response, &name, 28)),
         Side::Hit => {}
         Side::Miss => {
             if MISSING.contains(&response.status) {
                 // The status itself is added to every rule.
-                found.push(Candidate::new(10, MatcherEntry::default()));
+                found.push(Candidate::new(10, Matcher::default()));
             }
             found.extend(target(response));
             let others = evidence.others(side).iter().flat_map(|sample| &sample.responses);
@@ -41,21 +42,24 @@ pub(super) fn candidates(module: &Module, evidence: &Evidence, side: Side) -> Ve
 fn final_address(response: &Response, name: &str, cost: usize) -> Option<Candidate> {
     let pattern = pattern_of(response.final_url.path(), name);
     (pattern.matches("{query}").count() == 1).then(|| {
-        let final_url = Some(format!("{pattern}$"));
-        Candidate::new(cost, MatcherEntry { final_url, ..MatcherEntry::default() })
+        let final_url = Pattern::parse(&format!("{pattern}$")).ok();
+        Candidate::new(cost, Matcher { final_url, ..Matcher::default() })
     })
 }
 
 /// Returns the condition that the address after redirects is this one.
 fn fixed_address(response: &Response, cost: usize) -> Option<Candidate> {
     let path = response.final_url.path();
-    let final_url = Some(format!("^https?://[^/]+{}$", regex::escape(path)));
-    Some(Candidate::new(cost, MatcherEntry { final_url, ..MatcherEntry::default() }))
+    let final_url = Pattern::parse(&format!("^https?://[^/]+{}$", regex::escape(path))).ok();
+    Some(Candidate::new(cost, Matcher { final_url, ..Matcher::default() }))
 }
 
 /// Returns the condition that a redirect leads to this target.
 fn target(response: &Response) -> Option<Candidate> {
     let location = response.header("location").filter(|_| (300..400).contains(&response.status))?;
-    let header = BTreeMap::from([("Location".to_owned(), format!("^{}$", regex::escape(location)))]);
-    Some(Candidate::new(15, MatcherEntry { header, ..MatcherEntry::default() }))
+    let header = BTreeMap::from([(
+        "Location".to_owned(),
+        SearchRegex::lazy(&format!("^{}$", regex::escape(location))),
+    )]);
+    Some(Candidate::new(15, Matcher { header, ..Matcher::default() }))
 }

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::candidate::{Candidate, templated};
+use super::candidate::{Candidate, template, templated};
 use super::evidence::{Evidence, Side};
 use super::wording::{is_of_failure, says_missing};
 use crate::modules::answer::Answer;
 use crate::modules::definition::{JsonRule, JsonType};
 use crate::modules::html::Selectors;
 use crate::modules::module::Module;
+use crate::modules::pointer::Pointer;
 use crate::modules::text::same_name;
 
 /// The most values of a document that are looked at.
@@ -111,15 +112,18 @@ fn of_hit(at: String, value: &Value, name: &str, is_compared: bool) -> Vec<Candi
         return Vec::new();
     }
     let depth = depth_cost(&at);
-    let rule = JsonRule { at, ..JsonRule::default() };
+    let rule = JsonRule { at: Pointer::parse(&at).unwrap_or_default(), ..JsonRule::default() };
     let mut found = Vec::new();
     if let Some(text) = text_of(value) {
         if same_name(&text, name) {
             let cost = 10 + depth + if is_part(&last, &NAMES) { 0 } else { 3 };
             found.push(Candidate::json(cost, JsonRule { equals_query: Some(true), ..rule.clone() }));
-        } else if let Some(template) = general_template(&text, name) {
+        } else if let Some(text) = general_template(&text, name) {
             let cost = 16 + depth;
-            found.push(Candidate::json(cost, JsonRule { equals_template: Some(template), ..rule.clone() }));
+            found.push(Candidate::json(
+                cost,
+                JsonRule { equals_template: Some(template(&text)), ..rule.clone() },
+            ));
         }
     }
     let kind = match () {
@@ -152,7 +156,7 @@ fn of_hit(at: String, value: &Value, name: &str, is_compared: bool) -> Vec<Candi
 fn of_miss(at: String, value: &Value, name: &str) -> Vec<Candidate> {
     let depth = depth_cost(&at);
     let last = last_member(&at);
-    let rule = JsonRule { at, ..JsonRule::default() };
+    let rule = JsonRule { at: Pointer::parse(&at).unwrap_or_default(), ..JsonRule::default() };
     let one = |cost: usize, rule: JsonRule| vec![Candidate::json(cost + depth, rule)];
     match value {
         Value::Null => one(24, JsonRule { null: Some(true), ..rule }),
@@ -191,10 +195,10 @@ fn text_of_miss(text: &str, name: &str, rule: JsonRule) -> Option<(usize, JsonRu
         return None;
     }
     let cost = if is_code { 20 } else { 40 };
-    let (template, count) = templated(text, name);
+    let (written, count) = templated(text, name);
     Some(match count {
         0 => (cost, JsonRule { equals: Some(Value::from(text)), ..rule }),
-        _ => (cost + 2, JsonRule { equals_template: Some(template), ..rule }),
+        _ => (cost + 2, JsonRule { equals_template: Some(template(&written)), ..rule }),
     })
 }
 
@@ -254,7 +258,7 @@ mod tests {
             (json!({"bob": {"id": 7, "bio": "x"}}), "/*/id"),
             (json!([{"id": 7, "email": "x"}]), "/*/id"),
         ] {
-            assert_eq!(best(Side::Hit, &root).unwrap().rule.json[0].at, at, "{root}");
+            assert_eq!(best(Side::Hit, &root).unwrap().rule.json[0].at.as_str(), at, "{root}");
         }
         assert_eq!(best(Side::Hit, &json!({"error": "x", "ok": true, "list": []})), None);
     }
@@ -274,7 +278,7 @@ mod tests {
             (json!({"message": "User bob does not exist"}), "/message"),
             (json!([]), ""),
         ] {
-            assert_eq!(best(Side::Miss, &root).unwrap().rule.json[0].at, at, "{root}");
+            assert_eq!(best(Side::Miss, &root).unwrap().rule.json[0].at.as_str(), at, "{root}");
         }
     }
 }

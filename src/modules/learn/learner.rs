@@ -17,6 +17,7 @@ use crate::modules::outcome::Outcome;
 use crate::modules::probe::Response;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
+use crate::modules::template::UrlTemplate;
 use crate::modules::terms::Terms;
 
 /// The number of answers for each name.
@@ -93,6 +94,7 @@ impl Learner<'_> {
         let mut evidence = self.observe(&entry, known)?;
         for _ in 0..MAX_MOVES {
             let address = observer(&entry).and_then(|module| moved(&module, &evidence.known));
+            let address = address.and_then(|address| UrlTemplate::parse(&address).ok());
             let (Some(address), Some(probe)) = (address, entry.probes.first_mut()) else { break };
             probe.url = address;
             evidence = self.observe(&entry, known)?;

@@ -22,7 +22,7 @@ pub(super) fn moved(module: &Module, known: &[Sample]) -> Option<String> {
         (!is_elsewhere || (entry.needs.is_empty() && probe.headers.is_empty())).then_some(template)
     });
     let first = templates.next()??;
-    (templates.all(|other| other.as_ref() == Some(&first)) && first != probe.url).then_some(first)
+    (templates.all(|other| other.as_ref() == Some(&first)) && first != **probe.url).then_some(first)
 }
 
 /// Returns the address to which a redirect leads.

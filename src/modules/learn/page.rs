@@ -1,12 +1,13 @@
 //! New conditions on pages.
 
-use super::candidate::{Candidate, templated};
+use super::candidate::{Candidate, selector, template, templated};
 use super::evidence::{Evidence, Sample, Side};
 use super::wording::{is_of_failure, names_missing, says_missing};
 use crate::modules::answer::Answer;
-use crate::modules::definition::{CssCondition, CssRule, MatcherEntry};
+use crate::modules::definition::{CssCondition, CssRule, Matcher};
 use crate::modules::html::{SelectorId, Selectors};
 use crate::modules::module::Module;
+use crate::modules::pattern::Pattern;
 use crate::modules::text::{same_name, squeeze};
 
 /// The most classes and identifiers of a page that are looked at.
@@ -69,7 +70,7 @@ pub(super) fn candidates(module: &Module, evidence: &Evidence, side: Side) -> Ve
     let name = module.name_of(&sample.query);
     match side {
         Side::Hit => {
-            let shows = MatcherEntry { shows_query: true, ..MatcherEntry::default() };
+            let shows = Matcher { shows_query: true, ..Matcher::default() };
             let mut found = vec![Candidate::new(14, shows)];
             found.extend(metas(&answer, &marks, &name));
             found.extend(linked_data(&answer));
@@ -89,7 +90,7 @@ pub(super) fn candidates(module: &Module, evidence: &Evidence, side: Side) -> Ve
 }
 
 fn css(cost: usize, rule: CssRule) -> Candidate {
-    Candidate::new(cost, MatcherEntry { css: vec![rule], ..MatcherEntry::default() })
+    Candidate::new(cost, Matcher { css: vec![rule], ..Matcher::default() })
 }
 
 /// Returns conditions on the `<meta>` elements that repeat the name, or say that the page is a profile.
@@ -108,12 +109,13 @@ fn metas(answer: &Answer<'_>, marks: &Marks, name: &str) -> Vec<Candidate> {
             if same_name(content.trim().trim_start_matches('@'), name) {
                 let attribute = Some("content".to_owned());
                 let equals_query = Some(true);
+                let select = selector(&select);
                 let condition = CssCondition { select, attribute, equals_query, exists: true, matches: None };
                 found.push(css(12, CssRule::Detailed(condition)));
             } else if key == "og:type" && content == "profile" {
-                found.push(css(17, CssRule::Found(format!("{select}[content=\"profile\"]"))));
+                found.push(css(17, CssRule::Found(selector(&format!("{select}[content=\"profile\"]")))));
             } else if key.starts_with("profile:") {
-                found.push(css(20, CssRule::Found(select)));
+                found.push(css(20, CssRule::Found(selector(&select))));
             }
         }
     }
@@ -125,8 +127,8 @@ fn linked_data(answer: &Answer<'_>) -> Vec<Candidate> {
     let types = answer.json_ld().iter().filter_map(|object| object.get("@type")?.as_str());
     let known = types.filter(|kind| matches!(*kind, "ProfilePage" | "Person" | "Organization"));
     let made = known.map(|kind| {
-        let regex = Some(format!("\"@type\"\\s*:\\s*\"{kind}\""));
-        Candidate::new(18, MatcherEntry { regex, ..MatcherEntry::default() })
+        let regex = Pattern::parse(&format!("\"@type\"\\s*:\\s*\"{kind}\"")).ok();
+        Candidate::new(18, Matcher { regex, ..Matcher::default() })
     });
     made.collect()
 }
@@ -172,7 +174,7 @@ fn marked(answer: &Answer<'_>, marks: &Marks, name: &str, is_compared: bool) -> 
         if same_name(text.trim().trim_start_matches('@'), name) {
             let equals_query = Some(true);
             let condition = CssCondition {
-                select: select.clone(),
+                select: selector(&select),
                 equals_query,
                 exists: true,
                 attribute: None,
@@ -189,7 +191,7 @@ fn marked(answer: &Answer<'_>, marks: &Marks, name: &str, is_compared: bool) -> 
             () if is_compared => 38,
             () => continue,
         };
-        found.push(css(cost, CssRule::Found(select)));
+        found.push(css(cost, CssRule::Found(selector(&select))));
     }
     found
 }
@@ -208,8 +210,8 @@ fn places(body: &str, name: &str) -> Vec<Candidate> {
         let has_key = before.chars().filter(char::is_ascii_alphabetic).count() >= 3
             && before.ends_with(|c: char| "\"'=:@/>".contains(c));
         let Some(behind) = behind.filter(|_| has_key) else { continue };
-        let (template, count) = templated(&format!("{before}{name}{behind}"), name);
-        let candidate = Candidate::words(34, template);
+        let (text, count) = templated(&format!("{before}{name}{behind}"), name);
+        let candidate = Candidate::words(34, text);
         if count == 1 && !found.contains(&candidate) {
             found.push(candidate);
         }
@@ -225,8 +227,8 @@ fn shared_texts(answer: &Answer<'_>, marks: &Marks, known: &[Sample]) -> Vec<Can
     }
     let texts = texts_of(answer, marks).into_iter().filter(|text| !is_of_failure(text));
     let made = texts.map(|text| {
-        let (template, _) = templated(&text, "");
-        Candidate::new(60, MatcherEntry { text: vec![template], ..MatcherEntry::default() })
+        let text = vec![template(&templated(&text, "").0)];
+        Candidate::new(60, Matcher { text, ..Matcher::default() })
     });
     made.take(MAX_PLACES).collect()
 }
@@ -246,15 +248,15 @@ fn missing_marks(answer: &Answer<'_>, marks: &Marks) -> impl Iterator<Item = Can
     let selectors = selectors_of(answer, marks).into_iter().map(|(select, _)| select);
     selectors
         .filter(|select| names_missing(select) && !select.contains(':'))
-        .map(|select| css(26, CssRule::Found(select)))
+        .map(|select| css(26, CssRule::Found(selector(&select))))
 }
 
 /// Returns the condition that the title says that something does not exist.
 fn missing_title(answer: &Answer<'_>, name: &str) -> Option<Candidate> {
     let title = squeeze(answer.page().title.as_deref()?);
-    let (template, _) = templated(&title, name);
+    let title_is = Some(template(&templated(&title, name).0));
     (says_missing(&title) && title.chars().count() <= *TEXT_CHARS.end())
-        .then(|| Candidate::new(30, MatcherEntry { title_is: Some(template), ..MatcherEntry::default() }))
+        .then(|| Candidate::new(30, Matcher { title_is, ..Matcher::default() }))
 }
 
 /// Returns conditions on texts that say that something does not exist.
@@ -263,8 +265,8 @@ fn missing_texts(answer: &Answer<'_>, marks: &Marks, name: &str) -> Vec<Candidat
     let shown =
         texts_of(answer, marks).into_iter().filter(|text| says_missing(text) && visible.contains(text));
     let shown = shown.map(|text| {
-        let (template, _) = templated(&text, name);
-        Candidate::new(40, MatcherEntry { text: vec![template], ..MatcherEntry::default() })
+        let text = vec![template(&templated(&text, name).0)];
+        Candidate::new(40, Matcher { text, ..Matcher::default() })
     });
     // Pages without headings have their message between other tags.
     let pieces = answer.text().split(['<', '>', '\n']).map(str::trim);
@@ -278,7 +280,7 @@ fn whole_body(answer: &Answer<'_>, name: &str) -> Option<Candidate> {
     let body = answer.text().trim();
     let is_short = (1..=*TEXT_CHARS.end()).contains(&body.chars().count()) && !body.starts_with('<');
     (is_short && says_missing(body)).then(|| {
-        let body_is = Some(templated(body, name).0);
-        Candidate::new(32, MatcherEntry { body_is, ..MatcherEntry::default() })
+        let body_is = Some(template(&templated(body, name).0));
+        Candidate::new(32, Matcher { body_is, ..Matcher::default() })
     })
 }

@@ -1,15 +1,14 @@
 //! Ranks rules by how well they separate the answers, and tries entries on them.
 
-use super::candidate::{Candidate, statuses};
+use super::candidate::{Candidate, statuses, template};
 use super::evidence::{Evidence, Fit, Share, Side, fits, responses};
-use super::existing::{Adapted, Rename, adapted, add, is_positive};
+use super::existing::{Adapted, Rename, adapted, add, is_positive, parts};
 use super::failures::is_misled;
 use super::{head, json, page};
-use crate::modules::definition::{Entry, MatcherEntry, StatusRule};
+use crate::modules::definition::{Entry, Matcher, StatusRule};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
-use crate::modules::rule::implication::parts;
 
 /// The most rules of a side that are combined with those of the other side.
 const MAX_OPTIONS: usize = 10;
@@ -21,7 +20,7 @@ const MAX_COMBINED: usize = 12;
 /// The rules of one side for an entry.
 #[derive(Debug, Clone)]
 struct Choice {
-    rules: Vec<MatcherEntry>,
+    rules: Vec<Matcher>,
     rename: Option<Rename>,
     cost: usize,
 }
@@ -55,7 +54,7 @@ pub fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     proposals
 }
 
-fn rules_of(entry: &Entry, side: Side) -> &[MatcherEntry] {
+fn rules_of(entry: &Entry, side: Side) -> &[Matcher] {
     match side {
         Side::Hit => &entry.hit,
         Side::Miss => &entry.miss,
@@ -66,27 +65,27 @@ fn rules_of(entry: &Entry, side: Side) -> &[MatcherEntry] {
 /// judged as a barrier or as unrecognized.
 pub(super) fn observing(entry: &Entry) -> Entry {
     let reads_json = entry.hit.iter().chain(&entry.miss).any(|rule| !rule.json.is_empty());
-    let never = MatcherEntry {
+    let never = Matcher {
         // No server answers with this status.
         status: vec![StatusRule::Code(599)],
-        words: vec!["{query}".to_owned()],
-        ..MatcherEntry::default()
+        words: vec![template("{query}")],
+        ..Matcher::default()
     };
     let rule = match reads_json {
         true => serde_json::from_value(serde_json::json!({"at": "", "exists": true})).ok(),
         false => None,
     };
-    let hit = vec![MatcherEntry { json: rule.into_iter().collect(), ..never }];
+    let hit = vec![Matcher { json: rule.into_iter().collect(), ..never }];
     Entry { hit, miss: Vec::new(), result: None, results: Vec::new(), ..entry.to_enabled() }
 }
 
 /// Returns the rules for a side that separate the answers, the best first.
-fn choices(module: &Module, evidence: &Evidence, side: Side, existing: &[MatcherEntry]) -> Vec<Choice> {
+fn choices(module: &Module, evidence: &Evidence, side: Side, existing: &[Matcher]) -> Vec<Choice> {
     let old = fits(module, evidence, existing);
     let is_sound = |index: usize| old[index].as_ref().is_some_and(|fit| fit.others(side) == Share::None);
     let mut choices = Vec::new();
     if is_covered(&old, side) {
-        let rules: Vec<MatcherEntry> = existing
+        let rules: Vec<Matcher> = existing
             .iter()
             .enumerate()
             .filter(|(index, _)| is_sound(*index))
@@ -108,14 +107,14 @@ fn choices(module: &Module, evidence: &Evidence, side: Side, existing: &[Matcher
     }
     made.extend(adapted);
     made.retain(|made| is_enough(&made.candidate.rule, side));
-    let rules: Vec<MatcherEntry> = made.iter().map(|made| made.candidate.rule.clone()).collect();
+    let rules: Vec<Matcher> = made.iter().map(|made| made.candidate.rule.clone()).collect();
     for (made, fit) in made.into_iter().zip(fits(module, evidence, &rules)) {
         if !fit.is_some_and(|fit| fit.separates(side)) {
             continue;
         }
         let Adapted { index, candidate, rename } = made;
         // Alternatives for other kinds of accounts stay.
-        let mut rules: Vec<MatcherEntry> = Vec::new();
+        let mut rules: Vec<Matcher> = Vec::new();
         for (at, rule) in existing.iter().enumerate() {
             if at == index {
                 rules.push(candidate.rule.clone());
@@ -149,7 +148,7 @@ fn new_conditions(module: &Module, evidence: &Evidence, side: Side) -> Vec<Candi
     for candidate in &mut found {
         candidate.rule.status.clone_from(&status);
     }
-    let rules: Vec<MatcherEntry> = found.iter().map(|candidate| candidate.rule.clone()).collect();
+    let rules: Vec<Matcher> = found.iter().map(|candidate| candidate.rule.clone()).collect();
     let fits = fits(module, evidence, &rules);
     let mut sound: Vec<Candidate> = found
         .into_iter()
@@ -165,14 +164,14 @@ fn new_conditions(module: &Module, evidence: &Evidence, side: Side) -> Vec<Candi
 /// Returns a new rule, with what the rule that it replaces excludes, as far as that still holds.
 fn with_remains(
     new: &Candidate,
-    replaced: Option<&MatcherEntry>,
+    replaced: Option<&Matcher>,
     index: usize,
     evidence: &Evidence,
     side: Side,
     module: &Module,
 ) -> Adapted {
     let mut candidate = new.clone();
-    let excluding: Vec<MatcherEntry> =
+    let excluding: Vec<Matcher> =
         replaced.map(parts).unwrap_or_default().into_iter().filter(|part| !is_positive(part)).collect();
     for (part, fit) in excluding.iter().zip(fits(module, evidence, &excluding)) {
         if fit.is_some_and(|fit| fit.is_complete(side)) {
@@ -184,7 +183,7 @@ fn with_remains(
 
 /// Returns whether a new rule requires enough for its side. A hit needs something that is in the answer. A miss may
 /// rest on a status that says by itself that something does not exist.
-fn is_enough(rule: &MatcherEntry, side: Side) -> bool {
+fn is_enough(rule: &Matcher, side: Side) -> bool {
     let is_told = |status: &StatusRule| matches!(status, StatusRule::Code(404 | 410));
     is_positive(rule) || (side == Side::Miss && !rule.status.is_empty() && rule.status.iter().all(is_told))
 }

@@ -2,6 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | here | regexes with variables, and regexes of a whole text |
+//! | `compile` | compiles a regex and explains the mistakes in it |
 //! | `cost` | the cost of a regex per byte of text, and its limit |
 //! | `search` | searches in texts from sites, with a time limit |
 
@@ -14,80 +16,80 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::mistake::Mistakes;
+use super::definition::text::entry_text;
 use super::template::{FillError, Kind, Template, Values};
 pub(crate) use compile::whole;
 use compile::whole_ascii;
 pub(crate) use search::{SearchRegex, Searches};
 
-/// Reads a regex of an entry that is searched in a text, and notes the mistakes in it. The regexes of a proven entry
-/// are compiled when they are first used.
-pub(crate) fn read_search(pattern: &str, mistakes: &mut Mistakes) -> Option<SearchRegex> {
-    match mistakes.is_proven() {
-        true => Some(SearchRegex::lazy(pattern)),
-        false => mistakes.take(search(pattern)),
-    }
-}
-
-/// Compiles a regex that is searched in a text. `^` and `$` also match at the ends of lines.
-pub(crate) fn search(pattern: &str) -> Result<SearchRegex, String> {
-    SearchRegex::compile(pattern)
-}
-
-/// A regex of an entry that must match a whole text.
+/// A regex of an entry that must match a whole text. It is compiled when it is first used.
 #[derive(Debug, Clone)]
 pub(crate) struct WholeRegex {
-    pattern: String,
     is_ascii: bool,
-    regex: OnceLock<Regex>,
+    regex: OnceLock<Option<Regex>>,
 }
 
 impl WholeRegex {
-    /// Reads a regex and notes the mistakes in it. With `is_ascii`, only ASCII texts are matched. The regex of a proven
-    /// entry is compiled when it is first used.
-    pub(crate) fn read(pattern: &str, is_ascii: bool, mistakes: &mut Mistakes) -> Option<Self> {
-        let read = Self { pattern: pattern.to_owned(), is_ascii, regex: OnceLock::new() };
-        if !mistakes.is_proven() {
-            let regex = mistakes.take(read.compile())?;
-            read.regex.get_or_init(|| regex);
-        }
-        Some(read)
+    /// With `is_ascii`, only ASCII texts are matched.
+    pub(crate) fn new(is_ascii: bool) -> Self {
+        Self { is_ascii, regex: OnceLock::new() }
     }
 
-    fn compile(&self) -> Result<Regex, String> {
-        if self.is_ascii { whole_ascii(&self.pattern) } else { whole(&self.pattern) }
+    /// Returns the mistake in the regex, if there is one.
+    pub(crate) fn check(&self, pattern: &str) -> Result<Regex, String> {
+        if self.is_ascii { whole_ascii(pattern) } else { whole(pattern) }
     }
 
     /// Returns whether the regex matches the whole text.
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.regex.get_or_init(|| self.compile().expect("the pattern is valid")).is_match(text)
+    pub(crate) fn is_match(&self, pattern: &str, text: &str) -> bool {
+        self.regex.get_or_init(|| self.check(pattern).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
     }
 }
 
 /// A regex that may contain variables.
 #[derive(Debug, Clone)]
-pub(crate) enum Pattern {
+pub struct Pattern {
+    text: String,
+    form: Form,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
     Fixed(SearchRegex),
     Filled(Template),
 }
 
+entry_text!(Pattern, Pattern::parse);
+
 impl Pattern {
-    /// Reads a template of a regex and notes the mistakes in it. If it contains variables, it is compiled with example
-    /// values to find them.
-    pub(crate) fn read(text: &str, mistakes: &mut Mistakes) -> Option<Self> {
-        let template = mistakes.take(Template::parse(text, Kind::Regex))?;
-        match template.literal() {
-            Some(pattern) => read_search(&pattern, mistakes).map(Self::Fixed),
-            None if mistakes.is_proven() => Some(Self::Filled(template)),
-            None => mistakes.take(search(&template.example())).map(|_| Self::Filled(template)),
+    /// Parses a template of a regex. The regex itself is compiled when it is first used.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let template = Template::parse(text, Kind::Regex)?;
+        let form = match template.literal() {
+            Some(pattern) => Form::Fixed(SearchRegex::lazy(&pattern)),
+            None => Form::Filled(template),
+        };
+        Ok(Self { text: text.to_owned(), form })
+    }
+
+    /// Returns the text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the mistake in the regex, if there is one. Variables are filled with examples.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match &self.form {
+            Form::Fixed(regex) => regex.check(),
+            Form::Filled(template) => SearchRegex::lazy(&template.example()).check(),
         }
     }
 
     /// Returns the regex with the values of this check.
     pub(crate) fn regex(&self, values: &Values<'_>) -> Result<Cow<'_, SearchRegex>, FillError> {
-        match self {
-            Self::Fixed(regex) => Ok(Cow::Borrowed(regex)),
-            Self::Filled(template) => {
+        match &self.form {
+            Form::Fixed(regex) => Ok(Cow::Borrowed(regex)),
+            Form::Filled(template) => {
                 let pattern = template.fill(values)?;
                 // Only an extremely long value makes a valid regex too large or too expensive.
                 values.searches.filled(pattern).map(Cow::Owned).map_err(|_| FillError::Unfit)
@@ -112,18 +114,26 @@ impl Pattern {
     /// Returns the number of capture groups, with the whole match as the first, or `None` if the regex is not valid
     /// with example values.
     pub(crate) fn groups(&self) -> Option<usize> {
-        match self {
-            Self::Fixed(regex) => Some(regex.regex().captures_len()),
-            Self::Filled(template) => {
-                search(&template.example()).ok().map(|regex| regex.regex().captures_len())
-            }
+        let regex = match &self.form {
+            Form::Fixed(regex) => regex.clone(),
+            Form::Filled(template) => SearchRegex::lazy(&template.example()),
+        };
+        regex.check().ok().map(|()| regex.regex().captures_len())
+    }
+
+    /// Returns the regex if it has no variables.
+    pub(crate) fn literal(&self) -> Option<String> {
+        match &self.form {
+            Form::Fixed(regex) => Some(regex.to_string()),
+            Form::Filled(_) => None,
         }
     }
 
+    /// Returns the template, if the regex contains variables.
     pub(crate) fn template(&self) -> Option<&Template> {
-        match self {
-            Self::Fixed(_) => None,
-            Self::Filled(template) => Some(template),
+        match &self.form {
+            Form::Fixed(_) => None,
+            Form::Filled(template) => Some(template),
         }
     }
 }
@@ -131,6 +141,10 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn search(pattern: &str) -> Result<(), String> {
+        SearchRegex::lazy(pattern).check()
+    }
 
     #[test]
     fn unicode_classes_are_small_for_ascii_texts() {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use regex::{Captures, Regex};
 
 use super::compile;
+use crate::modules::definition::text::entry_text;
 
 /// The work of one window, in positions times bytes. It takes less than half a second.
 const WINDOW_WORK: usize = 10_000_000;
@@ -65,9 +66,10 @@ impl Searches {
     }
 }
 
-/// A regex that is searched in texts.
+/// A regex that is searched in texts. It is compiled when it is first used, and `^` and `$` also match at the ends of
+/// lines.
 #[derive(Debug, Clone)]
-pub(crate) struct SearchRegex(Arc<Lazy>);
+pub struct SearchRegex(Arc<Lazy>);
 
 #[derive(Debug)]
 struct Lazy {
@@ -83,33 +85,40 @@ struct Compiled {
     cost: usize,
 }
 
-impl Compiled {
-    fn of(pattern: &str) -> Result<Self, String> {
-        let (regex, cost) = compile::search(pattern)?;
-        Ok(Self { regex, window: (WINDOW_WORK / cost.max(1)).max(MIN_WINDOW), cost })
-    }
-}
-
-impl From<Compiled> for SearchRegex {
-    fn from(compiled: Compiled) -> Self {
-        Self(Arc::new(Lazy { pattern: String::new(), compiled: compiled.into() }))
-    }
-}
+entry_text!(SearchRegex, |text| Ok(SearchRegex::lazy(text)));
 
 impl SearchRegex {
     /// Compiles a regex. Returns the mistake in the pattern if it is not valid.
-    pub(super) fn compile(pattern: &str) -> Result<Self, String> {
-        Compiled::of(pattern).map(Self::from)
+    pub(crate) fn compile(pattern: &str) -> Result<Self, String> {
+        let regex = Self::lazy(pattern);
+        regex.check().map(|()| regex)
     }
 
     /// Creates a regex that is compiled when it is first used. The pattern must be valid.
-    pub(super) fn lazy(pattern: &str) -> Self {
+    pub(crate) fn lazy(pattern: &str) -> Self {
         Self(Arc::new(Lazy { pattern: pattern.to_owned(), compiled: OnceLock::new() }))
     }
 
+    /// Returns the text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0.pattern
+    }
+
+    /// Compiles the regex. Returns the mistake in it if it is not valid.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.0.compiled.get().is_none() {
+            let (regex, cost) = compile::search(&self.0.pattern)?;
+            let window = (WINDOW_WORK / cost.max(1)).max(MIN_WINDOW);
+            self.0.compiled.get_or_init(|| Compiled { regex, window, cost });
+        }
+        Ok(())
+    }
+
     fn compiled(&self) -> &Compiled {
-        let Lazy { pattern, compiled } = &*self.0;
-        compiled.get_or_init(|| Compiled::of(pattern).expect("the pattern is valid"))
+        if let Err(mistake) = self.check() {
+            unreachable!("an entry with this mistake is refused: {mistake}");
+        }
+        self.0.compiled.get().expect("it was just compiled")
     }
 
     /// Returns the regex itself, for short texts of this program.
@@ -243,7 +252,8 @@ mod tests {
     }
 
     fn with_window(regex: &SearchRegex, window: usize) -> SearchRegex {
-        Compiled { window, ..regex.compiled().clone() }.into()
+        let compiled = Compiled { window, ..regex.compiled().clone() };
+        SearchRegex(Arc::new(Lazy { pattern: regex.to_string(), compiled: compiled.into() }))
     }
 
     #[test]

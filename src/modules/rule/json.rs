@@ -1,177 +1,137 @@
-//! Conditions on the values that a JSON pointer selects.
+//! Conditions on JSON.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
 use crate::modules::definition::{JsonRule, JsonType};
-use crate::modules::mistake::Mistakes;
 use crate::modules::pattern::Pattern;
-use crate::modules::pointer::Pointer;
-use crate::modules::scope::Scope;
-use crate::modules::template::{Kind, Template, Values};
+use crate::modules::template::{Template, Values};
 use crate::modules::text::same_name;
 
-/// A compiled [`JsonRule`].
-#[derive(Debug, Clone)]
-pub(crate) struct JsonMatcher {
-    at: Pointer,
-    exists: Option<bool>,
-    /// The tests that a single value must all pass.
-    positive: Vec<Test>,
-    /// The tests that no value may pass.
-    negative: Vec<Test>,
-    /// The description for people, such as `/login equals_query`.
-    label: String,
-    echoes_query: bool,
-}
-
-#[derive(Debug, Clone)]
-enum Test {
-    Null(bool),
-    AnyOf(Vec<Value>),
-    Query,
-    Template(Template),
-    Type(JsonType),
-    MinLength(usize),
-    MaxLength(usize),
-    Above(f64),
-    Below(f64),
-    Contains(Template),
-    Matches(Pattern),
-}
-
-impl JsonMatcher {
-    /// Compiles a rule. If it is invalid, adds the errors to `mistakes` and returns `None`.
-    pub(crate) fn compile(rule: &JsonRule, scope: &Scope, mistakes: &mut Mistakes) -> Option<Self> {
-        let before = mistakes.count();
-        let at = mistakes.field("at", |mistakes| mistakes.take(Pointer::parse(&rule.at)));
-        let (mut positive, mut negative, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        let mut note = |word: &str, test: Option<Test>, is_positive: bool| {
-            if let Some(test) = test {
-                words.push(word.to_owned());
-                if is_positive { &mut positive } else { &mut negative }.push(test);
-            }
-        };
-        note("null", rule.null.map(Test::Null), true);
-        note("equals", rule.equals.clone().map(|value| Test::AnyOf(vec![value])), true);
-        note("any_of", (!rule.any_of.is_empty()).then(|| Test::AnyOf(rule.any_of.clone())), true);
-        note("not_equals", rule.not_equals.clone().map(|value| Test::AnyOf(vec![value])), false);
-        if let Some(wanted) = rule.equals_query {
-            note("equals_query", Some(Test::Query), wanted);
-        }
-        let template = |field: &str, text: &Option<String>, mistakes: &mut Mistakes| {
-            let text = text.as_deref()?;
-            mistakes.field(field, |mistakes| scope.template(text, Kind::Plain, mistakes))
-        };
-        let equals_template = template("equals_template", &rule.equals_template, mistakes);
-        let shows_query = equals_template.as_ref().is_some_and(Template::shows_query);
-        note("equals_template", equals_template.map(Test::Template), true);
-        note("type", rule.json_type.map(Test::Type), true);
-        note("min_length", rule.min_length.map(Test::MinLength), true);
-        note("max_length", rule.max_length.map(Test::MaxLength), true);
-        note("above", rule.above.map(Test::Above), true);
-        note("below", rule.below.map(Test::Below), true);
-        note("contains", template("contains", &rule.contains, mistakes).map(Test::Contains), true);
-        note(
-            "not_contains",
-            template("not_contains", &rule.not_contains, mistakes).map(Test::Contains),
-            false,
-        );
-        for (field, text, is_positive) in
-            [("matches", &rule.matches, true), ("not_matches", &rule.not_matches, false)]
-        {
-            let pattern = text
-                .as_deref()
-                .and_then(|text| mistakes.field(field, |mistakes| scope.pattern(text, mistakes)));
-            note(field, pattern.map(Test::Matches), is_positive);
-        }
-        if rule.exists.is_some() {
-            words.push(if rule.exists == Some(true) { "exists" } else { "missing" }.to_owned());
-        }
-        if words.is_empty() && mistakes.count() == before {
-            mistakes.add("no condition beside `at` (an empty `any_of` is none); add `\"exists\": true` or a condition on the value");
-        }
-        if mistakes.count() > before {
-            return None;
-        }
-        let label =
-            format!("{} {}", if rule.at.is_empty() { "(document)" } else { &rule.at }, words.join("+"));
-        let echoes_query = rule.equals_query == Some(true) || shows_query;
-        Some(Self { at: at?, exists: rule.exists, positive, negative, label, echoes_query })
-    }
-
+impl JsonRule {
     /// Returns whether the rule holds on `root`. If the pointer selects more values than are read, no value
     /// can be proved to be missing.
     pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
         let (selected, is_whole) = self.at.select_known(root);
-        if !is_whole && (self.exists == Some(false) || !self.negative.is_empty()) {
+        let is_negative = self.conditions().any(|(_, is_positive)| !is_positive);
+        if !is_whole && (self.exists == Some(false) || is_negative) {
             return false;
         }
         let is_there = selected.iter().any(|found| !found.value.is_null());
         self.exists.is_none_or(|wanted| wanted == is_there)
-            && (self.positive.is_empty()
-                || selected
-                    .iter()
-                    .any(|found| self.positive.iter().all(|test| test.holds(found.value, values))))
-            && !selected.iter().any(|found| self.negative.iter().any(|test| test.holds(found.value, values)))
+            && (!self.conditions().any(|(_, is_positive)| is_positive)
+                || selected.iter().any(|found| self.fits(found.value, values)))
+            && !(is_negative && selected.iter().any(|found| self.is_excluded(found.value, values)))
     }
 
-    /// Returns the pointer and the conditions, for the evidence of a result.
-    pub(crate) fn label(&self) -> &str {
-        &self.label
+    /// Returns the conditions on values, each with whether one value must meet it (or else no value may).
+    fn conditions(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        let conditions = [
+            (self.null.is_some(), "null", true),
+            (self.equals.is_some(), "equals", true),
+            (!self.any_of.is_empty(), "any_of", true),
+            (self.not_equals.is_some(), "not_equals", false),
+            (self.equals_query.is_some(), "equals_query", self.equals_query == Some(true)),
+            (self.equals_template.is_some(), "equals_template", true),
+            (self.json_type.is_some(), "type", true),
+            (self.min_length.is_some(), "min_length", true),
+            (self.max_length.is_some(), "max_length", true),
+            (self.above.is_some(), "above", true),
+            (self.below.is_some(), "below", true),
+            (self.contains.is_some(), "contains", true),
+            (self.not_contains.is_some(), "not_contains", false),
+            (self.matches.is_some(), "matches", true),
+            (self.not_matches.is_some(), "not_matches", false),
+        ];
+        let set = conditions.into_iter().filter(|(is_set, ..)| *is_set);
+        set.map(|(_, name, is_positive)| (name, is_positive))
+    }
+
+    /// Returns whether a value meets every condition that one value must meet.
+    fn fits(&self, value: &Value, values: &Values<'_>) -> bool {
+        let is = |wanted: &Template| {
+            as_text(value)
+                .is_some_and(|text| wanted.fill(values).is_ok_and(|wanted| same_name(&text, &wanted)))
+        };
+        let number_is = |fits: &dyn Fn(f64) -> bool| value.as_f64().is_some_and(fits);
+        let length_is = |fits: &dyn Fn(usize) -> bool| length(value).is_some_and(fits);
+        self.null.is_none_or(|wanted| wanted == value.is_null())
+            && self.equals.as_ref().is_none_or(|wanted| equals(value, wanted))
+            && (self.any_of.is_empty() || self.any_of.iter().any(|wanted| equals(value, wanted)))
+            && (self.equals_query != Some(true) || is_query(value, values))
+            && self.equals_template.as_ref().is_none_or(is)
+            && self.json_type.is_none_or(|wanted| wanted == JsonType::of(value))
+            && self.min_length.is_none_or(|least| length_is(&|length| length >= least))
+            && self.max_length.is_none_or(|most| length_is(&|length| length <= most))
+            && self.above.is_none_or(|bound| number_is(&|number| number > bound))
+            && self.below.is_none_or(|bound| number_is(&|number| number < bound))
+            && self.contains.as_ref().is_none_or(|wanted| contains(value, wanted, values))
+            && self
+                .matches
+                .as_ref()
+                .is_none_or(|wanted| value.as_str().is_some_and(|text| wanted.is_found(text, values)))
+    }
+
+    /// Returns whether a value meets a condition that no value may meet.
+    fn is_excluded(&self, value: &Value, values: &Values<'_>) -> bool {
+        self.not_equals.as_ref().is_some_and(|wanted| equals(value, wanted))
+            || (self.equals_query == Some(false) && is_query(value, values))
+            || self.not_contains.as_ref().is_some_and(|wanted| contains(value, wanted, values))
+            || self
+                .not_matches
+                .as_ref()
+                .is_some_and(|wanted| value.as_str().is_some_and(|text| wanted.is_found(text, values)))
+    }
+
+    /// Returns the pointer and the conditions, such as `/login equals_query`, for the evidence of a result.
+    pub(crate) fn label(&self) -> String {
+        let exists = self.exists.map(|wanted| if wanted { "exists" } else { "missing" });
+        let names: Vec<&str> = self.conditions().map(|(name, _)| name).chain(exists).collect();
+        let at = if self.at.is_empty() { "(document)" } else { &*self.at };
+        format!("{at} {}", names.join("+"))
     }
 
     /// Returns whether the rule holds only if the response repeats the query.
     pub(crate) fn echoes_query(&self) -> bool {
-        self.echoes_query
+        self.equals_query == Some(true) || self.equals_template.as_ref().is_some_and(Template::shows_query)
+    }
+
+    /// Returns whether a condition is about the query.
+    pub(crate) fn asks_for_query(&self) -> bool {
+        let patterns = self.matches.iter().chain(&self.not_matches).filter_map(Pattern::template);
+        let templates = self.equals_template.iter().chain(&self.contains).chain(&self.not_contains);
+        self.equals_query.is_some() || templates.chain(patterns).any(Template::has_query)
     }
 
     /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.
     pub(crate) fn is_bare(&self) -> bool {
-        self.exists != Some(true) && self.positive.iter().all(Test::is_bare)
+        self.exists != Some(true)
+            && self.null != Some(false)
+            && self.equals.iter().chain(&self.any_of).all(is_empty)
+            && self.equals_query != Some(true)
+            && self.equals_template.is_none()
+            && self.min_length.is_none()
+            && self.max_length.is_none_or(|most| most == 0)
+            && self.above.is_none()
+            && self.below.is_none_or(|bound| bound <= 1.0)
+            && self.contains.is_none()
+            && self.matches.is_none()
     }
 
     /// Returns whether the rule can hold only if there is a value.
     pub(crate) fn is_positive(&self) -> bool {
-        !self.positive.is_empty() || self.exists == Some(true)
+        self.exists == Some(true) || self.conditions().any(|(_, is_positive)| is_positive)
+    }
+
+    /// Returns whether there is any condition.
+    pub(crate) fn has_condition(&self) -> bool {
+        self.exists.is_some() || self.conditions().next().is_some()
     }
 }
 
-impl Test {
-    fn holds(&self, value: &Value, values: &Values<'_>) -> bool {
-        match self {
-            Self::Null(wanted) => value.is_null() == *wanted,
-            Self::AnyOf(list) => list.iter().any(|wanted| equals(value, wanted)),
-            Self::Query => as_text(value).is_some_and(|text| same_name(&text, values.name)),
-            Self::Template(template) => as_text(value)
-                .is_some_and(|text| template.fill(values).is_ok_and(|wanted| same_name(&text, &wanted))),
-            Self::Type(kind) => JsonType::of(value) == *kind,
-            Self::MinLength(least) => length(value).is_some_and(|length| length >= *least),
-            Self::MaxLength(most) => length(value).is_some_and(|length| length <= *most),
-            Self::Above(bound) => value.as_f64().is_some_and(|number| number > *bound),
-            Self::Below(bound) => value.as_f64().is_some_and(|number| number < *bound),
-            Self::Contains(template) => template.fill(values).is_ok_and(|wanted| contains(value, &wanted)),
-            Self::Matches(pattern) => value.as_str().is_some_and(|text| pattern.is_found(text, values)),
-        }
-    }
-
-    /// Returns whether an empty value or each value of some type passes.
-    fn is_bare(&self) -> bool {
-        match self {
-            Self::Null(wanted) => *wanted,
-            Self::AnyOf(list) => list.iter().all(is_empty),
-            Self::Type(_) => true,
-            Self::MaxLength(most) => *most == 0,
-            Self::Below(bound) => *bound <= 1.0,
-            Self::Query
-            | Self::Template(_)
-            | Self::MinLength(_)
-            | Self::Above(_)
-            | Self::Contains(_)
-            | Self::Matches(_) => false,
-        }
-    }
+fn is_query(value: &Value, values: &Values<'_>) -> bool {
+    as_text(value).is_some_and(|text| same_name(&text, values.name))
 }
 
 /// Returns whether a value is null, zero or without content.
@@ -187,10 +147,11 @@ fn equals(one: &Value, other: &Value) -> bool {
             && matches!((one.as_f64(), other.as_f64()), (Some(a), Some(b)) if a.total_cmp(&b).is_eq()))
 }
 
-fn contains(value: &Value, wanted: &str) -> bool {
+fn contains(value: &Value, wanted: &Template, values: &Values<'_>) -> bool {
+    let Ok(wanted) = wanted.fill(values) else { return false };
     match value {
-        Value::String(text) => text.contains(wanted),
-        Value::Array(elements) => elements.iter().any(|element| element.as_str() == Some(wanted)),
+        Value::String(text) => text.contains(&wanted),
+        Value::Array(elements) => elements.iter().any(|element| element.as_str() == Some(wanted.as_str())),
         _ => false,
     }
 }

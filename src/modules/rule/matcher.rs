@@ -1,45 +1,20 @@
-//! A matcher: conditions on the response of one probe, all of which must hold.
+//! A rule: conditions on an answer that must all hold.
 
 use std::borrow::Cow;
 
-use super::css::CssMatcher;
-use super::head::HeadMatcher;
-use super::json::JsonMatcher;
-use super::shown::ShownMatcher;
-use crate::modules::answer::Answer;
-use crate::modules::definition::{MatcherEntry, StatusRule};
-use crate::modules::html::Selectors;
-use crate::modules::mistake::Mistakes;
-use crate::modules::pattern::{self, Pattern, SearchRegex};
-use crate::modules::scope::Scope;
-use crate::modules::template::{Kind, Template, Values};
+use url::form_urlencoded;
 
-/// A compiled [`MatcherEntry`].
-#[derive(Debug, Clone)]
-pub(crate) struct Matcher {
-    /// The index of the probe whose response is tested, or `None` for the last response that was obtained.
-    pub(crate) probe: Option<usize>,
-    status: Vec<(u16, u16)>,
-    final_url: Option<Pattern>,
-    header: Vec<(String, Option<SearchRegex>)>,
-    no_header: Vec<String>,
-    words: Vec<Template>,
-    any_word: Vec<Template>,
-    no_word: Vec<Template>,
-    shown: ShownMatcher,
-    ignore_case: bool,
-    body_is: Option<Template>,
-    /// Whether `body_is` is an empty text or empty JSON.
-    is_body_empty: bool,
-    regex: Option<Pattern>,
-    shows_query: Option<HeadMatcher>,
-    json: Vec<JsonMatcher>,
-    css: Vec<CssMatcher>,
-    label: String,
-}
+use crate::modules::answer::Answer;
+use crate::modules::definition::{CssRule, JsonRule, Matcher, StatusRule};
+use crate::modules::html::Selectors;
+use crate::modules::pattern::Pattern;
+use crate::modules::template::{Template, Values};
+use crate::modules::text::{holds_name, squeeze};
 
 /// The texts of `body_is` for a body without content. A template has braces twice.
 const EMPTY_BODIES: [&str; 4] = ["", "null", "[]", "{{}}"];
+/// The `<meta>` elements that name the owner of a page.
+const METAS: [&str; 3] = ["og:title", "og:url", "profile:username"];
 
 /// The kinds of conditions that a matcher has. They determine the confidence, and the part of the body that
 /// is read.
@@ -60,81 +35,32 @@ pub(crate) struct ConditionKinds {
 }
 
 impl Matcher {
-    /// Compiles a matcher. If it is invalid, adds the errors to `mistakes` and returns `None`.
-    pub(crate) fn compile(
-        entry: &MatcherEntry,
-        selectors: &mut Selectors,
-        scope: &Scope,
-        mistakes: &mut Mistakes,
-    ) -> Option<Self> {
-        let before = mistakes.count();
-        scope.check_probe(entry.probe, mistakes);
-        let templates = |field: &str, texts: &[String], mistakes: &mut Mistakes| {
-            mistakes.list(field, texts, |mistakes, text| scope.template(text, Kind::Plain, mistakes))
-        };
-        let words = templates("words", &entry.words, mistakes);
-        let any_word = templates("any_word", &entry.any_word, mistakes);
-        let no_word = templates("no_word", &entry.no_word, mistakes);
-        let matcher = Self {
-            probe: entry.probe,
-            status: entry.status.iter().map(|rule| rule.range()).collect(),
-            final_url: optional_pattern("final_url", entry.final_url.as_deref(), scope, mistakes),
-            header: compile_headers(entry, mistakes),
-            no_header: entry.no_header.iter().map(|name| name.to_ascii_lowercase()).collect(),
-            words,
-            any_word,
-            no_word,
-            shown: ShownMatcher::compile(entry, selectors, scope, mistakes),
-            ignore_case: entry.ignore_case,
-            body_is: entry.body_is.as_deref().and_then(|text| {
-                mistakes.field("body_is", |mistakes| scope.template(text, Kind::Plain, mistakes))
-            }),
-            is_body_empty: entry.body_is.as_deref().is_some_and(|text| EMPTY_BODIES.contains(&text.trim())),
-            regex: optional_pattern("regex", entry.regex.as_deref(), scope, mistakes),
-            shows_query: if entry.shows_query {
-                mistakes.field("shows_query", |mistakes| mistakes.take(HeadMatcher::compile(selectors)))
-            } else {
-                None
-            },
-            json: mistakes
-                .list("json", &entry.json, |mistakes, rule| JsonMatcher::compile(rule, scope, mistakes)),
-            css: mistakes.list("css", &entry.css, |mistakes, rule| {
-                CssMatcher::compile(rule, selectors, scope, mistakes)
-            }),
-            label: String::new(),
-        };
-        if is_empty(entry) {
-            mistakes.add("no condition: it would match every answer; add at least a `status`");
-        }
-        (mistakes.count() == before).then(|| Self { label: matcher.describe(entry), ..matcher })
-    }
-
     /// Returns whether every condition holds. On a body that was cut off, conditions on the whole body (that
     /// something is absent, or that the body equals a text) do not hold, since the rest of it is unknown.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         self.head_holds(answer, values)
             && self.text_holds(answer, values)
-            && self.shown.holds(answer, values)
+            && (self.text.is_empty() || self.shown_holds(answer, values))
+            && (self.title.is_none() && self.title_is.is_none() || self.title_holds(answer, values))
             && (self.json.is_empty()
                 || answer.json().is_some_and(|root| self.json.iter().all(|rule| rule.holds(root, values))))
-            && self.shows_query.as_ref().is_none_or(|rule| rule.holds(answer, values.name))
+            && (!self.shows_query || shows_name(answer, values.name))
             && self.css.iter().all(|rule| rule.holds(answer, values))
     }
 
     fn head_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let response = answer.response;
-        let has = |name: &str| response.headers.iter().any(|(known, _)| known == name);
-        (self.status.is_empty()
-            || self.status.iter().any(|(from, to)| (*from..=*to).contains(&response.status)))
+        let headers = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            response.headers.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value)
+        };
+        let is_status = |rule: &StatusRule| (rule.range().0..=rule.range().1).contains(&response.status);
+        (self.status.is_empty() || self.status.iter().any(is_status))
             && self.final_url.as_ref().is_none_or(|it| it.is_found(response.final_url.as_str(), values))
-            && self.header.iter().all(|(name, regex)| match regex {
-                None => has(name),
-                Some(regex) => {
-                    let is_it = |value: &str| regex.is_found(value, values.searches);
-                    response.headers.iter().any(|(known, value)| known == name && is_it(value))
-                }
+            && self.header.iter().all(|(name, regex)| {
+                headers(name).any(|value| regex.is_empty() || regex.is_found(value, values.searches))
             })
-            && !self.no_header.iter().any(|name| has(name))
+            && self.no_header.iter().all(|name| headers(name).next().is_none())
     }
 
     fn text_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
@@ -147,44 +73,54 @@ impl Matcher {
                 }
             })
         };
+        let is_body = |wanted: &Template| {
+            wanted
+                .fill(values)
+                .is_ok_and(|wanted| self.cased(answer.text()).trim() == self.cased(&wanted).trim())
+        };
         self.words.iter().all(stands)
             && (self.any_word.is_empty() || self.any_word.iter().any(stands))
             && (self.no_word.is_empty() || !answer.is_cut() && !self.no_word.iter().any(stands))
-            && self.body_is.as_ref().is_none_or(|template| {
-                !answer.is_cut()
-                    && template.fill(values).is_ok_and(|wanted| {
-                        let (body, wanted) = (self.cased(answer.text()), self.cased(&wanted));
-                        body.trim() == wanted.trim()
-                    })
-            })
+            && self.body_is.as_ref().is_none_or(|wanted| !answer.is_cut() && is_body(wanted))
             && self
                 .regex
                 .as_ref()
                 .is_none_or(|regex| regex.is_found_in(answer.text(), answer.is_cut(), values))
     }
 
+    /// Returns whether the visible text of the page has every text.
+    fn shown_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
+        let shown = self.cased(answer.visible());
+        self.text.iter().all(|text| self.wanted(text, values).is_some_and(|wanted| shown.contains(&wanted)))
+    }
+
+    /// Returns whether the title is as it must be. A title that was cut off does not meet any condition.
+    fn title_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
+        let Some(title) = &answer.page().title else { return false };
+        let shown = self.cased(title);
+        let wanted = |template| self.wanted(template, values);
+        self.title.as_ref().is_none_or(|it| wanted(it).is_some_and(|wanted| shown.contains(&wanted)))
+            && self.title_is.as_ref().is_none_or(|it| wanted(it).is_some_and(|wanted| *shown == wanted))
+    }
+
+    /// Returns the text that a template asks for, as it is compared with the text of a page.
+    fn wanted(&self, template: &Template, values: &Values<'_>) -> Option<String> {
+        let text = squeeze(&template.fill(values).ok()?);
+        Some(self.cased(&text).into_owned())
+    }
+
     fn cased<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) }
     }
 
-    /// Returns the conditions without the compared values, for the evidence of a result.
-    pub(crate) fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// Returns the condition on the address after redirects.
-    pub(crate) fn final_url(&self) -> Option<&Pattern> {
-        self.final_url.as_ref()
-    }
-
     /// Returns whether the matcher tests the address after redirects or the target of a redirect.
     pub(crate) fn judges_redirects(&self) -> bool {
-        self.final_url.is_some() || self.header.iter().any(|(name, _)| name == "location")
+        self.final_url.is_some() || self.header.keys().any(|name| name.eq_ignore_ascii_case("location"))
     }
 
     /// Returns whether the matcher requires that the page shows the query as a name.
     pub(crate) fn proves_name(&self) -> bool {
-        self.json.iter().any(JsonMatcher::echoes_query) || self.css.iter().any(CssMatcher::proves_name)
+        self.json.iter().any(JsonRule::echoes_query) || self.css.iter().any(CssRule::proves_name)
     }
 
     /// Returns whether the matcher may hold on a response without a body, since it tests for an empty body
@@ -197,15 +133,11 @@ impl Matcher {
     /// requires that something is absent from the body or empty. An error that a site has for every name fulfils it,
     /// too.
     pub(crate) fn is_bare(&self) -> bool {
-        let requires_text = !self.words.is_empty()
-            || !self.any_word.is_empty()
-            || (self.body_is.is_some() && !self.is_body_empty)
-            || self.regex.is_some()
-            || self.shown.is_asked()
-            || self.shows_query.is_some();
-        !requires_text
-            && self.json.iter().all(JsonMatcher::is_bare)
-            && !self.css.iter().any(CssMatcher::is_positive)
+        let is_body_empty = |body: &Template| EMPTY_BODIES.contains(&body.trim());
+        !self.requires_text()
+            && self.body_is.as_ref().is_none_or(is_body_empty)
+            && self.json.iter().all(JsonRule::is_bare)
+            && !self.css.iter().any(CssRule::is_positive)
     }
 
     /// Returns whether the matcher holds only on JSON.
@@ -213,64 +145,91 @@ impl Matcher {
         !self.json.is_empty()
     }
 
+    /// Returns whether the matcher has no condition.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self { probe: self.probe, ignore_case: self.ignore_case, ..Self::default() }
+    }
+
+    /// Returns whether something must be in the text of the body or in the page, apart from elements.
+    fn requires_text(&self) -> bool {
+        !self.words.is_empty()
+            || !self.any_word.is_empty()
+            || self.regex.is_some()
+            || !self.text.is_empty()
+            || self.title.is_some()
+            || self.title_is.is_some()
+            || self.shows_query
+    }
+
+    /// Returns whether a condition is about the query.
+    pub(crate) fn asks_for_query(&self) -> bool {
+        let css = self.css.iter().filter_map(|rule| rule.parts().1);
+        let patterns =
+            self.regex.iter().chain(&self.final_url).chain(css.clone().filter_map(|it| it.matches.as_ref()));
+        let texts = [&self.words, &self.any_word, &self.no_word, &self.text].into_iter().flatten();
+        let single = [&self.title, &self.title_is, &self.body_is].into_iter().flatten();
+        let mut templates = texts.chain(single).chain(patterns.filter_map(Pattern::template));
+        self.shows_query
+            || templates.any(Template::has_query)
+            || self.json.iter().any(JsonRule::asks_for_query)
+            || css.clone().any(|condition| condition.equals_query.is_some())
+    }
+
+    /// Adds the selectors of the conditions.
+    pub(crate) fn add_selectors(&self, selectors: &mut Selectors) -> Result<(), String> {
+        if !self.text.is_empty() {
+            selectors.want_visibility();
+        }
+        self.css.iter().try_for_each(|rule| {
+            let (select, condition) = rule.parts();
+            let attribute = condition.and_then(|condition| condition.attribute.as_deref());
+            selectors.add(select, attribute).map(drop)
+        })
+    }
+
     pub(crate) fn condition_kinds(&self) -> ConditionKinds {
         let shows = |template: &Template| template.shows_query();
-        let regex_shows = |it: &Option<Pattern>| it.as_ref().and_then(Pattern::template).is_some_and(shows);
-        let echo_in_text = self.words.iter().any(shows)
+        let patterns = self.regex.iter().chain(&self.final_url).filter_map(Pattern::template);
+        let templates = self.words.iter().chain(&self.text).chain(&self.title).chain(&self.title_is);
+        let echo_in_text = templates.chain(&self.body_is).chain(patterns).any(shows)
             || (!self.any_word.is_empty() && self.any_word.iter().all(shows))
-            || regex_shows(&self.regex)
-            || regex_shows(&self.final_url)
-            || self.shown.echoes_query()
-            || self.body_is.as_ref().is_some_and(shows)
-            || self.shows_query.is_some()
-            || self.css.iter().any(CssMatcher::echoes_query);
-        let reads_text = !self.words.is_empty()
-            || !self.any_word.is_empty()
-            || self.body_is.is_some()
-            || self.regex.is_some()
-            || self.shown.is_asked();
+            || self.shows_query
+            || self.css.iter().any(CssRule::echoes_query);
+        let requires_text = self.requires_text() || self.body_is.is_some();
         ConditionKinds {
-            echo_in_json: self.json.iter().any(JsonMatcher::echoes_query),
+            echo_in_json: self.json.iter().any(JsonRule::echoes_query),
             echo_in_text,
-            json: self.json.iter().any(JsonMatcher::is_positive),
-            marker: reads_text
-                || self.shows_query.is_some()
-                || self.css.iter().any(CssMatcher::is_positive)
-                || !self.header.is_empty(),
+            json: self.json.iter().any(JsonRule::is_positive),
+            marker: requires_text || self.css.iter().any(CssRule::is_positive) || !self.header.is_empty(),
             absence: !self.no_word.is_empty()
                 || self.css.iter().any(|rule| !rule.is_positive())
                 || self.json.iter().any(|rule| !rule.is_positive()),
-            reads_body: reads_text
-                || self.shows_query.is_some()
+            reads_body: requires_text
                 || !self.no_word.is_empty()
                 || !self.json.is_empty()
                 || !self.css.is_empty(),
         }
     }
 
-    fn describe(&self, entry: &MatcherEntry) -> String {
-        let mut words: Vec<String> = Vec::new();
-        if !entry.status.is_empty() {
-            let codes = entry.status.iter().map(|rule| match rule {
-                StatusRule::Code(code) => code.to_string(),
-                StatusRule::Class(_) => format!("{}xx", rule.range().0 / 100),
-            });
-            words.push(format!("status {}", codes.collect::<Vec<_>>().join("/")));
-        }
+    /// Returns the conditions without the compared values, for the evidence of a result.
+    pub(crate) fn label(&self) -> String {
+        let codes: Vec<String> = self.status.iter().map(ToString::to_string).collect();
         let flags = [
-            (entry.final_url.is_some(), "final_url"),
-            (!entry.words.is_empty(), "words"),
-            (!entry.any_word.is_empty(), "any_word"),
-            (!entry.no_word.is_empty(), "no_word"),
-            (!entry.text.is_empty(), "text"),
-            (entry.title.is_some(), "title"),
-            (entry.title_is.is_some(), "title_is"),
-            (entry.body_is.is_some(), "body_is"),
-            (entry.regex.is_some(), "regex"),
-            (entry.shows_query, "shows_query"),
+            (self.final_url.is_some(), "final_url"),
+            (!self.words.is_empty(), "words"),
+            (!self.any_word.is_empty(), "any_word"),
+            (!self.no_word.is_empty(), "no_word"),
+            (!self.text.is_empty(), "text"),
+            (self.title.is_some(), "title"),
+            (self.title_is.is_some(), "title_is"),
+            (self.body_is.is_some(), "body_is"),
+            (self.regex.is_some(), "regex"),
+            (self.shows_query, "shows_query"),
         ];
-        words.extend(self.header.iter().map(|(name, _)| format!("header {name}")));
-        words.extend(self.no_header.iter().map(|name| format!("no header {name}")));
+        let status = (!codes.is_empty()).then(|| format!("status {}", codes.join("/")));
+        let mut words: Vec<String> = status.into_iter().collect();
+        words.extend(self.header.keys().map(|name| format!("header {}", name.to_ascii_lowercase())));
+        words.extend(self.no_header.iter().map(|name| format!("no header {}", name.to_ascii_lowercase())));
         words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
         words.extend(self.json.iter().map(|rule| format!("json {}", rule.label())));
         words.extend(self.css.iter().map(|rule| format!("css {}", rule.label())));
@@ -278,32 +237,15 @@ impl Matcher {
     }
 }
 
-/// Returns whether the entry has no condition at all.
-pub(super) fn is_empty(entry: &MatcherEntry) -> bool {
-    let bare = MatcherEntry { probe: entry.probe, ignore_case: entry.ignore_case, ..MatcherEntry::default() };
-    *entry == bare
-}
-
-fn optional_pattern(
-    field: &str,
-    text: Option<&str>,
-    scope: &Scope,
-    mistakes: &mut Mistakes,
-) -> Option<Pattern> {
-    let text = text?;
-    mistakes.field(field, |mistakes| scope.pattern(text, mistakes))
-}
-
-fn compile_headers(entry: &MatcherEntry, mistakes: &mut Mistakes) -> Vec<(String, Option<SearchRegex>)> {
-    mistakes.field("header", |mistakes| {
-        let headers = entry.header.iter().filter_map(|(name, pattern)| {
-            let regex = if pattern.is_empty() {
-                None
-            } else {
-                Some(mistakes.field(name, |mistakes| pattern::read_search(pattern, mistakes))?)
-            };
-            Some((name.to_ascii_lowercase(), regex))
-        });
-        headers.collect()
-    })
+/// Returns whether the head of the page shows the name as a whole word. If the page was cut off, its title is
+/// ignored, since its last word may be incomplete.
+fn shows_name(answer: &Answer<'_>, name: &str) -> bool {
+    let page = answer.page();
+    let metas = METAS.iter().flat_map(|meta| page.metas(meta));
+    let title = page.title.as_deref().filter(|_| !answer.is_cut());
+    let shows = |text: &str| {
+        let mut decoded = form_urlencoded::parse(text.as_bytes());
+        holds_name(text, name) || decoded.any(|(one, two)| holds_name(&one, name) || holds_name(&two, name))
+    };
+    page.canonical.as_deref().into_iter().chain(metas).chain(title).any(shows)
 }

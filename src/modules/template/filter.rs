@@ -6,23 +6,20 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::place::Place;
 use crate::base::encoding::{hex, percent_encode};
 use crate::base::words::words;
-use crate::modules::public_suffix::{PublicSuffix, suffix_with_label};
+use crate::modules::public_suffix::suffix_with_label;
 
 words! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(super) enum Filter {
         Lower = "lower",
         Md5 = "md5",
-        Sha1 = "sha1",
         Sha256 = "sha256",
         Wkd = "wkd",
         First56 = "first_56",
         Registrable = "registrable",
         Label = "label",
-        Suffix = "suffix",
         Tld = "tld",
         ReverseIp = "reverse_ip",
         UrlEncode = "urlencode",
@@ -38,28 +35,24 @@ impl Filter {
     }
 
     pub(super) fn is_hash(self) -> bool {
-        matches!(self, Self::Md5 | Self::Sha1 | Self::Sha256 | Self::Wkd)
+        matches!(self, Self::Md5 | Self::Sha256 | Self::Wkd)
     }
 
     /// Returns the filtered value, or `None` if the value has no such part.
-    pub(super) fn apply(self, value: &str, place: Place) -> Option<String> {
+    pub(super) fn apply(self, value: &str, is_encoded: bool) -> Option<String> {
         Some(match self {
             Self::Lower => value.to_lowercase(),
             Self::Md5 => hex(&Md5::digest(value.to_lowercase())),
-            Self::Sha1 => hex(&Sha1::digest(value.to_lowercase())),
             Self::Sha256 => hex(&Sha256::digest(value.to_lowercase())),
             Self::Wkd => z_base_32(&Sha1::digest(value.to_lowercase())),
             Self::First56 => value.chars().take(56).collect(),
             Self::Registrable => suffix_with_label(value)?.to_owned(),
             Self::Label => suffix_with_label(value)?.split('.').next()?.to_owned(),
-            Self::Suffix => PublicSuffix::of(value)?.name.to_owned(),
             Self::Tld => value.rsplit_once('.')?.1.to_owned(),
             Self::ReverseIp => reverse_ip(value.trim().parse().ok()?),
-            Self::UrlEncode => match place {
-                // Values in this place are encoded anyway, and encoding them twice would be wrong.
-                Place::Path | Place::UrlQuery | Place::Form => value.to_owned(),
-                _ => percent_encode(value),
-            },
+            // Encoding a value twice would be wrong.
+            Self::UrlEncode if is_encoded => value.to_owned(),
+            Self::UrlEncode => percent_encode(value),
         })
     }
 }

@@ -1,9 +1,6 @@
 //! The host to which a URL template leads, for the rate limit of that host.
 
-use super::compiled::Template;
-use super::parse::scheme_length;
-use super::place::{Kind, Place};
-use super::slot::{Part, Values, Variable};
+use super::text::{Part, Place, Template, Values, Variable, scheme_length};
 use crate::modules::public_suffix::{PublicSuffix, Section};
 
 /// The host of a URL template.
@@ -51,13 +48,13 @@ impl Template {
             if !tail.is_empty() && !is_icann_suffix(&tail) {
                 return Host::Fixed(tail);
             }
-            return Host::Queried(Self { parts, kind: Kind::Plain });
+            return Host::Queried(Self::of_parts(parts));
         }
         match &parts[last] {
             Part::Slot(slot) if matches!(slot.variable, Variable::Saved(_) | Variable::Config { .. }) => {
                 Host::Unknown
             }
-            _ => Host::Queried(Self { parts: parts[last..].to_vec(), kind: Kind::Plain }),
+            _ => Host::Queried(Self::of_parts(parts[last..].to_vec())),
         }
     }
 

@@ -1,20 +1,17 @@
-//! Templates, which are parsed once and filled with values. Every value is escaped for its place.
+//! Templates: texts with variables, whose values are escaped for their place.
 //!
-//! See [`super::definition`] for the syntax of templates.
+//! | file | contents |
+//! |---|---|
+//! | `text` | parsing and filling |
+//! | `filter` | the filters of variables |
+//! | `host` | the host of a URL |
 
-mod compiled;
-mod escape;
 mod filter;
 mod host;
-mod optional;
-mod parse;
-mod place;
-mod slot;
+mod text;
 
-pub(crate) use compiled::Template;
 pub(crate) use host::Host;
-pub(crate) use place::{FillError, Kind};
-pub(crate) use slot::{Saved, Values, Variable};
+pub(crate) use text::{FillError, HeaderTemplate, Kind, Saved, Template, UrlTemplate, Values, Variable};
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,6 @@ use super::context::{Context, Pattern};
 use super::json::{place, segments, with};
 use super::sample::as_text;
 use crate::modules::definition::{JsonRule, JsonType, ResultType};
-use crate::modules::mistake::Mistakes;
-use crate::modules::rule::json::JsonMatcher;
-use crate::modules::scope::Scope;
 
 /// The greatest length to which a text or list is extended.
 const MAX_LENGTH: usize = 4096;
@@ -16,16 +13,12 @@ const MAX_LENGTH: usize = 4096;
 /// Returns a document that fulfils the rules, by the engine's own matchers. It is null if the rules require no value.
 /// Returns `None` if no document can be built.
 pub(super) fn fulfil(context: &Context<'_>, rules: &[JsonRule]) -> Option<Value> {
-    let saves = context.entry.probes.iter().flat_map(|probe| probe.save.keys().cloned());
-    let scope = Scope::of_rules(context.entry, saves.collect());
-    let compiled = |rule| JsonMatcher::compile(rule, &scope, &mut Mistakes::default());
-    let rules = rules.iter().map(|rule| Some((segments(&rule.at), rule, compiled(rule)?)));
-    let mut rules = rules.collect::<Option<Vec<_>>>()?;
+    let mut rules: Vec<_> = rules.iter().map(|rule| (segments(&rule.at), rule)).collect();
     rules.sort_by_key(|(pointer, ..)| pointer.len());
     let mut document = Value::Null;
     // Containers come first, the outermost one before the others: a `*` must know whether it means elements or
     // members.
-    for (pointer, rule, _) in rules.iter().filter(|(_, rule, _)| rule.exists != Some(false)) {
+    for (pointer, rule) in rules.iter().filter(|(_, rule)| rule.exists != Some(false)) {
         match rule.json_type {
             Some(JsonType::Array) => place(&mut document, pointer, &json!([])),
             Some(JsonType::Object) => place(&mut document, pointer, &json!({})),
@@ -33,8 +26,8 @@ pub(super) fn fulfil(context: &Context<'_>, rules: &[JsonRule]) -> Option<Value>
         };
     }
     // The deepest values come next, because an outer rule often holds with the value of an inner one.
-    for (pointer, rule, matcher) in rules.iter().rev() {
-        let holds = |document: &Value| matcher.holds(document, &context.values());
+    for (pointer, rule) in rules.iter().rev() {
+        let holds = |document: &Value| rule.holds(document, &context.values());
         if !holds(&document) {
             let all = candidates(context, rule).into_iter();
             document = all.filter_map(|value| with(&document, pointer, &value)).find(holds)?;

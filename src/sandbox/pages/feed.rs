@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::modules::definition::{Entry, MatcherEntry};
+use crate::modules::definition::{Entry, Matcher};
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
 
@@ -21,7 +21,7 @@ const ENDS: [&str; 4] = ["", "7", "-seven", "0000001"];
 pub(in crate::sandbox) fn decides(entry: &Entry) -> bool {
     let usual = entry.probes.iter().rposition(|probe| !probe.fallback).unwrap_or(0);
     let is_feed = |at: usize| entry.probes.get(at).is_some_and(|probe| probe.feed.is_some());
-    entry.hit.iter().any(|rule: &MatcherEntry| is_feed(rule.probe.unwrap_or(usual)))
+    entry.hit.iter().any(|rule: &Matcher| is_feed(rule.probe.unwrap_or(usual)))
 }
 
 /// Returns the names in a module's feeds: its known names, then names that exist everywhere.

@@ -10,7 +10,8 @@ use super::dns;
 use super::draft::{Draft, Form, Part};
 use super::html::Element;
 use super::values;
-use crate::modules::definition::{CssCondition, CssRule, JsonRule, MatcherEntry, Method, ProbeEntry, Via};
+use crate::modules::definition::{CssCondition, CssRule, JsonRule, Matcher, Method, Probe, Via};
+use crate::modules::pattern::SearchRegex;
 
 /// The statuses of answers, the likeliest first.
 const USUAL: [u16; 10] = [200, 404, 400, 410, 500, 302, 204, 301, 422, 502];
@@ -18,7 +19,7 @@ const USUAL: [u16; 10] = [200, 404, 400, 410, 500, 302, 204, 301, 422, 502];
 const UNASKED: usize = 5;
 
 /// Returns the statuses that fulfil a matcher, the likeliest first.
-pub(super) fn statuses(matcher: &MatcherEntry) -> Vec<u16> {
+pub(super) fn statuses(matcher: &Matcher) -> Vec<u16> {
     if matcher.status.is_empty() {
         return USUAL[..UNASKED].to_vec();
     }
@@ -30,7 +31,7 @@ pub(super) fn statuses(matcher: &MatcherEntry) -> Vec<u16> {
 }
 
 /// Returns the forms that an answer to this probe may have, the likeliest first.
-pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &MatcherEntry) -> Vec<Form> {
+pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> Vec<Form> {
     let entry = context.entry;
     let Some(asked) = entry.probes.get(probe) else { return Vec::new() };
     let reads_page = !matcher.text.is_empty() || matcher.title.is_some() || matcher.title_is.is_some();
@@ -63,7 +64,7 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &MatcherEntry)
 }
 
 /// Returns whether a probe requests XML with its address or its headers.
-fn asks_for_xml(probe: &ProbeEntry) -> bool {
+fn asks_for_xml(probe: &Probe) -> bool {
     let url = probe.url.to_ascii_lowercase();
     let accepts_xml = probe.headers.iter().any(|(name, value)| {
         let is_only = value.starts_with("application/") || value.starts_with("text/xml");
@@ -75,7 +76,7 @@ fn asks_for_xml(probe: &ProbeEntry) -> bool {
 
 /// Returns an answer that fulfils the matcher, except for its final URL. Returns `None` if the form does not allow
 /// one.
-pub(super) fn draft(context: &Context<'_>, matcher: &MatcherEntry, form: Form, status: u16) -> Option<Draft> {
+pub(super) fn draft(context: &Context<'_>, matcher: &Matcher, form: Form, status: u16) -> Option<Draft> {
     let headers = headers(context, &matcher.header, form)?;
     let mut draft = Draft { form, status, headers, without: matcher.no_header.clone(), ..Draft::default() };
     if let Some(body) = &matcher.body_is {
@@ -120,7 +121,7 @@ fn element(context: &Context<'_>, condition: &CssCondition) -> Option<Element> {
 }
 
 /// Returns the texts that must be in the body.
-fn texts(context: &Context<'_>, matcher: &MatcherEntry) -> Option<Vec<String>> {
+fn texts(context: &Context<'_>, matcher: &Matcher) -> Option<Vec<String>> {
     let mut texts = Vec::new();
     if let Some(pattern) = &matcher.regex {
         texts.push(context.sampled(Pattern::Template(pattern), 0)?);
@@ -140,7 +141,7 @@ fn texts(context: &Context<'_>, matcher: &MatcherEntry) -> Option<Vec<String>> {
 
 fn headers(
     context: &Context<'_>,
-    rules: &BTreeMap<String, String>,
+    rules: &BTreeMap<String, SearchRegex>,
     form: Form,
 ) -> Option<Vec<(String, String)>> {
     let value = |name: &str, pattern: &str| {

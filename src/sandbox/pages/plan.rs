@@ -6,7 +6,7 @@ use super::context::{Context, Pattern};
 use super::draft::{Draft, Form, Part};
 use super::matcher;
 use super::values;
-use crate::modules::definition::{Extractor, MatcherEntry, ProbeEntry};
+use crate::modules::definition::{Extractor, Matcher, Probe};
 use crate::modules::probe::Response;
 use crate::sandbox::wire::Answer;
 
@@ -28,7 +28,7 @@ pub(in crate::sandbox) enum Aim {
 pub(super) struct Plan {
     aim: Aim,
     /// The rule to fulfil.
-    matcher: MatcherEntry,
+    matcher: Matcher,
     /// The probe whose answer fulfils the rule.
     at: usize,
     status: u16,
@@ -69,7 +69,7 @@ pub(super) fn plans(context: &Context<'_>, aim: Aim) -> Vec<Plan> {
     // Without a rule, the answers are empty.
     let empty = Plan {
         aim,
-        matcher: MatcherEntry::default(),
+        matcher: Matcher::default(),
         at: usual,
         status: 404,
         form: Form::Empty,
@@ -98,7 +98,7 @@ pub(super) fn plans(context: &Context<'_>, aim: Aim) -> Vec<Plan> {
     if rules.is_empty() { vec![empty] } else { plans }
 }
 
-fn last_probe(probes: &[ProbeEntry]) -> usize {
+fn last_probe(probes: &[Probe]) -> usize {
     probes.iter().rposition(|probe| !probe.fallback).unwrap_or(0)
 }
 
@@ -114,8 +114,8 @@ impl Plan {
     }
 
     /// Returns the rule that the answer to this probe must fulfil.
-    fn matcher(&self, probe: usize) -> MatcherEntry {
-        if probe == self.at { self.matcher.clone() } else { MatcherEntry::default() }
+    fn matcher(&self, probe: usize) -> Matcher {
+        if probe == self.at { self.matcher.clone() } else { Matcher::default() }
     }
 
     /// Returns the answer to a probe that was sent to `url`, or `None` if the plan has none.
@@ -162,9 +162,9 @@ impl Plan {
 }
 
 /// Returns the pattern that the address after a redirect must match, if the probe saves a value from it.
-fn saved_address(entry: &ProbeEntry) -> Option<Pattern<'_>> {
+fn saved_address(entry: &Probe) -> Option<Pattern<'_>> {
     entry.save.values().find_map(|extractor| match extractor {
-        Extractor::Long(long) if long.from.iter().any(|source| source == "final_url:") => {
+        Extractor::Long(long) if long.from.iter().any(|source| &**source == "final_url:") => {
             long.regex.as_deref().map(Pattern::Plain)
         }
         _ => None,

@@ -47,11 +47,11 @@ impl Player {
     /// Returns the context of a probe's answer. The engine itself saves the values from the earlier answers.
     fn context<'q>(&'q self, query: &'q Query, probe: usize) -> Context<'q> {
         let mut context = Context::new(&self.module, query, self.seed);
-        let probes = self.module.entry().probes.iter().zip(&self.module.plans).enumerate();
-        for (earlier, (_, plan)) in probes.take(probe).filter(|(_, (entry, _))| !entry.save.is_empty()) {
+        let probes = self.module.entry().probes.iter().enumerate();
+        for (earlier, _) in probes.take(probe).filter(|(_, entry)| !entry.save.is_empty()) {
             let Some(url) = self.address(&context, earlier) else { continue };
             let Some(page) = self.answer(&context, earlier, &url) else { continue };
-            let response = page.response(&url, plan.body_limit);
+            let response = page.response(&url, self.module.body_limit(earlier));
             let answer = Answer::new(&response, &self.module.selectors);
             let mut saved = context.saved.clone();
             save_one(&self.module, earlier, &answer, context.values(), &mut saved);
@@ -62,7 +62,7 @@ impl Player {
     }
 
     fn address(&self, context: &Context<'_>, probe: usize) -> Option<Url> {
-        let asked = self.module.plans.get(probe)?.address(&context.values());
+        let asked = self.module.entry().probes.get(probe)?.address(&context.values());
         asked.or_else(|| Url::parse(NOWHERE).ok())
     }
 }

@@ -256,7 +256,6 @@ impl<'a> Sampler<'a> {
                 Transform::AbsoluteUrl => {
                     json!(format!("/{}", text.strip_prefix("https://")?.split_once('/')?.1))
                 }
-                Transform::Hex => json!(self.below(name, 9_000_000)),
                 _ => return None,
             })
         });

@@ -9,7 +9,7 @@ use super::plan::{Aim, plans};
 use super::player::Player;
 use crate::modules::checker::Checker;
 use crate::modules::control::made_up;
-use crate::modules::definition::{Entry, MatcherEntry};
+use crate::modules::definition::{Entry, Matcher};
 use crate::modules::keys::OperatorKeys;
 use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
@@ -33,7 +33,7 @@ const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
 /// The first search finds the sites of all its modules while it waits for them. So that it does not wait twice as long,
 /// only [`other_query`] tries a second query, when the catalogue is checked.
 pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -> Result<Player, String> {
-    let module = Arc::new(bare(module)?);
+    let module = Arc::new(bare(module));
     let names = feed::names(&module);
     let queries = queries(&module, aim, &names);
     let first = queries.first().ok_or("no query fits its preconditions")?;
@@ -72,7 +72,7 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -
 /// as the module's only rule for that verdict.
 pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Player>) -> Vec<String> {
     let entry = module.entry();
-    let alone = |rules: &[MatcherEntry], aim: Aim| {
+    let alone = |rules: &[Matcher], aim: Aim| {
         let indexed = rules.iter().cloned().enumerate().filter(|_| rules.len() > 1);
         let dead = indexed.filter_map(|(index, rule)| {
             let (field, entry, hit) = match aim {
@@ -94,12 +94,12 @@ fn told(compiled: Result<Module, Vec<Mistake>>) -> Result<Module, String> {
 }
 
 /// Returns an enabled copy of the module. It has no control check, which a trial does not need.
-fn bare(module: &Module) -> Result<Module, String> {
+fn bare(module: &Module) -> Module {
     // The control check of a browser module cannot be switched off. `play` handles it.
     let control = if module.is_premium() { None } else { Some(false) };
     let entry = Entry { control, ..module.entry().to_enabled() };
     // The module itself was compiled, so its rules have no mistakes.
-    told(Module::compile_proven(entry))
+    Module::new(entry)
 }
 
 /// Returns up to two queries that the module accepts.

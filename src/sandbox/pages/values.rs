@@ -10,7 +10,7 @@ use super::html::Element;
 use super::json::{lengthen, place, replace, segments};
 use super::sample::as_text;
 use crate::modules::definition::{
-    Extractor, FieldType, ListResult, LongExtractor, ResultType, Transform, field_type,
+    Extractor, FieldType, ListResult, LongExtractor, ResultType, Source, Transform, field_type,
 };
 use crate::sandbox::people::Named;
 
@@ -81,7 +81,7 @@ pub(super) fn for_saving(context: &Context<'_>, probe: usize) -> Vec<Part> {
 impl<'a> Reading<'a> {
     /// Returns the reading of an extractor. Without an extractor, a list element is itself the value.
     pub(super) fn new(name: &'a str, extractor: Option<&'a Extractor>) -> Self {
-        let split = |text: &'a String| text.split_once(':');
+        let split = |source: &'a Source| source.split_once(':');
         let (sources, levels) = match extractor {
             None => (vec![("value", "")], Vec::new()),
             Some(Extractor::Short(text)) => (split(text).into_iter().collect(), Vec::new()),
@@ -347,7 +347,6 @@ fn html_element(context: &Context<'_>, readings: &[Reading<'_>], argument: &str)
     for reading in readings {
         let text = as_text(&reading.value(context, None));
         match reading.sources.first() {
-            Some(("attr", name)) => element.attributes.push(((*name).to_owned(), text)),
             Some(("css", inner)) => element.inside.push(element_of(inner, text)),
             Some(("value", _)) => match element.attributes.first_mut() {
                 Some((_, read)) => *read = text,

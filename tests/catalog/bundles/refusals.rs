@@ -53,14 +53,14 @@ fn a_mistake_in_a_signed_entry_names_file_line_module_and_field() {
     let (signer, folder) = (Signer::new(), Folder::new());
     let database = database(&folder);
     let key = SigningKey::from_pem(&read(&signer.folder.path("key.pem"))).unwrap();
-    let mut wrong: sightline::modules::definition::Entry =
-        serde_json::from_value(super::super::entry()).unwrap();
-    wrong.probes[0].url = "ftp://site.example/{query}".to_owned();
+    let mut wrong = super::super::entry();
+    wrong["needs"] = serde_json::json!(["config.unused"]);
+    let wrong = serde_json::from_value(wrong).unwrap();
     let text = Bundle::write(vec![wrong], 1, jiff::Timestamp::UNIX_EPOCH, &key).unwrap();
     let file = folder.file("wrong.json", &text);
-    let line = 1 + text.lines().position(|line| line.contains("ftp://")).unwrap();
+    let line = 1 + text.lines().position(|line| line.contains("config.unused")).unwrap();
     let refused = update(&signer, &database, &file).code_is(3);
-    refused.err_has("the bundle is not used").err_has(&format!("{file}:{line}: site: probes[0].url: "));
+    refused.err_has("the bundle is not used").err_has(&format!("{file}:{line}: site: needs[0]: "));
     assert!(is_empty(&database));
 }
 

@@ -152,7 +152,7 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
             "Nothing: nothing distinguishes an existing account from a missing one",
             "Codes: `e_code` contains several codes; expected one",
             "Code: `e_code`: expected status codes (100 to 599)",
-            "User: probes[0].url: a URL must not have a user name or password here",
+            "User: profile: a URL must not have a user name or password here",
             "Onion: `lakelakelake.onion` is not on the public web, which is required",
         ]
     );

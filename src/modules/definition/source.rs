@@ -1,0 +1,223 @@
+//! The texts of extractors, `KIND:ARGUMENT`, and of the elements of lists.
+
+use super::text::entry_text;
+use crate::modules::digest::Algorithm;
+use crate::modules::html::Selector;
+use crate::modules::pattern::{Pattern, SearchRegex};
+use crate::modules::pointer::Pointer;
+use crate::modules::template::{Kind, Template};
+
+/// The kinds of extractors, as messages list them.
+pub(crate) const EXTRACTOR_KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group";
+
+/// A source of values, written as `KIND:ARGUMENT`.
+#[derive(Debug, Clone)]
+pub struct Source {
+    text: String,
+    pub(crate) reads: Reads,
+}
+
+/// What a source reads.
+#[derive(Debug, Clone)]
+pub(crate) enum Reads {
+    Json(Pointer),
+    /// The text or an attribute of elements.
+    Css(Selector, Option<String>),
+    Meta(String),
+    JsonLd(Pointer),
+    Script(Pointer),
+    Regex(SearchRegex),
+    Header(String),
+    Cookie(String),
+    FinalUrl,
+    Title,
+    Template(Template),
+    Const(String),
+    Count(Pointer),
+    BodyHash(Algorithm),
+    /// The current element of a list. The variants below are its key and a capture group.
+    Item,
+    Key,
+    Group(usize),
+}
+
+entry_text!(Source, Source::parse);
+
+impl Source {
+    /// Parses the text of a source.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (kind, argument) = text.split_once(':').ok_or_else(|| {
+            format!(
+                "`{text}` is not a valid extractor; write KIND:ARGUMENT, where KIND is one of {EXTRACTOR_KINDS}"
+            )
+        })?;
+        let needs_argument = ["css", "meta", "regex", "header", "cookie", "template", "body_hash", "group"];
+        if argument.is_empty() && needs_argument.contains(&kind) {
+            return Err(format!("`{kind}:` lacks its argument"));
+        }
+        let reads = match kind {
+            "json" => Reads::Json(Pointer::parse(argument)?),
+            "jsonld" => Reads::JsonLd(Pointer::parse(argument)?),
+            "script" => Reads::Script(Pointer::parse(argument)?),
+            "count" => Reads::Count(Pointer::parse(argument)?),
+            "css" => {
+                let (selector, attribute) = split_attribute(argument);
+                Reads::Css(Selector::parse(selector)?, attribute)
+            }
+            "meta" => Reads::Meta(argument.to_ascii_lowercase()),
+            "regex" => Reads::Regex(SearchRegex::lazy(argument)),
+            "header" => Reads::Header(argument.to_ascii_lowercase()),
+            "cookie" => Reads::Cookie(argument.to_owned()),
+            "body_hash" => Reads::BodyHash(Algorithm::from_name(argument).ok_or_else(|| {
+                let known = Algorithm::ALL.map(Algorithm::as_str).join(", ");
+                format!("`{argument}` is not a known algorithm; allowed are {known}")
+            })?),
+            "final_url" => Reads::FinalUrl,
+            "title" => Reads::Title,
+            "template" => Reads::Template(Template::parse(argument, Kind::Plain)?),
+            "const" => Reads::Const(argument.to_owned()),
+            "value" => Reads::Item,
+            "key" => Reads::Key,
+            "group" => Reads::Group(
+                argument.parse().map_err(|_| format!("`{argument}` is not the number of a capture group"))?,
+            ),
+            _ => return Err(not_here(kind)),
+        };
+        Ok(Self { text: text.to_owned(), reads })
+    }
+
+    /// Returns the text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns a source of JSON at this pointer.
+    pub(crate) fn json(pointer: Pointer) -> Self {
+        Self { text: format!("json:{}", pointer.as_str()), reads: Reads::Json(pointer) }
+    }
+
+    /// Returns why the source is not allowed outside of a list, if it is not.
+    pub(crate) fn why_only_in_list(&self) -> Option<String> {
+        matches!(self.reads, Reads::Item | Reads::Key | Reads::Group(_))
+            .then(|| not_here(self.text.split(':').next().unwrap_or_default()))
+    }
+
+    /// Returns whether the source reads the body.
+    pub(crate) fn reads_body(&self) -> bool {
+        matches!(
+            self.reads,
+            Reads::Json(_)
+                | Reads::Css(..)
+                | Reads::Meta(_)
+                | Reads::JsonLd(_)
+                | Reads::Script(_)
+                | Reads::BodyHash(_)
+                | Reads::Regex(_)
+                | Reads::Title
+                | Reads::Count(_)
+        )
+    }
+
+    /// Returns whether the source reads only the title and the `<meta>` elements of the body.
+    pub(crate) fn reads_head_only(&self) -> bool {
+        matches!(self.reads, Reads::Meta(_) | Reads::Title)
+    }
+
+    /// Returns whether the source can give several values by its syntax.
+    pub(crate) fn is_plural(&self) -> bool {
+        matches!(&self.reads, Reads::Json(pointer) | Reads::JsonLd(pointer) | Reads::Script(pointer) if pointer.is_plural())
+    }
+}
+
+fn not_here(kind: &str) -> String {
+    format!("`{kind}:` is not an extractor that is allowed here; allowed are {EXTRACTOR_KINDS}")
+}
+
+/// The elements of a list, or those that an extractor selects from. A pointer alone leads to JSON.
+#[derive(Debug, Clone)]
+pub struct Each {
+    text: String,
+    pub(crate) elements: Elements,
+}
+
+/// The kinds of elements.
+#[derive(Debug, Clone)]
+pub(crate) enum Elements {
+    Json(Pointer),
+    JsonLd(Pointer),
+    Script(Pointer),
+    Css(Selector, Option<String>),
+    Regex(Pattern),
+    Header(String),
+    Lines,
+    JsonLines,
+}
+
+entry_text!(Each, Each::parse);
+
+impl Each {
+    /// Returns elements that no entry names.
+    pub(crate) fn of(elements: Elements) -> Self {
+        Self { text: String::new(), elements }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let (kind, argument) = match text.split_once(':') {
+            Some((kind, argument)) if !kind.contains('/') => (kind, argument),
+            _ if text.is_empty() || text.starts_with('/') => ("json", text),
+            _ => (text, ""),
+        };
+        let elements = match kind {
+            "json" => Elements::Json(Pointer::parse(argument)?),
+            "jsonld" => Elements::JsonLd(Pointer::parse(argument)?),
+            "script" => Elements::Script(Pointer::parse(argument)?),
+            "css" => {
+                let (selector, attribute) = split_attribute(argument);
+                Elements::Css(Selector::parse(selector)?, attribute)
+            }
+            "regex" => Elements::Regex(Pattern::parse(argument)?),
+            "header" if !argument.is_empty() => Elements::Header(argument.to_ascii_lowercase()),
+            "lines" if argument.is_empty() => Elements::Lines,
+            "json_lines" if argument.is_empty() => Elements::JsonLines,
+            _ => {
+                return Err(format!(
+                    "`{text}` gives no elements; write json:/POINTER/*, jsonld:/POINTER, script:/POINTER/*, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:"
+                ));
+            }
+        };
+        Ok(Self { text: text.to_owned(), elements })
+    }
+
+    /// Returns the text as it was written.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether the elements are in the body.
+    pub(crate) fn reads_body(&self) -> bool {
+        !matches!(self.elements, Elements::Header(_))
+    }
+
+    /// Returns whether the elements are JSON values of any type, not texts.
+    pub(crate) fn gives_json(&self) -> bool {
+        self.gives_members() || matches!(self.elements, Elements::JsonLines)
+    }
+
+    /// Returns whether the elements are selected from JSON by a pointer.
+    pub(crate) fn gives_members(&self) -> bool {
+        matches!(self.elements, Elements::Json(_) | Elements::JsonLd(_) | Elements::Script(_))
+    }
+}
+
+/// Splits `SELECTOR@ATTRIBUTE`. An `@` inside brackets or quotes belongs to the selector.
+fn split_attribute(text: &str) -> (&str, Option<String>) {
+    match text.rsplit_once('@') {
+        Some((selector, attribute))
+            if !attribute.is_empty()
+                && attribute.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:".contains(&b)) =>
+        {
+            (selector.trim_end(), Some(attribute.to_ascii_lowercase()))
+        }
+        _ => (text, None),
+    }
+}
