@@ -96,37 +96,47 @@ pub(super) enum Grade {
 impl EvidenceKind {
     /// Returns the weight in log-odds.
     pub fn weight(self) -> f64 {
-        match self {
-            Self::VerifiedLink => 6.5,
-            Self::MutualLink | Self::SameEmail | Self::VerifiedSite => 5.5,
-            Self::LinkCircle => 4.6,
-            Self::StatedEmail | Self::SameKey => 4.0,
-            Self::SameSite => 3.7,
-            Self::SamePicture => 3.0,
-            Self::SameBio => 2.6,
-            Self::SimilarPicture => 2.4,
-            Self::StatedLink => 1.4,
-            Self::SameName => 1.2,
-            Self::SharedByMany => 0.5,
-            Self::OtherName => -3.5,
-        }
+        self.grade_and_weight().1
     }
 
     pub(super) fn grade(self) -> Grade {
+        self.grade_and_weight().0
+    }
+
+    fn grade_and_weight(self) -> (Grade, f64) {
         match self {
-            Self::VerifiedLink
-            | Self::MutualLink
-            | Self::SameEmail
-            | Self::VerifiedSite
-            | Self::LinkCircle => Grade::Proof,
-            Self::StatedEmail | Self::SameKey | Self::SameSite => Grade::Claim,
-            Self::SamePicture
-            | Self::SameBio
-            | Self::SimilarPicture
-            | Self::StatedLink
-            | Self::SameName
-            | Self::SharedByMany => Grade::Copy,
-            Self::OtherName => Grade::Counter,
+            Self::VerifiedLink => (Grade::Proof, 6.5),
+            Self::MutualLink | Self::SameEmail | Self::VerifiedSite => (Grade::Proof, 5.5),
+            Self::LinkCircle => (Grade::Proof, 4.6),
+            Self::StatedEmail | Self::SameKey => (Grade::Claim, 4.0),
+            Self::SameSite => (Grade::Claim, 3.7),
+            Self::SamePicture => (Grade::Copy, 3.0),
+            Self::SameBio => (Grade::Copy, 2.6),
+            Self::SimilarPicture => (Grade::Copy, 2.4),
+            Self::StatedLink => (Grade::Copy, 1.4),
+            Self::SameName => (Grade::Copy, 1.2),
+            Self::SharedByMany => (Grade::Copy, 0.5),
+            Self::OtherName => (Grade::Counter, -3.5),
+        }
+    }
+
+    /// Returns the evidence as a sentence about two accounts. `shared` is what both have.
+    pub(super) fn sentence(self, one: &str, other: &str, shared: &str) -> String {
+        match self {
+            Self::VerifiedLink => format!("{one} has a verified link to {other}"),
+            Self::MutualLink => format!("{one} and {other} name each other"),
+            Self::LinkCircle => {
+                format!("{one} names {other}, from which links lead back over other accounts")
+            }
+            Self::StatedLink => format!("{one} names {other}, which does not name it"),
+            Self::StatedEmail | Self::SameSite => format!("{one} and {other} both state {shared}"),
+            Self::VerifiedSite => format!("{one} and {other} both have a verified link to {shared}"),
+            Self::SameEmail | Self::SameKey | Self::SamePicture | Self::SameBio | Self::SimilarPicture => {
+                format!("{one} and {other} both have {shared}")
+            }
+            Self::SameName => format!("{one} and {other} show the same full name"),
+            Self::SharedByMany => format!("{one} and {other} have {shared}, which many share"),
+            Self::OtherName => format!("{one} and {other} show different full names"),
         }
     }
 }

@@ -2,38 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::account::Account;
-use super::accounts::Accounts;
+use super::accounts::{Account, AccountLink};
 use super::evidence::{Band, Grade, MOST_UNANSWERED};
-use super::pairs::Pair;
-use super::person::ConflictKind;
+use super::pairs::{Pair, ordered};
+use super::person::{Conflict, ConflictKind};
 use crate::runs::record::ResultRef;
 
 /// The most verified profiles of a group whose names are compared.
 const MAX_NAMES: usize = 8;
 
-/// Two accounts that contradict each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Contradiction {
-    pub(super) kind: ConflictKind,
-    pub(super) accounts: [usize; 2],
-    /// The result that shows it, if it is one of neither account.
-    pub(super) at: Option<ResultRef>,
-}
-
-/// The join of two accounts in a group.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Join<'p, 'a> {
-    pub(super) pair: &'p Pair<'a>,
-    /// The score of the pair, lowered if one account names the other without an answer.
-    pub(super) score: f64,
-}
-
-/// Accounts that probably belong together. The joins form a tree.
+/// Accounts that probably belong together.
 #[derive(Debug, Default)]
-pub(super) struct Group<'p, 'a> {
+pub(super) struct Group<'a> {
     pub(super) members: Vec<usize>,
-    pub(super) joins: Vec<Join<'p, 'a>>,
+    /// The pairs that have joined them, which form a tree. The score is lowered if one account names the other without
+    /// an answer.
+    pub(super) joins: Vec<Pair>,
     /// The verified profiles with full names.
     named: Vec<usize>,
     /// The accounts to which verified links lead, by platform.
@@ -42,18 +26,22 @@ pub(super) struct Group<'p, 'a> {
 
 /// The groups of accounts.
 #[derive(Debug)]
-pub(super) struct Groups<'p, 'a> {
+pub(super) struct Groups<'a> {
     accounts: &'a [Account],
     /// The group of each account.
     group_of: Vec<usize>,
-    pub(super) all: Vec<Group<'p, 'a>>,
-    pub(super) contradictions: BTreeSet<Contradiction>,
+    pub(super) all: Vec<Group<'a>>,
+    /// What contradicts, by account.
+    pub(super) conflicts: BTreeMap<usize, BTreeSet<Conflict>>,
 }
 
-impl<'p, 'a> Groups<'p, 'a> {
+/// What contradicts that two accounts belong together, with the result that shows it if it is one of neither account.
+type Contradiction = (ConflictKind, [usize; 2], Option<ResultRef>);
+
+impl<'a> Groups<'a> {
     /// Joins accounts by pairs: the highest scores first.
-    pub(super) fn of(accounts: &'a Accounts, pairs: &'p [Pair<'a>]) -> Self {
-        let mut groups = Self::single(&accounts.all);
+    pub(super) fn of(accounts: &'a [Account], pairs: Vec<Pair>, impossible: &[AccountLink]) -> Self {
+        let mut groups = Self::single(accounts);
         let mut refused: HashSet<([usize; 4], Grade)> = HashSet::new();
         for pair in pairs {
             let [one, other] = pair.accounts.map(|at| groups.group_of[at]);
@@ -63,15 +51,13 @@ impl<'p, 'a> Groups<'p, 'a> {
             if one == other || refused.contains(&key) {
                 continue;
             }
-            match groups.score(pair) {
-                Some(score) => groups.join(one, other, Join { pair, score }),
+            match groups.score(&pair) {
+                Some(score) => groups.join(one, other, Pair { score, ..pair }),
                 None => _ = refused.insert(key),
             }
         }
-        for link in &accounts.impossible {
-            let accounts = [link.from, link.to];
-            let at = Some(link.at);
-            groups.contradictions.insert(Contradiction { kind: ConflictKind::CreatedLater, accounts, at });
+        for (accounts, at) in impossible {
+            groups.note((ConflictKind::CreatedLater, *accounts, Some(*at)));
         }
         groups
     }
@@ -83,21 +69,30 @@ impl<'p, 'a> Groups<'p, 'a> {
             let named = if is_named { vec![at] } else { Vec::new() };
             Group { members: vec![at], named, ..Group::default() }
         };
-        let mut all: Vec<Group<'p, 'a>> = accounts.iter().enumerate().map(group).collect();
-        for (at, verified) in verified_links(accounts) {
-            all[at].verified = verified;
+        let mut all: Vec<Group<'a>> = accounts.iter().enumerate().map(group).collect();
+        for (from, account) in accounts.iter().enumerate() {
+            let mut by_platform: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+            for (to, _) in account.named.iter().filter(|(_, naming)| !naming.is_stated) {
+                if let Some(platform) = accounts[*to].entity.platform.as_deref() {
+                    by_platform.entry(platform).or_default().insert(*to);
+                }
+            }
+            for (platform, targets) in by_platform {
+                for at in targets.iter().chain([&from]) {
+                    all[*at].verified.entry(platform).or_default().extend(&targets);
+                }
+            }
         }
-        let group_of = (0..accounts.len()).collect();
-        Self { accounts, group_of, all, contradictions: BTreeSet::new() }
+        Self { accounts, group_of: (0..accounts.len()).collect(), all, conflicts: BTreeMap::new() }
     }
 
     /// Returns the score with which a pair joins its groups, or `None` if something contradicts.
-    fn score(&mut self, pair: &Pair<'_>) -> Option<f64> {
+    fn score(&mut self, pair: &Pair) -> Option<f64> {
         let [one, other] = pair.accounts.map(|at| &self.all[self.group_of[at]]);
         if let Some(contradiction) =
             self.verified_elsewhere(one, other).or_else(|| self.other_name(one, other))
         {
-            self.contradictions.insert(contradiction);
+            self.note(contradiction);
             return None;
         }
         if pair.grade == Grade::Proof {
@@ -105,34 +100,34 @@ impl<'p, 'a> Groups<'p, 'a> {
         }
         let unanswered = self.no_link_back(one, other).or_else(|| self.no_link_back(other, one));
         let Some(contradiction) = unanswered else { return Some(pair.score) };
-        self.contradictions.insert(contradiction);
+        self.note(contradiction);
         let score = pair.score.min(MOST_UNANSWERED);
         (pair.grade == Grade::Claim && Band::of(score).is_some()).then_some(score)
     }
 
     /// Returns two accounts of one platform to which verified links of the two groups lead.
-    fn verified_elsewhere(&self, one: &Group<'_, '_>, other: &Group<'_, '_>) -> Option<Contradiction> {
+    fn verified_elsewhere(&self, one: &Group<'_>, other: &Group<'_>) -> Option<Contradiction> {
         let accounts = one.verified.iter().find_map(|(platform, targets)| {
             let others = other.verified.get(platform).filter(|others| targets.is_disjoint(others))?;
             Some([*targets.first()?, *others.first()?])
         })?;
-        Some(Contradiction { kind: ConflictKind::VerifiedElsewhere, accounts: ordered(accounts), at: None })
+        Some((ConflictKind::VerifiedElsewhere, ordered(accounts), None))
     }
 
     /// Returns two verified profiles of the groups with names that contradict each other.
-    fn other_name(&self, one: &Group<'_, '_>, other: &Group<'_, '_>) -> Option<Contradiction> {
+    fn other_name(&self, one: &Group<'_>, other: &Group<'_>) -> Option<Contradiction> {
         let accounts = one.named.iter().find_map(|at| {
             let is_other = |it: &&usize| self.accounts[*at].has_other_name(&self.accounts[**it]);
             Some([*at, *other.named.iter().find(is_other)?])
         })?;
-        Some(Contradiction { kind: ConflictKind::OtherName, accounts: ordered(accounts), at: None })
+        Some((ConflictKind::OtherName, ordered(accounts), None))
     }
 
     /// Returns a link from one group to the other that has no link back, though the other group links to accounts or has
     /// several: then one of the first could be expected among them.
-    fn no_link_back(&self, from: &Group<'_, '_>, to: &Group<'_, '_>) -> Option<Contradiction> {
-        let is_in = |at: usize, group: &Group<'_, '_>| self.group_of[at] == self.group_of[group.members[0]];
-        let named = |group: &Group<'_, '_>| {
+    fn no_link_back(&self, from: &Group<'_>, to: &Group<'_>) -> Option<Contradiction> {
+        let is_in = |at: usize, group: &Group<'_>| self.group_of[at] == self.group_of[group.members[0]];
+        let named = |group: &Group<'_>| {
             let members = group.members.clone();
             members.into_iter().flat_map(|from| self.accounts[from].named.iter().map(move |it| (from, it)))
         };
@@ -140,11 +135,22 @@ impl<'p, 'a> Groups<'p, 'a> {
         let is_known = to.members.len() > 1 || named(to).next().is_some();
         let answers = named(to).any(|(_, (named, _))| is_in(*named, from));
         let accounts = [from_account, *to_account];
-        let kind = ConflictKind::NoLinkBack;
-        (is_known && !answers).then_some(Contradiction { kind, accounts, at: Some(naming.at) })
+        (is_known && !answers).then_some((ConflictKind::NoLinkBack, accounts, Some(naming.at)))
     }
 
-    fn join(&mut self, one: usize, other: usize, join: Join<'p, 'a>) {
+    fn note(&mut self, (kind, accounts, at): Contradiction) {
+        let [one, other] = accounts.map(|at| &self.accounts[at]);
+        let first = at.or_else(|| one.results.first().copied());
+        let mut results: Vec<ResultRef> = first.into_iter().chain(other.results.first().copied()).collect();
+        results.dedup();
+        let text = kind.sentence(&one.label(), &other.label());
+        let conflict = Conflict { kind, accounts: [one.entity.id, other.entity.id], results, text };
+        for at in accounts {
+            self.conflicts.entry(at).or_default().insert(conflict.clone());
+        }
+    }
+
+    fn join(&mut self, one: usize, other: usize, join: Pair) {
         let (kept, gone) = (one.min(other), one.max(other));
         let gone = std::mem::take(&mut self.all[gone]);
         gone.members.iter().for_each(|at| self.group_of[*at] = kept);
@@ -160,28 +166,4 @@ impl<'p, 'a> Groups<'p, 'a> {
             group.verified.entry(platform).or_default().extend(targets);
         }
     }
-}
-
-fn ordered([one, other]: [usize; 2]) -> [usize; 2] {
-    [one.min(other), one.max(other)]
-}
-
-/// Returns for each account with verified links, and for each to which they lead, the accounts by platform to which
-/// verified links of the same sources lead.
-fn verified_links(accounts: &[Account]) -> BTreeMap<usize, BTreeMap<&str, BTreeSet<usize>>> {
-    let mut links: BTreeMap<usize, BTreeMap<&str, BTreeSet<usize>>> = BTreeMap::new();
-    for (from, account) in accounts.iter().enumerate() {
-        let mut by_platform: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-        for (to, _) in account.named.iter().filter(|(_, naming)| !naming.is_stated) {
-            if let Some(platform) = accounts[*to].entity.platform.as_deref() {
-                by_platform.entry(platform).or_default().insert(*to);
-            }
-        }
-        for (platform, targets) in by_platform {
-            for at in targets.iter().chain([&from]) {
-                links.entry(*at).or_default().entry(platform).or_default().extend(&targets);
-            }
-        }
-    }
-    links
 }

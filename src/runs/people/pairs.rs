@@ -1,76 +1,130 @@
 //! [`Pair`]: two accounts that probably belong together, with the evidence.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::account::{Account, Naming, Sign};
+use super::accounts::{Account, Sign};
 use super::evidence::{Band, EvidenceKind, Grade, score};
-use super::shared::Shared;
+use super::person::Evidence;
+use super::words::contradict;
 use crate::runs::record::ResultRef;
 
 /// The most accounts that are visited to find whether links lead back.
 const MAX_VISITED: usize = 100;
-
-/// One reason why two accounts belong together, or why not.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reason<'a> {
-    pub(super) kind: EvidenceKind,
-    /// The two accounts; the first one names the other.
-    pub(super) accounts: [usize; 2],
-    /// What both have.
-    pub(super) sign: Option<&'a Sign>,
-    /// The results of the two accounts that show it.
-    pub(super) at: [Option<ResultRef>; 2],
-}
+/// The number of accounts with one sign up to which each is compared with each. The others are compared with one.
+const COMPARED_WITH_EACH: usize = 16;
+/// The number of usernames with one sign that are too many for one person.
+const MANY_USERNAMES: usize = 20;
+/// The number of unrelated names with one sign that are too many for one person.
+const MANY_NAMES: usize = 3;
+/// Mailboxes that several people read, and those that nobody reads.
+const TEAM_MAILBOXES: &str = "abuse accounts admin billing booking careers contact do-not-reply donotreply editor \
+     enquiries feedback hello help helpdesk hostmaster hr info jobs kontakt legal mail marketing media newsletter \
+     no-reply noreply office postmaster press privacy sales security support team webmaster";
 
 /// Two accounts that probably belong together.
 #[derive(Debug)]
-pub(super) struct Pair<'a> {
+pub(super) struct Pair {
     pub(super) accounts: [usize; 2],
-    pub(super) reasons: Vec<Reason<'a>>,
+    pub(super) evidence: Vec<Evidence>,
     pub(super) score: f64,
-    /// The strongest grade of the reasons.
+    /// The strongest grade of the evidence.
     pub(super) grade: Grade,
 }
 
 /// Returns the pairs of accounts that probably belong together: the highest scores first.
-pub(super) fn pairs(accounts: &[Account]) -> Vec<Pair<'_>> {
-    let shared = Shared::of(accounts);
-    let linked = accounts
-        .iter()
-        .enumerate()
-        .flat_map(|(from, account)| account.named.keys().map(move |to| (from.min(*to), from.max(*to))));
-    let candidates: BTreeSet<(usize, usize)> =
-        linked.chain(shared.pairs(accounts)).filter(|(one, other)| one != other).collect();
-    let compare = Comparison { accounts, shared };
-    let mut pairs: Vec<Pair<'_>> =
-        candidates.into_iter().filter_map(|(one, other)| compare.pair(one, other)).collect();
+pub(super) fn pairs(accounts: &[Account]) -> Vec<Pair> {
+    let compared = Comparison::of(accounts);
+    let linked = accounts.iter().enumerate();
+    let linked = linked.flat_map(|(from, account)| account.named.keys().map(move |to| ordered([from, *to])));
+    let candidates: BTreeSet<[usize; 2]> =
+        linked.chain(compared.pairs_by_signs()).filter(|[one, other]| one != other).collect();
+    let mut pairs: Vec<Pair> = candidates.into_iter().filter_map(|pair| compared.pair(pair)).collect();
     pairs.sort_by(|one, other| {
         other.score.total_cmp(&one.score).then_with(|| one.accounts.cmp(&other.accounts))
     });
     pairs
 }
 
+pub(super) fn ordered([one, other]: [usize; 2]) -> [usize; 2] {
+    [one.min(other), one.max(other)]
+}
+
+pub(super) fn is_team(sign: &Sign) -> bool {
+    let Sign::Email(address) = sign else { return false };
+    let mailbox = address.split(['@', '+']).next().unwrap_or_default();
+    TEAM_MAILBOXES.split(' ').any(|team| team == mailbox)
+}
+
+/// The accounts, and the signs that two or more of them have.
 struct Comparison<'a> {
     accounts: &'a [Account],
-    shared: Shared<'a>,
+    holders: BTreeMap<&'a Sign, Vec<usize>>,
+    /// The signs that too many have for one person.
+    crowded: HashSet<&'a Sign>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares two accounts. Returns `None` if they do not probably belong together.
-    fn pair(&self, one: usize, other: usize) -> Option<Pair<'a>> {
-        let mut reasons = self.by_signs(one, other);
-        reasons.extend(self.by_links(one, other));
-        reasons.extend(self.by_names(one, other, &reasons));
-        // Two ways in which many share something are one reason: a team has both an address and a site.
-        reasons.sort_by_key(|reason| (reason.kind, reason.sign));
-        reasons.dedup_by_key(|reason| reason.kind);
-        let kinds: Vec<EvidenceKind> = reasons.iter().map(|reason| reason.kind).collect();
-        let score = score(&kinds);
-        let grade = kinds.iter().map(|kind| kind.grade()).min()?;
-        Band::of(score).map(|_| Pair { accounts: [one, other], reasons, score, grade })
+    fn of(accounts: &'a [Account]) -> Self {
+        let mut holders: BTreeMap<&Sign, Vec<usize>> = BTreeMap::new();
+        for (position, account) in accounts.iter().enumerate() {
+            account.signs.keys().for_each(|sign| holders.entry(sign).or_default().push(position));
+        }
+        holders.retain(|_, holders| holders.len() > 1);
+        let crowded = holders.iter().filter(|(sign, holders)| {
+            let holders = || holders.iter().map(|at| &accounts[*at]);
+            is_crowd(holders(), matches!(sign, Sign::Picture(_) | Sign::Likeness(_)))
+        });
+        Self { accounts, crowded: crowded.map(|(sign, _)| *sign).collect(), holders }
     }
 
-    fn by_links(&self, one: usize, other: usize) -> Option<Reason<'a>> {
+    /// Returns the pairs of accounts to compare because of their signs. If many have a sign, each is compared with one
+    /// of them, which the platform has checked where there is such a one.
+    fn pairs_by_signs(&self) -> impl Iterator<Item = [usize; 2]> {
+        self.holders.iter().flat_map(|(sign, holders)| {
+            let is_stated = |at: usize| self.accounts[at].signs.get(*sign).is_some_and(|it| it.is_stated);
+            let is_small = holders.len() <= COMPARED_WITH_EACH && !self.is_crowded(sign, true);
+            let center = holders.iter().min_by_key(|at| (is_stated(**at), **at));
+            let centers: &[usize] = if is_small { holders } else { center.map_or(&[], std::slice::from_ref) };
+            centers.iter().flat_map(|one| holders.iter().map(move |other| ordered([*one, *other])))
+        })
+    }
+
+    /// Returns whether the sign belongs to more people than one. If platforms know both accounts by an address, it does
+    /// not matter who else states it.
+    fn is_crowded(&self, sign: &Sign, is_stated: bool) -> bool {
+        let is_address = matches!(sign, Sign::Email(_) | Sign::EmailHash(_));
+        is_team(sign) || (is_stated || !is_address) && self.crowded.contains(sign)
+    }
+
+    /// Compares two accounts. Returns `None` if they do not probably belong together.
+    fn pair(&self, accounts: [usize; 2]) -> Option<Pair> {
+        // Two ways in which many share something are one reason: a team has both an address and a site.
+        let mut evidence: BTreeMap<EvidenceKind, Evidence> = BTreeMap::new();
+        evidence.extend(self.by_links(accounts).map(|link| (link.kind, link)));
+        self.add_signs(accounts, &mut evidence);
+        evidence.extend(self.by_names(accounts, &evidence).map(|names| (names.kind, names)));
+        let kinds: Vec<EvidenceKind> = evidence.keys().copied().collect();
+        let score = score(&kinds);
+        let grade = kinds.iter().map(|kind| kind.grade()).min()?;
+        Band::of(score).map(|_| Pair { accounts, evidence: evidence.into_values().collect(), score, grade })
+    }
+
+    /// Returns evidence about two accounts, the first of which names the other, with the results that show it.
+    fn evidence(
+        &self,
+        kind: EvidenceKind,
+        accounts: [usize; 2],
+        sign: Option<&Sign>,
+        at: [Option<ResultRef>; 2],
+    ) -> Evidence {
+        let [one, other] = accounts.map(|at| &self.accounts[at]);
+        let mut results: Vec<ResultRef> = at.into_iter().flatten().collect();
+        results.dedup();
+        let text = kind.sentence(&one.label(), &other.label(), &shared(sign));
+        Evidence { kind, weight: kind.weight(), accounts: [one.entity.id, other.entity.id], results, text }
+    }
+
+    fn by_links(&self, [one, other]: [usize; 2]) -> Option<Evidence> {
         let forth = self.accounts[one].named.get(&other);
         let back = self.accounts[other].named.get(&one);
         let (from, to, naming) = match (forth, back) {
@@ -91,16 +145,11 @@ impl<'a> Comparison<'a> {
         } else {
             EvidenceKind::StatedLink
         };
-        Some(Reason { kind, accounts: [from, to], sign: None, at: self.results(from, to, naming) })
-    }
-
-    /// Returns the results that show a link: of each account where there is one.
-    fn results(&self, from: usize, to: usize, naming: &Naming) -> [Option<ResultRef>; 2] {
-        let of_other = self.accounts[to].results.first().copied();
+        let first = |at: usize| self.accounts[at].results.first().copied();
         // A listed account is a result of its own. Then the first account has another one.
         let is_listed = self.accounts[to].results.contains(&naming.at);
-        let of_first = if is_listed { self.accounts[from].results.first().copied() } else { Some(naming.at) };
-        [of_first, if is_listed { Some(naming.at) } else { of_other }]
+        let at = if is_listed { [first(from), Some(naming.at)] } else { [Some(naming.at), first(to)] };
+        Some(self.evidence(kind, [from, to], None, at))
     }
 
     /// Returns whether links lead from one account to another, over few others and no pages of links.
@@ -125,16 +174,31 @@ impl<'a> Comparison<'a> {
         false
     }
 
-    fn by_signs(&self, one: usize, other: usize) -> Vec<Reason<'a>> {
-        let (few, many) = (&self.accounts[one].signs, &self.accounts[other].signs);
-        let mut reasons: BTreeMap<EvidenceKind, Reason<'a>> = BTreeMap::new();
-        for (sign, held) in few {
-            let Some(other_held) = many.get(sign) else { continue };
-            let is_stated = held.is_stated || other_held.is_stated;
-            let Some(kind) = self.kind_of_sign(sign, is_stated, one, other) else { continue };
-            let at = [Some(held.at), Some(other_held.at)];
-            let reason = Reason { kind, accounts: [one, other], sign: Some(sign), at };
-            reasons.entry(kind).or_insert(reason);
+    fn add_signs(&self, accounts: [usize; 2], evidence: &mut BTreeMap<EvidenceKind, Evidence>) {
+        let [one, other] = accounts.map(|at| &self.accounts[at]);
+        let are_on_one_platform = one.entity.platform == other.entity.platform;
+        for (sign, mention) in &one.signs {
+            let Some(other_mention) = other.signs.get(sign) else { continue };
+            let is_stated = mention.is_stated || other_mention.is_stated;
+            let kind = match (sign, self.is_crowded(sign, is_stated)) {
+                // Platforms write texts of their own in the place of a bio, and show pictures of their own.
+                (Sign::Bio(_) | Sign::Picture(_) | Sign::Likeness(_), is_crowded)
+                    if is_crowded || are_on_one_platform =>
+                {
+                    continue;
+                }
+                (_, true) => EvidenceKind::SharedByMany,
+                (Sign::Picture(_), _) => EvidenceKind::SamePicture,
+                (Sign::Likeness(_), _) => EvidenceKind::SimilarPicture,
+                (Sign::Bio(_), _) => EvidenceKind::SameBio,
+                (Sign::Key(_), _) => EvidenceKind::SameKey,
+                (Sign::Email(_) | Sign::EmailHash(_), _) if is_stated => EvidenceKind::StatedEmail,
+                (Sign::Email(_) | Sign::EmailHash(_), _) => EvidenceKind::SameEmail,
+                (Sign::Site(_), _) if is_stated => EvidenceKind::SameSite,
+                (Sign::Site(_), _) => EvidenceKind::VerifiedSite,
+            };
+            let at = [Some(mention.at), Some(other_mention.at)];
+            evidence.entry(kind).or_insert_with(|| self.evidence(kind, accounts, Some(sign), at));
         }
         // Of two kinds for addresses, for sites or for pictures, only the stronger one counts.
         for (strong, weak) in [
@@ -142,53 +206,72 @@ impl<'a> Comparison<'a> {
             (EvidenceKind::VerifiedSite, EvidenceKind::SameSite),
             (EvidenceKind::SamePicture, EvidenceKind::SimilarPicture),
         ] {
-            if reasons.contains_key(&strong) {
-                reasons.remove(&weak);
+            if evidence.contains_key(&strong) {
+                evidence.remove(&weak);
             }
         }
-        reasons.into_values().collect()
-    }
-
-    fn kind_of_sign(&self, sign: &Sign, is_stated: bool, one: usize, other: usize) -> Option<EvidenceKind> {
-        let is_crowded = self.shared.is_crowded(sign, is_stated);
-        Some(match sign {
-            // Platforms write texts of their own in the place of a bio.
-            Sign::Bio(_) if is_crowded || self.are_on_one_platform(one, other) => return None,
-            // They also show pictures of their own.
-            Sign::Picture(_) | Sign::Likeness(_) if is_crowded || self.are_on_one_platform(one, other) => {
-                return None;
-            }
-            Sign::Picture(_) => EvidenceKind::SamePicture,
-            Sign::Likeness(_) => EvidenceKind::SimilarPicture,
-            _ if is_crowded => EvidenceKind::SharedByMany,
-            Sign::Email(_) | Sign::EmailHash(_) if is_stated => EvidenceKind::StatedEmail,
-            Sign::Email(_) | Sign::EmailHash(_) => EvidenceKind::SameEmail,
-            Sign::Site(_) if is_stated => EvidenceKind::SameSite,
-            Sign::Site(_) => EvidenceKind::VerifiedSite,
-            Sign::Key(_) => EvidenceKind::SameKey,
-            Sign::Bio(_) => EvidenceKind::SameBio,
-        })
-    }
-
-    fn are_on_one_platform(&self, one: usize, other: usize) -> bool {
-        self.accounts[one].entity.platform == self.accounts[other].entity.platform
     }
 
     /// Returns what the names say. Another name says nothing against what the platforms have checked, since people show
     /// different names; but friends, too, link to each other.
-    fn by_names(&self, one: usize, other: usize, reasons: &[Reason<'_>]) -> Option<Reason<'a>> {
-        let (account, other_account) = (&self.accounts[one], &self.accounts[other]);
-        let is_checked =
-            |reason: &Reason<'_>| matches!(reason.kind, EvidenceKind::VerifiedLink | EvidenceKind::SameEmail);
-        let kind = if !account.full_names.is_disjoint(&other_account.full_names) {
+    fn by_names(
+        &self,
+        accounts: [usize; 2],
+        evidence: &BTreeMap<EvidenceKind, Evidence>,
+    ) -> Option<Evidence> {
+        let [one, other] = accounts.map(|at| &self.accounts[at]);
+        let checked = [EvidenceKind::VerifiedLink, EvidenceKind::SameEmail];
+        let kind = if !one.full_names.is_disjoint(&other.full_names) {
             EvidenceKind::SameName
-        } else if account.has_other_name(other_account) && !reasons.iter().any(is_checked) {
+        } else if one.has_other_name(other) && !checked.iter().any(|kind| evidence.contains_key(kind)) {
             EvidenceKind::OtherName
         } else {
             return None;
         };
-        let first = |account: &Account| account.results.first().copied();
-        let at = [first(account), first(other_account)];
-        Some(Reason { kind, accounts: [one, other], sign: None, at })
+        let at = [one, other].map(|account| account.results.first().copied());
+        Some(self.evidence(kind, accounts, None, at))
     }
+}
+
+/// Returns what two accounts have in words.
+fn shared(sign: Option<&Sign>) -> String {
+    match sign {
+        Some(Sign::Email(address)) => format!("the email address {address}"),
+        Some(Sign::EmailHash(_)) => "the same hash of an email address".to_owned(),
+        Some(Sign::Site(domain)) => format!("the site {domain}"),
+        Some(Sign::Key(_)) => "the same public key".to_owned(),
+        Some(Sign::Picture(_)) => "the same profile picture".to_owned(),
+        Some(Sign::Likeness(_)) => "nearly the same profile picture".to_owned(),
+        Some(Sign::Bio(text)) => format!("the sentence \"{text}\" in the bio"),
+        None => "a page of links".to_owned(),
+    }
+}
+
+/// Returns whether the accounts show too many usernames or unrelated full names for one person. A picture that accounts
+/// with unrelated usernames share is the one that a platform gives to everybody, or a popular one.
+fn is_crowd<'a>(holders: impl Iterator<Item = &'a Account> + Clone, is_picture: bool) -> bool {
+    let usernames: BTreeSet<String> = holders.clone().filter_map(Account::username).collect();
+    let are_unrelated = |one: &String, other: &String| !one.contains(other) && !other.contains(one);
+    usernames.len() > MANY_USERNAMES
+        || is_picture && has_many_unrelated(usernames.iter(), are_unrelated)
+        || has_many_unrelated(holders.flat_map(|account| &account.full_names), |one, other| {
+            contradict(one, other)
+        })
+}
+
+/// Returns whether too many of the names for one person are unrelated to each other.
+fn has_many_unrelated<'a>(
+    names: impl Iterator<Item = &'a String>,
+    are_unrelated: impl Fn(&String, &String) -> bool,
+) -> bool {
+    let mut unrelated: Vec<&String> = Vec::new();
+    for name in names.collect::<BTreeSet<_>>() {
+        if unrelated.iter().all(|known| are_unrelated(known, name)) {
+            unrelated.push(name);
+        }
+        if unrelated.len() >= MANY_NAMES {
+            return true;
+        }
+    }
+    false
 }

@@ -138,6 +138,22 @@ pub enum ConflictKind {
     NoLinkBack,
 }
 
+impl ConflictKind {
+    /// Returns the conflict as a sentence about two accounts.
+    pub(super) fn sentence(self, one: &str, other: &str) -> String {
+        match self {
+            Self::VerifiedElsewhere => {
+                format!("verified links of different sources lead to {one} and {other}")
+            }
+            Self::OtherName => format!("{one} and {other} are verified profiles with different names"),
+            Self::CreatedLater => format!(
+                "{one} was last used before {other} was created, so its link is to an earlier account"
+            ),
+            Self::NoLinkBack => format!("{one} names {other}, but no account of that person names it"),
+        }
+    }
+}
+
 /// Evidence that two accounts do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct Conflict {

@@ -6,6 +6,8 @@ use crate::base::ids::RunId;
 use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
+use crate::runs::people::evidence::EvidenceKind;
+use crate::runs::people::person::ConflictKind;
 
 mod pictures;
 
