@@ -18,7 +18,7 @@ use crate::model::watch::{ChangeKind, WatchError};
 use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
-use crate::runs::diff::not_comparable::NotComparable;
+use crate::runs::diff::NotComparable;
 use crate::webhooks::registry::{WebhookError, event_names};
 
 /// An error that becomes a response.

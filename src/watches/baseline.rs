@@ -15,7 +15,7 @@ use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
-use crate::runs::diff::not_comparable::NotComparable;
+use crate::runs::diff::NotComparable;
 use crate::runs::record::Findings;
 
 /// What a run has shown.

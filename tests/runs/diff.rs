@@ -7,7 +7,7 @@ use sightline::model::entity::merge::SOURCES;
 use sightline::model::run::{ResultRecord, Status};
 use sightline::modules::catalog::Catalog;
 use sightline::modules::query::{Query, SearchType};
-use sightline::runs::diff::not_comparable::NotComparable;
+use sightline::runs::diff::NotComparable;
 use sightline::runs::record::Findings;
 
 use super::diff_world::{Made, World};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::model::diff::FieldChange;
@@ -14,65 +14,39 @@ use crate::runs::leads::lead::FOUND_BY;
 /// passes from request to request.
 const LEFT_OUT: [&str; 3] = [SOURCES, FOUND_BY, "ttl_seconds"];
 /// Members that identify an entity or its owner, in the order in which they are shown.
-const IDENTITY: [&str; 17] = [
-    "type",
-    "value",
-    "username",
-    "user_id",
-    "display_name",
-    "real_name",
-    "name",
-    "first_name",
-    "last_name",
-    "email",
-    "verified",
-    "suspended",
-    "website",
-    "links",
-    "bio",
-    "location",
-    "company",
-];
+const IDENTITY: &str = "type value username user_id display_name real_name name first_name last_name email verified \
+     suspended website links bio location company";
 /// Parts of the names of members that hold the address of an image.
 const IMAGES: [&str; 7] = ["avatar", "banner", "cover", "image", "photo", "picture", "thumbnail"];
 
-/// Returns the members that differ: what identifies first, counts and times last.
-pub(super) fn differences(before: &ResultRecord, after: &ResultRecord) -> Vec<FieldChange> {
+/// Returns the members that differ, also type and value if the identity is written differently: what identifies first,
+/// counts and times last.
+pub(super) fn differences(
+    before: &ResultRecord,
+    after: &ResultRecord,
+    is_other_identity: bool,
+) -> Vec<FieldChange> {
+    let change =
+        |name: &str, before: Value, after: Value| FieldChange { name: name.to_owned(), before, after };
+    let mut all = Vec::new();
+    if is_other_identity {
+        all.push(change("type", json!(before.result_type), json!(after.result_type)));
+        all.push(change("value", json!(before.value), json!(after.value)));
+    }
     let names: BTreeSet<&String> = before.metadata.keys().chain(after.metadata.keys()).collect();
     let value = |of: &Map<String, Value>, name: &str| of.get(name).cloned().unwrap_or(Value::Null);
-    let metadata = names.into_iter().filter(|name| !LEFT_OUT.contains(&name.as_str())).filter_map(|name| {
-        let (before, after) = (value(&before.metadata, name), value(&after.metadata, name));
-        (!is_same(name, &before, &after)).then(|| FieldChange { name: name.clone(), before, after })
-    });
-    let mut all: Vec<FieldChange> = metadata.collect();
+    let shown = names.into_iter().filter(|name| !LEFT_OUT.contains(&name.as_str()));
+    all.extend(shown.map(|name| change(name, value(&before.metadata, name), value(&after.metadata, name))));
+    all.retain(|change| !is_same(&change.name, &change.before, &change.after));
     all.sort_by_cached_key(|change| (rank(change), change.name.clone()));
     all
 }
 
-/// Returns the differences of type and value, for two results whose identity is written differently.
-pub(super) fn of_identity(before: &ResultRecord, after: &ResultRecord) -> Vec<FieldChange> {
-    let change = |name: &str, before: Value, after: Value| {
-        (before != after).then(|| FieldChange { name: name.to_owned(), before, after })
-    };
-    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
-    [
-        change("type", before.result_type.as_str().into(), after.result_type.as_str().into()),
-        change("value", text(&before.value), text(&after.value)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
 /// Returns the position of a change in the list: identity, other data, and what changes by itself.
-fn rank(change: &FieldChange) -> usize {
-    let FieldChange { name, before, after } = change;
-    if let Some(place) = IDENTITY.iter().position(|known| known == name) {
-        return place;
-    }
+fn rank(FieldChange { name, before, after }: &FieldChange) -> (usize, bool) {
+    let place = IDENTITY.split(' ').position(|known| known == name).unwrap_or(usize::MAX);
     let is_number = |value: &Value| value.is_number() || value.is_null();
-    let is_volatile = (is_number(before) && is_number(after)) || name.ends_with("_at");
-    IDENTITY.len() + usize::from(is_volatile)
+    (place, (is_number(before) && is_number(after)) || name.ends_with("_at"))
 }
 
 /// Returns whether two values say the same. The order of a list does not count, nor do the parameters in the address of
@@ -116,8 +90,6 @@ fn unordered(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn record(metadata: &Value) -> ResultRecord {
@@ -129,7 +101,7 @@ mod tests {
     }
 
     fn names(before: &Value, after: &Value) -> Vec<String> {
-        let all = differences(&record(before), &record(after));
+        let all = differences(&record(before), &record(after), false);
         all.into_iter().map(|change| change.name).collect()
     }
 

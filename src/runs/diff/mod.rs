@@ -3,12 +3,6 @@
 //! A difference is stated only if the runs prove it. A site that was blocked in one run says nothing about what it has,
 //! so its results are `unknown`, and never `removed` or `added`.
 //!
-//! | file | holds |
-//! |---|---|
-//! | [`not_comparable`] | why two runs may not be comparable |
-//! | `side` | one of the two runs, and what its modules prove |
-//! | `fields` | the data of a result that differs |
-//!
 //! # Which results are the same
 //! Results are the same if their [`EntityKey`](crate::model::entity::EntityKey)s are equal. Of the rest, accounts and profiles
 //! are the same if they are the same [`Entity`](crate::model::entity::identified::Entity), so that another spelling of a name is
@@ -23,19 +17,37 @@
 //!   another module.
 
 mod fields;
-pub mod not_comparable;
-mod side;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use uuid::Uuid;
 
 use super::record::Findings;
-use crate::model::diff::{Cause, Diff, DiffCounts, Difference, FieldChange, RunSide, Undecided};
-use crate::model::run::ModuleReport;
+use crate::model::diff::{Cause, ComparedRun, Diff, DiffCounts, Difference, RunSide, Undecided};
+use crate::model::entity::identified::Entity;
+use crate::model::entity::merge::{self, MAX_SOURCES};
+use crate::model::entity::{EntityKey, folded, kind};
+use crate::model::run::{ModuleReport, ResultRecord, Status};
+use crate::modules::definition::ResultType;
+use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
-use not_comparable::NotComparable;
-use side::{Entry, Side};
+use crate::modules::rules_version::RulesVersion;
+use crate::runs::leads::lead::FOUND_BY;
+use fields::differences;
+
+/// Why two runs cannot be compared. The display text is meant for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotComparable {
+    /// A run has not ended.
+    #[error("a run has not ended; only runs that have ended can be compared")]
+    Running,
+    /// The queries have different types or normal forms.
+    #[error("the runs have different queries; only runs of one type and query can be compared")]
+    OtherQuery,
+    /// Only one of the runs asked the real web.
+    #[error("only one of the runs is of the simulated web; two runs of the same web can be compared")]
+    OtherWeb,
+}
 
 impl Diff {
     /// Compares two runs.
@@ -57,232 +69,286 @@ impl Diff {
         if before.simulated != after.simulated {
             return Err(NotComparable::OtherWeb);
         }
-        let renamed = renamed(before.modules, after.modules);
-        let no_names = BTreeMap::new();
-        let compared = Comparison {
-            before: Side::new(before, &renamed, profiles),
-            after: Side::new(after, &no_names, profiles),
-        };
-        Ok(compared.diff(before, after))
-    }
-}
-
-/// Returns the platforms that have another name in the later run, with that name, by module.
-fn renamed<'a>(
-    before: &'a [ModuleReport],
-    after: &'a [ModuleReport],
-) -> BTreeMap<&'a str, (&'a str, &'a str)> {
-    let later: BTreeMap<&str, &str> =
-        after.iter().map(|report| (report.module.as_str(), report.platform.as_str())).collect();
-    let changed = before.iter().filter_map(|report| {
-        let name = *later.get(report.module.as_str())?;
-        (name != report.platform).then_some((report.module.as_str(), (report.platform.as_str(), name)))
-    });
-    changed.collect()
-}
-
-/// The two runs, prepared to be compared.
-struct Comparison<'a> {
-    before: Side<'a>,
-    after: Side<'a>,
-}
-
-impl Comparison<'_> {
-    fn diff(&self, before: &Findings<'_>, after: &Findings<'_>) -> Diff {
-        let mut sorter = Sorter::default();
-        let pairs = self.pairs();
-        for (one, other) in &pairs.both {
-            self.compare(one, other, &mut sorter);
-        }
-        for gone in &pairs.only_before {
-            let undecided = self.after.why_undecided(gone, &self.before, RunSide::After);
-            sorter.add_single(Some(gone), None, undecided);
-        }
-        for new in &pairs.only_after {
-            let undecided = self.before.why_undecided(new, &self.after, RunSide::Before);
-            sorter.add_single(None, Some(new), undecided);
-        }
-        let (compared, not_compared) = self.modules();
-        sorter.finish(Diff {
+        let sides = [before, after].map(|run| Side::of(run, after.modules, profiles));
+        let modules: BTreeSet<&str> = sides.iter().flat_map(|side| side.reports.keys().copied()).collect();
+        let is_compared = |module: &&&str| sides.iter().all(|side| side.is_conclusive(module));
+        let modules_compared = modules.iter().filter(is_compared).count();
+        let mut diff = Self {
             search_type: after.query.search_type(),
             query: after.query.normal().to_owned(),
-            before: self.before.head(before),
-            after: self.after.head(after),
+            before: sides[0].head(before),
+            after: sides[1].head(after),
             counts: DiffCounts::default(),
-            modules_compared: compared,
-            modules_not_compared: not_compared,
+            modules_compared,
+            modules_not_compared: modules.len() - modules_compared,
             added: Vec::new(),
             removed: Vec::new(),
             changed: Vec::new(),
             unknown: Vec::new(),
-        })
-    }
-
-    /// Returns the numbers of modules that came to a conclusion in both runs, and of the other ones.
-    fn modules(&self) -> (usize, usize) {
-        let all: BTreeSet<&str> = self.before.modules().chain(self.after.modules()).collect();
-        let compared = all
-            .iter()
-            .filter(|module| self.before.is_conclusive(module) && self.after.is_conclusive(module))
-            .count();
-        (compared, all.len() - compared)
-    }
-
-    /// Returns the results that are the same in both runs, and those that only one run has.
-    fn pairs(&self) -> Pairs<'_> {
-        let mut pairs = Pairs::default();
-        let (mut gone, mut new) = (Leftover::new(), Leftover::new());
-        for (key, one) in &self.before.entries {
-            match (self.after.entries.get(key), one.account) {
-                (Some(other), _) => pairs.both.push((one, other)),
-                (None, None) => pairs.only_before.push(one),
-                (None, Some(account)) => gone.entry(account).or_default().push(one),
-            }
-        }
-        for (key, other) in &self.after.entries {
-            match (self.before.entries.contains_key(key), other.account) {
-                (true, _) => {}
-                (false, None) => pairs.only_after.push(other),
-                (false, Some(account)) => new.entry(account).or_default().push(other),
-            }
-        }
-        for (account, gone) in gone {
-            let mut new = new.remove(&account).unwrap_or_default().into_iter();
-            for one in gone {
-                match new.next() {
-                    Some(other) => pairs.both.push((one, other)),
-                    None => pairs.only_before.push(one),
-                }
-            }
-            pairs.only_after.extend(new);
-        }
-        pairs.only_after.extend(new.into_values().flatten());
-        pairs
-    }
-
-    /// Compares the data of a result that both runs have.
-    fn compare(&self, one: &Entry, other: &Entry, sorter: &mut Sorter) {
-        let is_paired_by_name = one.key != other.key;
-        let identity =
-            if is_paired_by_name { fields::of_identity(&one.record, &other.record) } else { Vec::new() };
-        let fields: Vec<FieldChange> =
-            identity.into_iter().chain(fields::differences(&one.record, &other.record)).collect();
-        if fields.is_empty() {
-            sorter.unchanged += 1;
-            return;
-        }
-        let undecided = self.why_not_compared(one, other);
-        sorter.add(Some(one), Some(other), fields, undecided);
-    }
-
-    /// Returns why a difference between the data of a result may lie in the runs. It is empty if it lies in the site.
-    fn why_not_compared(&self, one: &Entry, other: &Entry) -> Vec<Undecided> {
-        let modules: BTreeSet<&str> = one.sources().chain(other.sources()).collect();
-        let mut undecided = Vec::new();
-        for module in modules {
-            for (side, run) in [(&self.before, RunSide::Before), (&self.after, RunSide::After)] {
-                if let Some(cause) = side.why_not_read(module) {
-                    undecided.push(side.undecided(module, run, cause));
-                }
-            }
-            if self.before.rules(module) != self.after.rules(module) {
-                undecided.push(self.after.undecided(module, RunSide::After, Cause::OtherRules));
-            }
-            if one.is_looked_up || other.is_looked_up {
-                undecided.push(self.after.undecided(module, RunSide::After, Cause::LookedUp));
-            }
-        }
-        if undecided.is_empty()
-            && (!one.sources().eq(other.sources()) || one.has_all_sources() || other.has_all_sources())
-        {
-            let modules: BTreeSet<&str> = one.sources().chain(other.sources()).collect();
-            let cause = |module| self.after.undecided(module, RunSide::After, Cause::OtherSources);
-            undecided.extend(modules.into_iter().map(cause));
-        }
-        undecided
-    }
-}
-
-/// Accounts without a partner of equal key, by entity.
-type Leftover<'a> = BTreeMap<Uuid, Vec<&'a Entry>>;
-
-/// The results of two runs, put side by side.
-#[derive(Default)]
-struct Pairs<'a> {
-    both: Vec<(&'a Entry, &'a Entry)>,
-    only_before: Vec<&'a Entry>,
-    only_after: Vec<&'a Entry>,
-}
-
-/// The differences found so far, by kind.
-#[derive(Default)]
-struct Sorter {
-    added: Vec<Difference>,
-    removed: Vec<Difference>,
-    changed: Vec<Difference>,
-    unknown: Vec<Difference>,
-    unchanged: usize,
-}
-
-impl Sorter {
-    fn add_single(&mut self, before: Option<&Entry>, after: Option<&Entry>, undecided: Vec<Undecided>) {
-        self.add(before, after, Vec::new(), undecided);
-    }
-
-    fn add(
-        &mut self,
-        before: Option<&Entry>,
-        after: Option<&Entry>,
-        fields: Vec<FieldChange>,
-        mut undecided: Vec<Undecided>,
-    ) {
-        let Some(record) = after.or(before).map(|entry| &entry.record) else { return };
-        undecided.sort_by(|one, other| {
-            let key = |it: &Undecided| (it.module.clone(), it.run, it.cause);
-            key(one).cmp(&key(other))
-        });
-        let list = match (before, after) {
-            _ if !undecided.is_empty() => &mut self.unknown,
-            (Some(_), Some(_)) => &mut self.changed,
-            (Some(_), None) => &mut self.removed,
-            (None, _) => &mut self.added,
         };
+        let [before, after] = &sides;
+        for (one, other) in paired(before, after) {
+            diff.add(one, other, before, after);
+        }
+        diff.sort_and_count();
+        Ok(diff)
+    }
+
+    /// Adds what the runs show about a result that one of them has, or both.
+    fn add(&mut self, one: Option<&Entry>, other: Option<&Entry>, before: &Side<'_>, after: &Side<'_>) {
+        let Some(record) = other.or(one).map(|entry| &entry.record) else { return };
+        let (list, fields, mut undecided) = match (one, other) {
+            (Some(one), Some(other)) => {
+                let fields = differences(&one.record, &other.record, one.key != other.key);
+                if fields.is_empty() {
+                    self.counts.unchanged += 1;
+                    return;
+                }
+                (&mut self.changed, fields, why_not_compared(one, other, before, after))
+            }
+            (Some(gone), None) => {
+                (&mut self.removed, Vec::new(), after.why_undecided(gone, before, RunSide::After))
+            }
+            (None, new) => {
+                let undecided = new.map(|new| before.why_undecided(new, after, RunSide::Before));
+                (&mut self.added, Vec::new(), undecided.unwrap_or_default())
+            }
+        };
+        undecided.sort_by_cached_key(|it| (it.module.clone(), it.run, it.cause));
+        let list = if undecided.is_empty() { list } else { &mut self.unknown };
         list.push(Difference {
             result_type: record.result_type.clone(),
             platform: record.platform.clone(),
             value: record.value.clone(),
             profile_url: record.metadata.get("profile_url").and_then(|url| url.as_str()).map(str::to_owned),
-            before_id: before.map(|entry| entry.record.id),
-            after_id: after.map(|entry| entry.record.id),
+            before_id: one.map(|entry| entry.record.id),
+            after_id: other.map(|entry| entry.record.id),
             fields,
             undecided,
         });
     }
 
-    /// Puts the differences into the diff, in the order in which people read them.
-    fn finish(self, diff: Diff) -> Diff {
-        let sorted = |mut list: Vec<Difference>| {
+    /// Puts the differences into the order in which people read them.
+    fn sort_and_count(&mut self) {
+        let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
+        for list in [&mut self.added, &mut self.removed, &mut self.changed, &mut self.unknown] {
             list.sort_by_cached_key(|it| {
-                let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
                 (it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
             });
-            list
+        }
+        self.counts = DiffCounts {
+            added: self.added.len(),
+            removed: self.removed.len(),
+            changed: self.changed.len(),
+            unknown: self.unknown.len(),
+            unchanged: self.counts.unchanged,
         };
-        let Self { added, removed, changed, unknown, unchanged } = self;
-        let counts = DiffCounts {
-            added: added.len(),
-            removed: removed.len(),
-            changed: changed.len(),
-            unknown: unknown.len(),
-            unchanged,
+    }
+}
+
+/// Returns the results that are the same in both runs, and those that only one run has.
+fn paired<'a>(before: &'a Side<'_>, after: &'a Side<'_>) -> Vec<(Option<&'a Entry>, Option<&'a Entry>)> {
+    let mut only_after: BTreeMap<Option<Uuid>, VecDeque<&Entry>> = BTreeMap::new();
+    for new in after.entries.values().filter(|new| !before.entries.contains_key(&new.key)) {
+        only_after.entry(new.account).or_default().push_back(new);
+    }
+    let mut same_account =
+        |one: &Entry| one.account.and_then(|account| only_after.get_mut(&Some(account))?.pop_front());
+    let of_before = before.entries.values().map(|one| {
+        let other = after.entries.get(&one.key).or_else(|| same_account(one));
+        (Some(one), other)
+    });
+    let mut pairs: Vec<_> = of_before.collect();
+    pairs.extend(only_after.into_values().flatten().map(|new| (None, Some(new))));
+    pairs
+}
+
+/// Returns why a difference between the data of a result may lie in the runs. It is empty if it lies in the site.
+fn why_not_compared(one: &Entry, other: &Entry, before: &Side<'_>, after: &Side<'_>) -> Vec<Undecided> {
+    let modules: BTreeSet<&String> = one.sources.iter().chain(&other.sources).collect();
+    let mut undecided = Vec::new();
+    for module in &modules {
+        for (side, run) in [(before, RunSide::Before), (after, RunSide::After)] {
+            undecided.extend(side.why_not_read(module).map(|cause| side.undecided(module, run, cause)));
+        }
+        if before.rules(module) != after.rules(module) {
+            undecided.push(after.undecided(module, RunSide::After, Cause::OtherRules));
+        }
+        if one.is_looked_up || other.is_looked_up {
+            undecided.push(after.undecided(module, RunSide::After, Cause::LookedUp));
+        }
+    }
+    if undecided.is_empty()
+        && (one.sources != other.sources || one.has_all_sources() || other.has_all_sources())
+    {
+        let cause = |module: &&String| after.undecided(module, RunSide::After, Cause::OtherSources);
+        undecided.extend(modules.iter().map(cause));
+    }
+    undecided
+}
+
+/// A result of a run.
+struct Entry {
+    key: EntityKey,
+    /// The result, with the platform's name of the later run.
+    record: ResultRecord,
+    /// The entity of an account or profile.
+    account: Option<Uuid>,
+    /// The value by which a module would find it again, if it is compared only within its platform.
+    name: Option<String>,
+    /// Whether it was found by following a link, so that a module asks for it only if the link is there.
+    is_looked_up: bool,
+    /// The ids of the modules that found the result, in the order in which they did.
+    sources: Vec<String>,
+}
+
+impl Entry {
+    fn of(key: EntityKey, record: ResultRecord, sources: Vec<String>, profiles: &ProfileIndex) -> Self {
+        let kind = kind(&record.result_type);
+        let is_account = matches!(kind, Some(ResultType::Account | ResultType::Profile));
+        let is_named = is_account || kind == Some(ResultType::Tenant);
+        Self {
+            key,
+            account: is_account.then(|| Entity::of_result(&record, profiles).id),
+            name: record.value.as_deref().filter(|_| is_named).map(folded),
+            is_looked_up: record.metadata.contains_key(FOUND_BY),
+            sources,
+            record,
+        }
+    }
+
+    /// Returns the modules that found something on a platform, with its name.
+    fn names(&self) -> impl Iterator<Item = (String, String)> {
+        let name = self.name.iter();
+        name.flat_map(|name| self.sources.iter().map(|module| (module.clone(), name.clone())))
+    }
+
+    /// Returns whether there may be further sources, which are not listed.
+    fn has_all_sources(&self) -> bool {
+        self.sources.len() >= MAX_SOURCES
+    }
+}
+
+/// One of the two runs, and what its modules prove.
+struct Side<'a> {
+    entries: BTreeMap<EntityKey, Entry>,
+    accounts: BTreeSet<Uuid>,
+    /// The modules that found something on a platform, with its name.
+    names: BTreeSet<(String, String)>,
+    reports: BTreeMap<&'a str, &'a ModuleReport>,
+    has_failed: bool,
+}
+
+impl<'a> Side<'a> {
+    /// Prepares a run. `later` are the modules of the later run, which may call their platforms by other names.
+    fn of(run: &Findings<'a>, later: &[ModuleReport], profiles: &ProfileIndex) -> Self {
+        let reports: BTreeMap<&str, &ModuleReport> =
+            run.modules.iter().map(|report| (report.module.as_str(), report)).collect();
+        let names = later.iter().filter_map(|report| {
+            let old = reports.get(report.module.as_str()).map(|own| own.platform.as_str())?;
+            (old != report.platform).then_some((report.module.as_str(), (old, &report.platform)))
+        });
+        let renamed: BTreeMap<&str, (&str, &String)> = names.collect();
+        let mut entries: BTreeMap<EntityKey, Entry> = BTreeMap::new();
+        let mut results: Vec<&ResultRecord> = run.results.iter().collect();
+        results.sort_by_key(|record| record.id);
+        for record in results {
+            let mut record = record.clone();
+            let sources = merge::modules(&record);
+            if let Some((old, new)) = sources.iter().find_map(|module| renamed.get(module.as_str()))
+                && record.platform.as_deref() == Some(*old)
+            {
+                record.platform = Some((*new).clone());
+            }
+            let key = EntityKey::of(&record);
+            // An earlier version stored equal entities as separate results.
+            if let Some(known) = entries.get_mut(&key) {
+                merge::merge(&mut known.record, &record);
+                known.sources = merge::modules(&known.record);
+            } else {
+                entries.insert(key, Entry::of(key, record, sources, profiles));
+            }
+        }
+        Self {
+            accounts: entries.values().filter_map(|entry| entry.account).collect(),
+            names: entries.values().flat_map(Entry::names).collect(),
+            entries,
+            reports,
+            has_failed: run.status != Status::Completed,
+        }
+    }
+
+    /// Returns the run as the diff shows it.
+    fn head(&self, run: &Findings<'_>) -> ComparedRun {
+        let Findings { run_id, status, created_at, .. } = *run;
+        ComparedRun { run_id, status, created_at, total_results: self.entries.len() }
+    }
+
+    fn is_conclusive(&self, module: &str) -> bool {
+        !self.has_failed && self.reports.get(module).is_some_and(|report| report.status.is_conclusive())
+    }
+
+    /// Returns the rules by which a module came to its conclusion.
+    fn rules(&self, module: &str) -> Option<RulesVersion> {
+        self.reports.get(module)?.rules
+    }
+
+    /// Returns why nobody can say that a result of the other run is missing in this one. It is empty if every module that
+    /// found the result there looked for it here and did not find it.
+    fn why_undecided(&self, entry: &Entry, other: &Side<'_>, run: RunSide) -> Vec<Undecided> {
+        let is_found = entry.account.is_some_and(|account| self.accounts.contains(&account))
+            || entry.names().any(|name| self.names.contains(&name));
+        let cause = |module: &str| match () {
+            () if is_found => Some(Cause::StillFound),
+            () if entry.is_looked_up => Some(Cause::LookedUp),
+            () if entry.has_all_sources() => Some(Cause::OtherSources),
+            () => self.why_no_absence(module, other.rules(module)),
         };
-        Diff {
-            counts,
-            added: sorted(added),
-            removed: sorted(removed),
-            changed: sorted(changed),
-            unknown: sorted(unknown),
-            ..diff
+        let sources = entry.sources.iter();
+        sources.filter_map(|module| Some(self.undecided(module, run, cause(module)?))).collect()
+    }
+
+    /// Returns why a module's outcome does not prove that something is missing which it found in the other run by
+    /// `rules`.
+    fn why_no_absence(&self, module: &str, rules: Option<RulesVersion>) -> Option<Cause> {
+        let report = self.reports.get(module);
+        let miss = report.filter(|report| report.status == Outcome::Miss && !self.has_failed);
+        let cause = match miss {
+            Some(report) => report.reason.map(|_| Cause::WeakMiss),
+            None => self.why_not_read(module),
+        };
+        cause.or_else(|| match (self.rules(module), rules) {
+            (Some(own), Some(rules)) => {
+                let is_same = if miss.is_some() { rules.is_of_same_entry(own) } else { rules == own };
+                (!is_same).then_some(Cause::OtherRules)
+            }
+            _ => Some(Cause::RulesUnknown),
+        })
+    }
+
+    /// Returns why a module may not have read everything that its site has about the query.
+    fn why_not_read(&self, module: &str) -> Option<Cause> {
+        let Some(report) = self.reports.get(module) else { return Some(Cause::NotAsked) };
+        match (report.status, report.reason, report.rules) {
+            _ if self.has_failed => Some(Cause::RunFailed),
+            (Outcome::Hit, reason, _) if reason.is_some() || report.partial => Some(Cause::Incomplete),
+            (Outcome::Hit, _, None) => Some(Cause::RulesUnknown),
+            (Outcome::Hit, _, Some(_)) => None,
+            // Another module found the result here.
+            (Outcome::Miss, ..) => Some(Cause::OtherSources),
+            _ => Some(Cause::NoConclusion),
+        }
+    }
+
+    /// Returns the entry of a module for `undecided`.
+    fn undecided(&self, module: &str, run: RunSide, cause: Cause) -> Undecided {
+        let report = self.reports.get(module);
+        Undecided {
+            module: module.to_owned(),
+            run,
+            cause,
+            status: report.map(|report| report.status),
+            reason: report.and_then(|report| report.reason),
         }
     }
 }
