@@ -98,7 +98,6 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<stopping::__path_stop>(READ, stopping::stop),
         route::<stopping::__path_retry>(SEARCH, stopping::retry),
         route::<stream::__path_attach>(STREAM, stream::attach),
-        route::<stream::__path_attach_to_family>(STREAM, stream::attach_to_family),
         route::<reading::__path_modules>(READ, reading::modules),
         route::<export::__path_export>(READ, export::export),
         route::<leads::__path_list>(READ, leads::list),

@@ -19,8 +19,6 @@ use crate::http::{Reply, Request, Response};
 use crate::model::run::ResultRecord;
 use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
 use crate::runs::family::frames::{ChildData, LeadData};
-use crate::runs::family::state::FollowState;
-use crate::runs::follow::Frames;
 use crate::runs::service::Found;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
 
@@ -71,41 +69,10 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(with_run_headers(reply(api, call.caller()?, found, after, call.request_id), &api.root, id))
 }
 
-/// Streams a family.
-///
-/// Sends `run` for the search, `child` for each search that its leads and theirs start, `follow` whenever the numbers
-/// change, and `done` when the last of them has ended. Results are in the streams of the searches. Costs no
-/// credits; counts as `stream`.
-#[utoipa::path(
-    get,
-    path = "/v1/searches/{run_id}/family/stream",
-    operation_id = "streamFamily",
-    tag = "Searches",
-    responses(
-        (status = 200, description = "The family's events.", content((StreamEvent = "text/event-stream")),
-            headers(("X-Accel-Buffering" = String), ("Location" = String), ("X-Run-Id" = String))),
-    )
-)]
-pub fn attach_to_family(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let run = api.find(call)?.summary();
-    let id = run.id;
-    let reply = reply_with(api, call.caller()?, api.runs.families.reader(run), call.request_id);
-    Ok(with_run_headers(reply, &api.root, id))
-}
-
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
 pub fn reply(api: &Arc<Api>, caller: &Caller, found: Found, after: u32, request_id: &RequestId) -> Reply {
-    reply_with(api, caller, api.runs.reader.follow(found, after), request_id)
-}
-
-fn reply_with(
-    api: &Arc<Api>,
-    caller: &Caller,
-    frames: impl Frames + 'static,
-    request_id: &RequestId,
-) -> Reply {
     let limits = StreamLimits { ceiling: api.config.stream_timeout, keep_alive: api.config.keep_alive };
-    let mut stream = Stream::new(frames, limits, request_id.clone());
+    let mut stream = Stream::new(api.runs.reader.follow(found, after), limits, request_id.clone());
     if let Some(key) = caller.key {
         let accounts = Arc::clone(&api.accounts);
         stream = stream.with_permission(Permission {
@@ -137,7 +104,7 @@ pub(super) fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
 pub struct StreamEvent;
 
 /// The events: name, name of the schema, description.
-const EVENTS: [(&str, &str, &str); 9] = [
+const EVENTS: [(&str, &str, &str); 8] = [
     ("run", "RunEvent", "First event, sent once: identifies the run."),
     (
         "result",
@@ -151,7 +118,6 @@ const EVENTS: [(&str, &str, &str); 9] = [
         "A lead was looked up or followed. Sent just before `done`, if the search follows leads.",
     ),
     ("child", "ChildEvent", "A lead has started a search. Sent just before `done`, after its lead."),
-    ("follow", "FollowEvent", "In the stream of a family: how far leads are followed."),
     (
         "done",
         "DoneEvent",
@@ -177,7 +143,6 @@ impl ToSchema for StreamEvent {
             named::<ProgressData>(schemas),
             named::<LeadData<'_>>(schemas),
             named::<ChildData<'_>>(schemas),
-            named::<FollowState>(schemas),
             named::<DoneData<'_>>(schemas),
             named::<ReconnectData>(schemas),
             named::<ErrorData<'_>>(schemas),

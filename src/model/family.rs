@@ -21,22 +21,6 @@ pub struct StoredFamily {
     pub end: Option<FollowEnd>,
 }
 
-impl StoredFamily {
-    /// Returns the part of the family that a run begins: the run and the runs below it.
-    pub fn from_run(self, run: RunId) -> Self {
-        let is_root = self.members.first().is_some_and(|first| first.id == run && first.family.is_none());
-        if is_root {
-            return self;
-        }
-        let part = with_runs_below(&self.members, run);
-        let members = self.members.into_iter().zip(self.lookups);
-        let (members, lookups) = members.filter(|(member, _)| part.contains(&member.id)).unzip();
-        let followed = self.followed.into_iter().filter(|lead| part.contains(&lead.parent)).collect();
-        // How leads have ended is counted for the whole family.
-        Self { members, followed, lookups, is_following: self.is_following, end: None }
-    }
-}
-
 /// Returns the id of a run and those of the runs below it. `members` are in the order of their creation.
 pub fn with_runs_below<'a>(members: impl IntoIterator<Item = &'a RunSummary>, run: RunId) -> HashSet<RunId> {
     let mut ids = HashSet::from([run]);

@@ -161,11 +161,6 @@ pub fn child_frame(data: &impl Serialize) -> Frame {
     frame("child", data)
 }
 
-/// Returns a `follow` frame.
-pub fn follow_frame(data: &impl Serialize) -> Frame {
-    frame("follow", data)
-}
-
 /// Returns the `done` frame.
 pub fn done_frame(data: &DoneData<'_>) -> Frame {
     frame("done", data)

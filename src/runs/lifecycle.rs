@@ -40,12 +40,6 @@ impl Lifecycle {
         std::mem::take(&mut self.state.lock().is_woken)
     }
 
-    /// Waits until the shutdown begins, or the given moment is reached.
-    pub(super) fn wait_for_shutdown(&self, until: Instant) {
-        let mut state = self.state.lock();
-        while !state.is_shutting_down && !self.changed.wait_until(&mut state, until).timed_out() {}
-    }
-
     /// Waits until the maintenance thread is woken, the shutdown begins, or the given moment is reached. Returns
     /// whether the shutdown has begun.
     pub(super) fn wait(&self, until: Instant) -> bool {

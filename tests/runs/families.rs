@@ -7,7 +7,6 @@ use sightline::model::page::ListFilter;
 use sightline::modules::definition::ResultType;
 use sightline::runs::family::service::{Family, FollowResult};
 use sightline::runs::family::state::FollowState;
-use sightline::runs::follow::Frames as _;
 use sightline::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use sightline::runs::suppression::{SuppressKey, Suppressed};
 use uuid::Uuid;
@@ -352,17 +351,6 @@ fn the_tree_of_a_family_has_each_run_below_its_parent() {
     let shown: Vec<(usize, &str)> = tree.below.iter().map(|entry| (entry.level, &*entry.run.query)).collect();
     let other = [(1, "other"), (2, "another")];
     assert_eq!(shown, [other, [(1, "second"), (2, "third")]].concat());
-    // The stream and the numbers of a run below the root are those of the runs below it.
-    let second = bench.family(root).runs().find(|run| run.query == "second").unwrap().clone();
-    let mut reader = bench.runs.families.reader(second);
-    let mut frames = Vec::new();
-    while let Next::Frames(next) = reader.next(Instant::now()).unwrap() {
-        frames.extend(next.iter().map(|frame| String::from_utf8(frame.to_vec()).unwrap()));
-    }
-    let [child, follow, done] = &frames[..] else { panic!("{frames:#?}") };
-    assert!(child.starts_with("event: child") && child.contains(r#""query":"third""#), "{child}");
-    let numbers = r#""searches_started":1,"searches_completed":1"#;
-    assert!(follow.contains(numbers) && done.starts_with("event: done"), "{follow}{done}");
     assert!(!tree.is_open && tree.parent.is_none());
     let below = bench.runs.families.tree(&tree.below[0].run).unwrap();
     assert_eq!(below.parent.map(|run| run.id), Some(root));
@@ -370,6 +358,30 @@ fn the_tree_of_a_family_has_each_run_below_its_parent() {
     assert!(bench.runs.delete(root, bench.account, &Origin::CLI).unwrap());
     let orphan = bench.runs.families.tree(&tree.below[0].run).unwrap();
     assert_eq!((orphan.parent.is_none(), orphan.below.len(), orphan.is_open), (true, 1, false));
+}
+
+/// What results point to is stored with each run. It is read from the results where it is missing.
+#[test]
+fn a_family_is_followed_without_reading_its_results_again() {
+    for is_kept in [true, false] {
+        let bench = bench(&catalog(), config());
+        for (name, next) in [("first", "second"), ("second", "third"), ("third", "fourth")] {
+            let links = json!({"website": format!("https://b.example.com/{next}")});
+            bench.has_profile("a", name, links);
+        }
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&reads);
+        bench.store.before_each(move |operation| {
+            counted.fetch_add(usize::from(operation == "results"), Ordering::SeqCst);
+            let is_refused = operation == "keep_links" && !is_kept;
+            if is_refused { Err(StorageError::unavailable("switched off")) } else { Ok(()) }
+        });
+        let root = bench.follow("first", FollowOrder { depth: 3, ..ORDER });
+        assert_eq!(reads.load(Ordering::SeqCst) == 0, is_kept);
+        assert_eq!(bench.queries(root), ["first", "second", "third", "fourth"]);
+        let state = bench.state(root);
+        assert_eq!((state.leads.followed, state.lookups), (6, 3), "{state:?}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use crate::modules::query::{Query, SearchType};
 const NAMESPACE: Uuid = Uuid::from_u128(0x6f1d_3c5e_8b0a_4f27_9c41_5d0e_7a92_b386);
 
 /// An entity. Two entities are equal if their ids are.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Entity {
     /// Identifies the entity: the same entity has the same id in every search.
     #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]

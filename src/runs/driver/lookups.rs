@@ -13,6 +13,7 @@ use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::family::advance::advance;
 use crate::runs::family::plan::{Rules, next_lookups};
+use crate::runs::leads::RunLinks;
 use crate::runs::live::LiveRun;
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
@@ -36,16 +37,8 @@ pub(super) fn plan(context: &RunContext, run: &LiveRun, as_of: Timestamp) -> Rou
     let opening = run.opening();
     let Some(order) = &opening.follow else { return Round::new() };
     let (record, known) = (run.record(as_of), run.following.lookups());
-    let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
-    let rules = Rules {
-        order,
-        root_type: opening.search_type,
-        catalog: &catalog,
-        suppressed: &suppressed,
-        keys: context.checker.keys(),
-        discovery: context.discovery,
-    };
-    let planned = record.findings().map_or_else(Vec::new, |findings| next_lookups(&rules, findings, &known));
+    let rules = Rules::of(context, order, opening.search_type);
+    let planned = record.findings().map_or_else(Vec::new, |run| next_lookups(&rules, &run, &known));
     run.following.add_lookups(planned.iter().map(|(lookup, ..)| lookup.clone()));
     (known.len()..)
         .zip(planned)
@@ -53,15 +46,32 @@ pub(super) fn plan(context: &RunContext, run: &LiveRun, as_of: Timestamp) -> Rou
         .collect()
 }
 
-/// Starts the first runs of the family, so that readers of the root learn of them before it ends.
+/// Stores what the results of a run point to, and starts the first runs of its family, so that readers of the root learn
+/// of them before it ends.
 pub(super) fn start_children(context: &Arc<RunContext>, run: &LiveRun) {
     let summary = run.summary();
-    if summary.follow.is_none() || summary.family.is_some() || summary.stopped_at.is_some() {
+    if summary.follow.is_none() {
+        return;
+    }
+    keep_links(context, run);
+    if summary.family.is_some() || summary.stopped_at.is_some() {
         return;
     }
     advance(context, run.id(), summary.account, Some(run.id()));
     match context.store.children(run.id(), run.id()) {
         Ok(children) => run.following.set_children(children),
         Err(error) => log!(error.log_level(), "run {}: cannot read its children: {error}", run.id()),
+    }
+}
+
+/// Stores what the results point to. Without it, they are read again by whoever continues the family.
+fn keep_links(context: &RunContext, run: &LiveRun) {
+    let (record, catalog) = (run.record(context.clock.now()), context.catalog.get());
+    let Some(findings) = record.findings() else { return };
+    let links = RunLinks::of(&findings, catalog.profiles());
+    // The types have string keys and finite numbers only.
+    let Ok(links) = serde_json::to_string(&links) else { return };
+    if let Err(error) = context.store.keep_links(run.id(), run.lease(), &links) {
+        log!(error.log_level(), "run {}: cannot store its links: {error}", run.id());
     }
 }

@@ -4,22 +4,23 @@
 
 use std::collections::HashSet;
 
-use log::log;
+use log::{info, log};
 use uuid::Uuid;
 
-use super::plan::next_searches;
-use super::start::Start;
-use super::view::{rules, settle};
+use super::plan::{NextSearch, Rules, next_searches};
+use super::view::settle;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
+use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
-use crate::model::follow::{FollowEnd, FollowOrder, LeadCounts, StopReason};
-use crate::model::run::{RunSummary, count};
-use crate::model::start::{Refused, Started};
+use crate::model::follow::{FollowEnd, LeadCounts, Lookup, NewMember, StopReason};
+use crate::model::run::{RunOptions, RunSummary, count};
+use crate::model::search::Search;
+use crate::model::start::{Cause, NewRun, Refused, Started};
 use crate::runs::context::RunContext;
-use crate::runs::leads::lead::LeadStatus;
-use crate::runs::record::{Findings, RunRecord};
+use crate::runs::leads::lead::{Lead, LeadStatus};
+use crate::runs::leads::{Leads, RunLinks, leads};
 use crate::runs::stored_run::read_run;
 
 /// The number of idle families that are read at once.
@@ -54,20 +55,21 @@ fn try_to_advance(
     if level == 0 || ending.is_some_and(|run| level <= depth_of(run)) {
         return Ok(());
     }
-    let ended = family.members.iter().filter(|run| is_ended(run)).cloned();
-    let read = |run| read_run(&context.store, run, context.clock.now());
-    let members = ended.map(read).collect::<Result<Vec<RunRecord>, _>>()?;
+    let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
+    let (links, lookups) = read(context, &ended, root)?;
+    let mut leads = leads(links);
+    let rules = Rules::of(context, &order, first.search_type);
     let stopped = match first.stopped_at {
         Some(_) => Some(StopReason::Stopped),
-        None => start_next(context, &family, &members, &order, level)?,
+        None => start_next(context, &family, &leads, &rules, level)?,
     };
-    let newer = context.store.family(root, account)?;
     // Runs that have ended since may name further leads. Maintenance continues with them.
-    let was_read = |run: &RunSummary| members.iter().any(|member| member.summary.id == run.id);
+    let was_read = |run: &RunSummary| ended.iter().any(|ended| ended.id == run.id);
     let is_over =
         |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
-    if let Some(newer) = newer.filter(is_over) {
-        end(context, &newer, &members, stopped)?;
+    if let Some(newer) = context.store.family(root, account)?.filter(is_over) {
+        settle(Some(&rules), &newer, &lookups, |_| false, &mut leads.all);
+        context.store.end_following(root, &FollowEnd { leads: counts(&leads.all), stopped })?;
     }
     Ok(())
 }
@@ -76,20 +78,41 @@ fn depth_of(run: &RunSummary) -> u8 {
     run.family.map_or(0, |place| place.depth)
 }
 
+/// Returns what the results of runs point to, and the accounts that the runs have looked up. The results are read only of
+/// runs that have ended without success, or in an earlier version: others have stored their links.
+fn read(
+    context: &RunContext,
+    ended: &[&RunSummary],
+    root: RunId,
+) -> Result<(Vec<RunLinks>, Vec<(RunId, Lookup)>), StorageError> {
+    let (mut links, mut lookups) = (Vec::new(), Vec::new());
+    for (id, of_run, stored) in context.store.family_links(root)? {
+        let Some(run) = ended.iter().find(|run| run.id == id) else { continue };
+        lookups.extend(of_run.into_iter().map(|lookup| (id, lookup)));
+        match stored.and_then(|text| serde_json::from_str(&text).ok()) {
+            Some(stored) => links.push(stored),
+            None => {
+                let record = read_run(&context.store, (*run).clone(), context.clock.now())?;
+                let catalog = context.catalog.get();
+                links.extend(record.findings().map(|run| RunLinks::of(&run, catalog.profiles())));
+            }
+        }
+    }
+    Ok((links, lookups))
+}
+
 /// Starts the runs for leads up to this level. Returns why it stopped before the last one.
 fn start_next(
     context: &RunContext,
     family: &StoredFamily,
-    members: &[RunRecord],
-    order: &FollowOrder,
+    leads: &Leads,
+    rules: &Rules<'_>,
     level: u8,
 ) -> Result<Option<StopReason>, StorageError> {
     let Some(root) = family.members.first() else { return Ok(None) };
-    let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
-    let rules = rules(context, order, root.search_type, &catalog, &suppressed);
+    let order = rules.order;
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
-    let findings: Vec<Findings<'_>> = members.iter().filter_map(RunRecord::findings).collect();
-    let mut next = next_searches(&rules, &findings, root.id, &known, level);
+    let mut next = next_searches(rules, leads, root.id, &known, level);
     let mut stopped = None;
     let left = usize::from(order.max_searches).saturating_sub(known.len());
     if next.len() > left {
@@ -115,22 +138,13 @@ fn start_next(
     Ok(stopped)
 }
 
-/// Records that the following has ended, with the numbers of leads.
-fn end(
-    context: &RunContext,
-    family: &StoredFamily,
-    members: &[RunRecord],
-    stopped: Option<StopReason>,
-) -> Result<(), StorageError> {
-    let Some(root) = family.members.first() else { return Ok(()) };
-    let leads = settle(context, family, members).all;
+fn counts(leads: &[Lead]) -> LeadCounts {
     let has =
         |status: &[LeadStatus]| count(leads.iter().filter(|lead| status.contains(&lead.status)).count());
-    let leads = LeadCounts {
+    LeadCounts {
         followed: has(&[LeadStatus::LookedUp, LeadStatus::Followed]),
         not_followed: has(&[LeadStatus::NotFollowed, LeadStatus::Pending]),
-    };
-    context.store.end_following(root.id, &FollowEnd { leads, stopped })
+    }
 }
 
 /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
@@ -148,5 +162,64 @@ pub(in crate::runs) fn advance_idle(context: &RunContext) {
             }
             Err(error) => return log!(error.log_level(), "cannot look for families of runs: {error}"),
         }
+    }
+}
+
+/// A run that a lead is to start.
+pub(super) struct Start<'a> {
+    /// A run of the family, whose account and options it has.
+    pub(super) like: &'a RunSummary,
+    /// What it searches for.
+    pub(super) search: NextSearch,
+    /// Whether its modules were named.
+    pub(super) named: bool,
+    /// The maximum number of runs that leads start in the family.
+    pub(super) max_searches: u8,
+    /// Whether its owner asked for it, and not the following of leads.
+    pub(super) is_on_request: bool,
+    /// Who asked for it.
+    pub(super) origin: Origin,
+}
+
+impl Start<'_> {
+    /// Charges the run, and queues it for any instance. Returns its id, which is in use only if it was created. If the
+    /// answer of the commit is lost, the next try finds the run by its lead.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub(super) fn start(
+        self,
+        context: &RunContext,
+        charge: &Charge,
+    ) -> Result<(RunId, Started), StorageError> {
+        let Self { like, search, named, max_searches, is_on_request, origin } = self;
+        let NextSearch { lead, class, query, modules, place } = search;
+        let new = NewRun {
+            id: RunId::new(),
+            account: like.account,
+            search: Search {
+                options: RunOptions { named, ..like.options },
+                follow: like.follow.clone(),
+                ..Search::plain(&query)
+            },
+            cause: Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request }),
+            simulated: like.simulated,
+            modules: modules.iter().map(|module| module.id().to_string()).collect(),
+            created_at: context.clock.now(),
+            owner: None,
+            holds: context.limits.lease,
+            max_waiting: None,
+            // A lead is searched once.
+            is_unconfirmed: false,
+            idempotency: None,
+            origin,
+        };
+        let started = context.store.start(&new, charge)?;
+        if started == Started::Created {
+            info!("run {}: started for a lead of run {}", new.id, place.parent);
+            context.figures.note_start(new.search.search_type, charge.credits);
+            context.lifecycle.wake_maintenance();
+        }
+        Ok((new.id, started))
     }
 }

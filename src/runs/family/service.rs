@@ -5,24 +5,23 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::plan::{Levels, NextSearch, Verdict, next_searches};
-use super::reader::FamilyReader;
-use super::start::Start;
-use super::tree::FamilyTree;
-use super::view::{rules, settle};
+use super::advance::Start;
+use super::plan::{NextSearch, Rules, Verdict, is_asked, next_searches};
+use super::state::FamilyTree;
+use super::view::settle;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::{StoredFamily, with_runs_below};
-use crate::model::follow::{Class, FollowOrder, MAX_SEARCHES, Membership};
+use crate::model::follow::{Class, FollowOrder, Lookup, MAX_SEARCHES, Membership};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::start::{Refused, Started};
 use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
 use crate::runs::context::RunContext;
-use crate::runs::leads::Leads;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
+use crate::runs::leads::{Leads, RunLinks, leads};
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::stored_run::read_run;
 
@@ -117,7 +116,18 @@ impl FamilyService {
 
     /// Returns the leads in the results of the run, and what became of each.
     pub fn leads(&self, family: &Family) -> Leads {
-        let mut leads = settle(&self.context, &family.stored, &family.members);
+        let mut leads = self.leads_of(&family.members);
+        let lookups: Vec<(RunId, Lookup)> = family
+            .members
+            .iter()
+            .flat_map(|run| run.lookups.iter().map(|lookup| (run.summary.id, lookup.clone())))
+            .collect();
+        let findings: Vec<Findings<'_>> = family.members.iter().filter_map(RunRecord::findings).collect();
+        let root = family.stored.members.first();
+        let rules =
+            root.and_then(|root| Some(Rules::of(&self.context, root.follow.as_deref()?, root.search_type)));
+        let is_asked = |lead: &Lead| is_asked(lead, &findings);
+        settle(rules.as_ref(), &family.stored, &lookups, is_asked, &mut leads.all);
         leads.all.retain(|lead| {
             let is_own = lead.status == LeadStatus::Followed && lead.run_id == Some(family.of);
             !is_own && lead.sources.iter().any(|source| source.run_id == family.of)
@@ -142,20 +152,19 @@ impl FamilyService {
         Ok(family.map_or_else(FamilyTree::default, |family| FamilyTree::of(&family, run.id)))
     }
 
-    /// Returns a reader that follows a run and the runs below it to their end.
-    pub fn reader(&self, run: RunSummary) -> FamilyReader {
-        FamilyReader::new(Arc::clone(&self.context), run)
-    }
-
     /// Returns the searches that the leads of a family start next, without the limit on their number. `runs` are all
     /// runs of the family, the root first, and have ended. `known` are the leads for which runs were started.
     pub fn next(&self, runs: &[RunRecord], known: &HashSet<Uuid>) -> Vec<NextSearch> {
         let Some(root) = runs.first().map(|run| &run.summary) else { return Vec::new() };
         let Some(order) = root.follow.as_deref() else { return Vec::new() };
-        let (catalog, suppressed) = (self.context.catalog.get(), self.context.suppression.get());
-        let rules = rules(&self.context, order, root.search_type, &catalog, &suppressed);
-        let members: Vec<Findings<'_>> = runs.iter().filter_map(RunRecord::findings).collect();
-        next_searches(&rules, &members, root.id, known, u8::MAX)
+        let rules = Rules::of(&self.context, order, root.search_type);
+        next_searches(&rules, &self.leads_of(runs), root.id, known, u8::MAX)
+    }
+
+    fn leads_of(&self, runs: &[RunRecord]) -> Leads {
+        let catalog = self.context.catalog.get();
+        let findings = runs.iter().filter_map(RunRecord::findings);
+        leads(findings.map(|run| RunLinks::of(&run, catalog.profiles())).collect())
     }
 
     /// Returns whether [`follow`](Self::follow) would start a run for a lead of the run.
@@ -194,11 +203,10 @@ impl FamilyService {
             Verdict::No(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
         };
         let Some(parent) = family.asked() else { return Ok(FollowResult::NoSuchLead) };
-        let findings: Vec<Findings<'_>> = family.members.iter().filter_map(RunRecord::findings).collect();
         let place = Membership {
             root: parent.family.map_or(parent.id, |place| place.root),
             parent: parent.id,
-            depth: Levels::of(&findings).of_lead(lead),
+            depth: lead.level(),
         };
         let start = Start {
             like: parent,
@@ -229,9 +237,8 @@ impl FamilyService {
             links: Class::Stated,
             choice: Choice { nsfw, passive, exclude_modules, ..Choice::default() },
         };
-        let (catalog, suppressed) = (self.context.catalog.get(), self.context.suppression.get());
         let reason = lead.reason.filter(|reason| reason.is_final());
         let lead = Lead { reason, ..lead.clone() };
-        rules(&self.context, &order, parent.search_type, &catalog, &suppressed).judge(&lead, 0)
+        Rules::of(&self.context, &order, parent.search_type).judge(&lead, 0)
     }
 }

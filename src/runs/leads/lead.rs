@@ -10,6 +10,7 @@ use crate::model::entity::identified::Entity;
 use crate::model::follow::Class;
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
+use crate::runs::record::ResultRef;
 
 /// The member of the metadata of a result that a look-up has found: which lead led to it. Its value is a [`FoundBy`].
 pub const FOUND_BY: &str = "found_by";
@@ -68,7 +69,7 @@ pub enum LeadStatus {
 }
 
 /// Why a lead was not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadReason {
     /// The search was not asked to follow leads.
@@ -148,9 +149,17 @@ pub struct Lead {
     /// The number of the result about it in `run_id`; null if there is none.
     #[schema(required, examples(7))]
     pub result_id: Option<u32>,
+    /// The nearest result that names it, by the number of leads between the query of the family's root and the result.
+    #[serde(skip)]
+    pub nearest: (u8, ResultRef),
 }
 
 impl Lead {
+    /// Returns the number of leads between the query of the family's root and what this one leads to.
+    pub fn level(&self) -> u8 {
+        self.nearest.0.saturating_add(1)
+    }
+
     /// Returns the entity that the lead names.
     pub fn entity(&self) -> Entity {
         Entity {

@@ -1,34 +1,66 @@
 //! [`links`]: what the results of runs point to.
+//!
+//! # Rules
+//! | member of the metadata | names |
+//! |---|---|
+//! | `verified_links` | addresses that the platform has checked |
+//! | `website`, `links` | addresses |
+//! | `email`, `emails` | email addresses |
+//! | the name of a platform of the catalogue, such as `twitter` | a username there, or an address |
+//! | `bio`, `description` | addresses, email addresses, and names after the name of a platform: `twitter: octocat` |
+//!
+//! A result of the type `account`, `url`, `email` or `username` that is not what the search looked for names itself. It
+//! is verified if its `verified` is true.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
-use super::lead::LeadReason;
-use super::pointer::{Named, Pointer, VALUE, names_itself, pointers};
+use super::lead::{FOUND_BY, FoundBy, LeadReason};
 use crate::base::ids::RunId;
+use crate::model::entity;
 use crate::model::entity::identified::{Entity, web_address};
 use crate::model::entity::merge;
 use crate::model::follow::Class;
 use crate::model::run::ResultRecord;
+use crate::modules::definition::ResultType;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex, is_id};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::shared_hosts::{SharedHost, shared_host};
-use crate::runs::record::Findings;
+use crate::runs::record::{Findings, ResultRef};
 
 /// The most links of one run. A run has fewer unless a site shows lists of foreign links.
 const MAX_LINKS: usize = 2_000;
+/// The number of targets of one result after which no more texts are read.
+const MAX_TARGETS: usize = 200;
+/// The most bytes of a free text that are read.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+/// The name of the field of a result that names itself.
+const VALUE: &str = "value";
+
+const VERIFIED_LINKS: &str = "verified_links";
+const LINKS: [&str; 2] = ["website", "links"];
+const EMAILS: [&str; 2] = ["email", "emails"];
+const TEXTS: [&str; 2] = ["bio", "description"];
+/// Members whose names are also names of platforms.
+const NO_HANDLES: [&str; 6] = ["about", "url", "location", "name", "status", "team"];
 
 /// A link from one entity to another, as a result shows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Link {
     /// The entity that the result is about.
     pub from: Entity,
     /// The entity that it names.
     pub to: Entity,
     /// The module that can look up `to`, for an account.
-    pub account: Option<NamedAccount>,
+    pub module: Option<String>,
+    /// The username of the account, if a person has chosen it: other accounts may have it, too.
+    pub name: Option<String>,
     /// How sure the link is.
     pub class: Class,
     /// Whether the platform itself has checked it.
@@ -39,6 +71,8 @@ pub struct Link {
     pub run_id: RunId,
     /// The number of the result in its run.
     pub result_id: u32,
+    /// The number of leads between the query of the family's root and the result.
+    pub level: u8,
     /// The confidence of the result.
     pub confidence: f64,
     /// The time of the result.
@@ -47,8 +81,20 @@ pub struct Link {
     pub barred: Option<LeadReason>,
 }
 
+impl Link {
+    /// Returns whether the result itself is what the link leads to.
+    pub(in crate::runs) fn is_listed(&self) -> bool {
+        self.field == VALUE
+    }
+
+    /// Returns the result with its level.
+    pub(super) fn place(&self) -> (u8, ResultRef) {
+        (self.level, ResultRef { run_id: self.run_id, result_id: self.result_id })
+    }
+}
+
 /// The links of runs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Links {
     /// The links, by the order of their runs and results.
     pub all: Vec<Link>,
@@ -58,33 +104,47 @@ pub struct Links {
 
 /// Returns the links in all results of the runs. A link whose other end links back is verified.
 pub fn links(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Links {
-    let mut links = Links::default();
-    for run in runs {
-        let first = links.all.len();
-        let owners = Owners::of(run, profiles);
-        for record in run.results {
-            let (pointers, more) = pointers(record, &run.query, profiles);
-            links.omitted += more;
-            for from in owners.of_result(record, &run.query, profiles) {
-                let link = |pointer| Link::of(run.run_id, record, &from, pointer, profiles);
-                links.all.extend(pointers.iter().filter_map(link));
-            }
-            // After each result, so that the links of many results are never in memory together.
-            links.omitted += (links.all.len() - first).saturating_sub(MAX_LINKS);
-            links.all.truncate(first + MAX_LINKS);
-        }
-    }
-    verify_mutual(&mut links.all);
-    links
+    Links::together(runs.iter().map(|run| Links::of(run, profiles)))
 }
 
-/// Marks links between two entities that link to each other as verified.
-fn verify_mutual(links: &mut [Link]) {
-    let pairs: HashSet<(Uuid, Uuid)> = links.iter().map(|link| (link.from.id, link.to.id)).collect();
-    for link in links {
-        if pairs.contains(&(link.to.id, link.from.id)) {
-            link.class = Class::Verified;
+impl Links {
+    /// Returns the links in the results of one run.
+    pub(super) fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
+        let mut links = Self::default();
+        let owners = Owners::of(run, profiles);
+        let mut levels: HashMap<u32, u8> = HashMap::new();
+        for record in run.results {
+            // A result that named an account was there before the account was looked up, so its number is lower.
+            let by = FoundBy::of(&record.metadata).and_then(|by| levels.get(&by.result_id).copied());
+            let level = by.map_or(run.depth, |named: u8| named.saturating_add(1));
+            levels.insert(record.id, level);
+            let targets = Targets::of(record, &run.query, profiles);
+            links.omitted += targets.omitted;
+            for from in owners.of_result(record, &run.query, profiles) {
+                let others = targets.all.iter().filter(|target| target.entity != from);
+                links.all.extend(others.map(|target| target.link(&from, run.run_id, record, level)));
+            }
+            // After each result, so that the links of many results are never in memory together.
+            links.omitted += links.all.len().saturating_sub(MAX_LINKS);
+            links.all.truncate(MAX_LINKS);
         }
+        links
+    }
+
+    /// Joins the links of several runs. Links between two entities that link to each other become verified.
+    pub(super) fn together(runs: impl IntoIterator<Item = Self>) -> Self {
+        let mut links = Self::default();
+        for run in runs {
+            links.all.extend(run.all);
+            links.omitted += run.omitted;
+        }
+        let pairs: HashSet<(Uuid, Uuid)> = links.all.iter().map(|link| (link.from.id, link.to.id)).collect();
+        for link in &mut links.all {
+            if pairs.contains(&(link.to.id, link.from.id)) {
+                link.class = Class::Verified;
+            }
+        }
+        links
     }
 }
 
@@ -128,121 +188,279 @@ pub(in crate::runs) fn is_found_account(record: &ResultRecord, query: &Query) ->
     matches!(record.result_type.as_str(), "account" | "profile") && !names_itself(record, query)
 }
 
-impl Link {
-    /// Returns whether the result itself is what the link leads to.
-    pub(in crate::runs) fn is_listed(&self) -> bool {
-        self.field == VALUE
-    }
-
-    /// Returns the link that a pointer makes, or `None` if it points to its own source or to nothing.
-    fn of(
-        run_id: RunId,
-        record: &ResultRecord,
-        from: &Entity,
-        pointer: &Pointer,
-        profiles: &ProfileIndex,
-    ) -> Option<Self> {
-        let Target { entity, account, barred } = Target::of(record, &pointer.named, profiles)?;
-        (entity != *from).then(|| Self {
-            from: from.clone(),
-            to: entity,
-            account,
-            class: pointer.class,
-            is_checked: pointer.class == Class::Verified,
-            field: pointer.field.clone(),
-            run_id,
-            result_id: record.id,
-            confidence: record.confidence,
-            at: record.created_at,
-            barred,
-        })
-    }
-}
-
-/// What a pointer names.
+/// Something that a text in a result names.
+#[derive(PartialEq)]
 struct Target {
     entity: Entity,
-    account: Option<NamedAccount>,
+    /// The module that can look up an account.
+    module: Option<String>,
+    /// The username of an account, if a person has chosen it.
+    name: Option<String>,
     barred: Option<LeadReason>,
+    class: Class,
+    field: String,
 }
 
 impl Target {
-    fn of(record: &ResultRecord, named: &Named, profiles: &ProfileIndex) -> Option<Self> {
-        match named {
-            Named::Link(address) => Self::of_link(address, profiles),
-            Named::Handle { service, name } => Self::of_handle(service, name, profiles),
-            Named::Email(address) => Some(Self::plain(Entity::email(address))),
-            Named::Itself => Self::of_record(record, profiles),
-        }
-    }
-
-    fn plain(entity: Entity) -> Self {
-        Self { entity, account: None, barred: None }
-    }
-
-    fn barred(entity: Entity, reason: LeadReason) -> Self {
-        Self { entity, account: None, barred: Some(reason) }
-    }
-
-    fn of_account(account: NamedAccount) -> Self {
-        Self { entity: Entity::named_account(&account), account: Some(account), barred: None }
-    }
-
-    fn of_handle(service: &str, name: &str, profiles: &ProfileIndex) -> Option<Self> {
-        profiles.account_on(service, name).map(Self::of_account)
-    }
-
-    /// Returns the account whose profile has this address, or else the domain of its site. Sites where many people
-    /// publish are not domains of anybody.
-    fn of_link(address: &str, profiles: &ProfileIndex) -> Option<Self> {
-        let url = web_address(address)?;
-        if let Some(account) = profiles.account_at(&url) {
-            return Some(Self::of_account(account));
-        }
-        let host = url.host_str()?;
-        let page = || Entity::url(address);
-        if profiles.is_platform(host) {
-            return Some(Self::barred(page(), LeadReason::SharedHost));
-        }
-        match shared_host(host) {
-            Some(SharedHost::Shortener) => Some(Self::barred(page(), LeadReason::Shortener)),
-            Some(SharedHost::MailProvider) => Some(Self::barred(page(), LeadReason::MailProvider)),
-            Some(SharedHost::Platform) => Some(Self::barred(page(), LeadReason::SharedHost)),
-            None => match Query::parse(SearchType::Domain, host) {
-                Ok(query) => {
-                    let name = query.normal();
-                    Some(Self::plain(Entity::domain(name.strip_prefix("www.").unwrap_or(name))))
-                }
-                Err(_) => Some(Self::barred(page(), LeadReason::Unsupported)),
-            },
-        }
-    }
-
-    fn of_record(record: &ResultRecord, profiles: &ProfileIndex) -> Option<Self> {
-        let value = record.value.as_deref()?;
-        match record.result_type.as_str() {
-            "url" => Self::of_link(value, profiles),
-            "account" => Some(Self::of_listed_account(record, value, profiles)),
-            "email" => Query::parse(SearchType::Email, value).ok().map(|_| Self::plain(Entity::email(value))),
-            "username" => {
-                let query = Query::parse(SearchType::Username, value).ok().filter(|it| !is_id(it.normal()));
-                query.map(|_| Self::plain(Entity::username(value)))
-            }
-            _ => None,
-        }
-    }
-
-    fn of_listed_account(record: &ResultRecord, value: &str, profiles: &ProfileIndex) -> Self {
-        let text = |name: &str| record.metadata.get(name).and_then(serde_json::Value::as_str);
-        let by_address = web_address(value).and_then(|url| profiles.account_at(&url));
-        let by_name = || profiles.account_on(text("service")?, text("username").unwrap_or(value));
-        match by_address.or_else(by_name) {
-            Some(account) => Self::of_account(account),
-            // A site of one's own, such as the one that Keybase has checked.
-            None => match web_address(value).and_then(|_| Self::of_link(value, profiles)) {
-                Some(target) if target.barred.is_none() => target,
-                _ => Self::barred(Entity::of_result(record, profiles), LeadReason::Unsupported),
-            },
+    fn link(&self, from: &Entity, run_id: RunId, record: &ResultRecord, level: u8) -> Link {
+        Link {
+            from: from.clone(),
+            to: self.entity.clone(),
+            module: self.module.clone(),
+            name: self.name.clone(),
+            class: self.class,
+            is_checked: self.class == Class::Verified,
+            field: self.field.clone(),
+            run_id,
+            result_id: record.id,
+            level,
+            confidence: record.confidence,
+            at: record.created_at,
+            barred: self.barred,
         }
     }
 }
+
+/// What a text names, before it is known where it stands.
+enum Named {
+    Account(NamedAccount),
+    Other(Entity),
+    /// Something that is never followed.
+    Barred(Entity, LeadReason),
+}
+
+/// The targets of a result.
+struct Targets<'a> {
+    profiles: &'a ProfileIndex,
+    all: Vec<Target>,
+    /// The number of texts that were not read, because there are enough targets.
+    omitted: usize,
+}
+
+impl<'a> Targets<'a> {
+    fn of(record: &ResultRecord, query: &Query, profiles: &'a ProfileIndex) -> Self {
+        let mut found = Self { profiles, all: Vec::new(), omitted: 0 };
+        if names_itself(record, query) {
+            let is_verified = record.metadata.get("verified") == Some(&Value::Bool(true));
+            let class = if is_verified { Class::Verified } else { Class::Stated };
+            found.add(VALUE, class, named_by_value(record, profiles));
+        }
+        for (field, value) in &record.metadata {
+            let name = field.as_str();
+            let texts = texts(value);
+            if name == VERIFIED_LINKS {
+                texts.for_each(|text| found.link(name, Class::Verified, text));
+            } else if LINKS.contains(&name) {
+                texts.for_each(|text| found.link(name, Class::Stated, text));
+            } else if EMAILS.contains(&name) {
+                texts.for_each(|text| found.email(name, text));
+            } else if TEXTS.contains(&name) {
+                texts.for_each(|text| found.free_text(name, text));
+            } else if !NO_HANDLES.contains(&name) && profiles.knows_service(name) {
+                texts.for_each(|text| found.handle(name, name, text));
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, field: &str, class: Class, named: Option<Named>) {
+        let (entity, account, barred) = match named {
+            None => return,
+            Some(Named::Account(account)) => (Entity::named_account(&account), Some(account), None),
+            Some(Named::Other(entity)) => (entity, None, None),
+            Some(Named::Barred(entity, reason)) => (entity, None, Some(reason)),
+        };
+        let name = account.as_ref().map(|account| account.query.normal()).filter(|name| is_chosen(name));
+        let target = Target {
+            entity,
+            name: name.map(str::to_owned),
+            module: account.as_ref().map(|account| account.module.id().to_string()),
+            barred,
+            class,
+            field: field.to_owned(),
+        };
+        if !self.all.contains(&target) {
+            self.all.push(target);
+        }
+    }
+
+    /// Returns whether there are enough targets, so that a further text is only counted.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.all.len() >= MAX_TARGETS;
+        self.omitted += usize::from(is_full);
+        is_full
+    }
+
+    /// Adds an address, which may lack its scheme: `example.org`, `www.example.org/about`.
+    fn link(&mut self, field: &str, class: Class, text: &str) {
+        let text = text.trim();
+        if let Some(address) = text.strip_prefix("mailto:") {
+            return self.email(field, address);
+        }
+        if self.is_full() {
+            return;
+        }
+        if web_address(text).is_some() {
+            return self.add(field, class, named_by_link(text, self.profiles));
+        }
+        let is_host = |host: &str| host.contains('.') && Query::parse(SearchType::Domain, host).is_ok();
+        let host = text.split(['/', '?', '#']).next().unwrap_or_default();
+        if !text.contains("://") && !text.contains(char::is_whitespace) && is_host(host) {
+            self.add(field, class, named_by_link(&format!("https://{text}"), self.profiles));
+        }
+    }
+
+    fn email(&mut self, field: &str, text: &str) {
+        if self.is_full() {
+            return;
+        }
+        let address = text.trim().split('?').next().unwrap_or_default();
+        if Query::parse(SearchType::Email, address).is_ok() {
+            self.add(field, Class::Stated, Some(Named::Other(Entity::email(address))));
+        }
+    }
+
+    /// Adds a name on a service, or the address that stands in its place.
+    fn handle(&mut self, field: &str, service: &str, text: &str) {
+        let text = text.trim();
+        if text.contains('/') {
+            return self.link(field, Class::Stated, text);
+        }
+        if !self.is_full() {
+            self.add(field, Class::Stated, self.profiles.account_on(service, text).map(Named::Account));
+        }
+    }
+
+    fn free_text(&mut self, field: &str, text: &str) {
+        let is_end = |at: &usize| text.is_char_boundary(*at);
+        let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(is_end).unwrap_or_default();
+        let text = &text[..end];
+        for link in LINK_IN_TEXT.find_iter(text) {
+            let link =
+                link.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '"', '>']);
+            self.link(field, Class::Stated, link);
+        }
+        for address in EMAIL_IN_TEXT.find_iter(text) {
+            self.email(field, address.as_str().trim_end_matches('.'));
+        }
+        for named in HANDLE_IN_TEXT.captures_iter(text) {
+            let (service, name) = (&named[1], named[2].trim_end_matches(['.', '-']));
+            if self.profiles.knows_service(service) {
+                self.handle(field, service, name);
+            }
+        }
+    }
+}
+
+/// Returns whether a person has chosen the name. Ids are given by platforms, and short names are taken by somebody else on
+/// most of them.
+fn is_chosen(name: &str) -> bool {
+    name.chars().count() >= 4 && name.chars().any(char::is_alphabetic) && !is_id(name)
+}
+
+/// Returns the account whose profile has this address, or else the domain of its site. Sites where many people publish
+/// are not domains of anybody.
+fn named_by_link(address: &str, profiles: &ProfileIndex) -> Option<Named> {
+    let url = web_address(address)?;
+    if let Some(account) = profiles.account_at(&url) {
+        return Some(Named::Account(account));
+    }
+    let host = url.host_str()?;
+    let shared = if profiles.is_platform(host) { Some(SharedHost::Platform) } else { shared_host(host) };
+    let barred = |reason| Named::Barred(Entity::url(address), reason);
+    Some(match (shared, Query::parse(SearchType::Domain, host)) {
+        (Some(SharedHost::Shortener), _) => barred(LeadReason::Shortener),
+        (Some(SharedHost::MailProvider), _) => barred(LeadReason::MailProvider),
+        (Some(SharedHost::Platform), _) => barred(LeadReason::SharedHost),
+        (None, Err(_)) => barred(LeadReason::Unsupported),
+        (None, Ok(query)) => {
+            let name = query.normal();
+            Named::Other(Entity::domain(name.strip_prefix("www.").unwrap_or(name)))
+        }
+    })
+}
+
+/// Returns what a result names that names itself.
+fn named_by_value(record: &ResultRecord, profiles: &ProfileIndex) -> Option<Named> {
+    let value = record.value.as_deref()?;
+    match record.result_type.as_str() {
+        "url" => named_by_link(value, profiles),
+        "account" => {
+            let text = |name: &str| record.metadata.get(name).and_then(Value::as_str);
+            let by_address = web_address(value).and_then(|url| profiles.account_at(&url));
+            let by_name = || profiles.account_on(text("service")?, text("username").unwrap_or(value));
+            Some(match by_address.or_else(by_name) {
+                Some(account) => Named::Account(account),
+                None => match named_by_link(value, profiles) {
+                    // A site of one's own, such as the one that Keybase has checked.
+                    Some(site @ Named::Other(_)) => site,
+                    _ => Named::Barred(Entity::of_result(record, profiles), LeadReason::Unsupported),
+                },
+            })
+        }
+        "email" => {
+            let is_valid = Query::parse(SearchType::Email, value).is_ok();
+            is_valid.then(|| Named::Other(Entity::email(value)))
+        }
+        "username" => {
+            let query = Query::parse(SearchType::Username, value).ok().filter(|it| !is_id(it.normal()));
+            query.map(|_| Named::Other(Entity::username(value)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether the result names itself: it is one of a list, not what the search looked for.
+fn names_itself(record: &ResultRecord, query: &Query) -> bool {
+    let Some(kind) = entity::kind(&record.result_type) else { return false };
+    match kind {
+        ResultType::Account => !is_main(record, query),
+        ResultType::Username | ResultType::Email => true,
+        // A domain has many pages and hosts of its own.
+        ResultType::Url => query.search_type() != SearchType::Domain || !is_below(record, query),
+        _ => false,
+    }
+}
+
+/// Returns whether the result is the account for which the module was asked.
+fn is_main(record: &ResultRecord, query: &Query) -> bool {
+    let value = record.value.as_deref().unwrap_or_default();
+    let is_asked = value.eq_ignore_ascii_case(query.normal()) || value.eq_ignore_ascii_case(query.raw());
+    record.result_type == ResultType::Profile.as_str()
+        || record.metadata.contains_key("profile_url")
+        || record.metadata.contains_key(FOUND_BY)
+        // A list names the service of each account, which may have the name that was asked for.
+        || (is_asked && !record.metadata.contains_key("service"))
+}
+
+/// Returns whether a page is below the queried domain.
+fn is_below(record: &ResultRecord, query: &Query) -> bool {
+    let url = record.value.as_deref().and_then(web_address);
+    let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or_default();
+    query.registrable().is_some_and(|domain| host == domain || host.ends_with(&format!(".{domain}")))
+}
+
+/// Returns the texts of a value: the value itself, or the elements of an array.
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let (one, many) = match value {
+        Value::String(text) => (Some(text.as_str()), &[][..]),
+        Value::Array(values) => (None, values.as_slice()),
+        _ => (None, &[][..]),
+    };
+    one.into_iter().chain(many.iter().filter_map(Value::as_str))
+}
+
+fn pattern(text: &str) -> Regex {
+    // The patterns are constant, and the tests compile each of them.
+    Regex::new(text).expect("a valid pattern")
+}
+
+static LINK_IN_TEXT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"https?://[^\s<>"']+"#));
+static EMAIL_IN_TEXT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b[A-Za-z0-9][A-Za-z0-9._%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b"));
+/// A name after the name of a platform, with a colon or an `@` between them, so that `GitHub Actions` names nobody.
+static HANDLE_IN_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(twitter|instagram|insta|ig|github|gitlab|telegram|twitch|youtube|tiktok|snapchat|facebook|reddit|keybase|bluesky|soundcloud|steam|patreon|medium|vk)(?:\s*[:=]\s*@?|\s+@)([A-Za-z0-9_][A-Za-z0-9_.-]{1,39})",
+    )
+});

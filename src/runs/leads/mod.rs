@@ -1,32 +1,60 @@
 //! Leads: what the results of a run point to, and what could be searched next.
 //!
-//! Leads are read from stored results, by the rules in `pointer`. A link to a profile is an account if the catalogue
-//! knows the form of its address; a link to a site of one's own is its domain. The same username on another site, which
-//! is what a search finds, is no lead.
+//! Leads are read from stored results, by the rules in [`links`](mod@links). A link to a profile is an account if the
+//! catalogue knows the form of its address; a link to a site of one's own is its domain. The same username on another
+//! site, which is what a search finds, is no lead.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`lead`] | a lead, its class, its sources, and what became of it |
-//! | `pointer` | the texts in a result that name something else |
-//! | [`links`](mod@links) | what these texts name |
+//! | [`links`](mod@links) | what the texts in results name |
 
 pub mod lead;
 pub mod links;
-mod pointer;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::base::ids::RunId;
 use crate::model::entity::identified::Entity;
 use crate::model::follow::Class;
 use crate::modules::definition::ResultType;
-use crate::modules::profile_index::{ProfileIndex, is_id};
+use crate::modules::profile_index::ProfileIndex;
 use crate::runs::record::{Findings, ResultRef};
-use lead::{Lead, LeadReason, LeadSource, LeadStatus};
-use links::{Link, links};
+use lead::{FoundBy, Lead, LeadReason, LeadSource, LeadStatus};
+use links::{Link, Links};
+
+/// What the results of one run point to: all of which leads are made. As JSON, it is stored with a run of a family that
+/// has ended, so that its results are not read again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunLinks {
+    run_id: RunId,
+    /// The entity that the run searched for.
+    asked: Uuid,
+    links: Links,
+    /// The entities that are results about an account, or that look-ups have found, each with the first of these results.
+    /// An entity that is only listed on another page was not looked up.
+    found: Vec<(Uuid, u32)>,
+}
+
+impl RunLinks {
+    /// Reads the results of a run.
+    pub fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
+        let mut found: Vec<(Uuid, u32)> = Vec::new();
+        for record in run.results {
+            if record.metadata.contains_key("profile_url") {
+                found.push((Entity::of_result(record, profiles).id, record.id));
+            }
+            found.extend(FoundBy::of(&record.metadata).map(|by| (by.lead_id, record.id)));
+        }
+        let asked = Entity::of_query(&run.query).id;
+        Self { run_id: run.run_id, asked, links: Links::of(run, profiles), found }
+    }
+}
 
 /// The leads of runs.
 #[derive(Debug, Clone, Default)]
@@ -39,24 +67,35 @@ pub struct Leads {
 }
 
 /// Returns the leads in the results of runs. The query of the first run is no lead.
-pub fn leads(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Leads {
-    let links = links(runs, profiles);
-    let asked = runs.first().map(|run| Entity::of_query(&run.query));
+pub fn leads(runs: Vec<RunLinks>) -> Leads {
+    let asked = runs.first().map(|run| run.asked);
+    let mut found: HashMap<Uuid, ResultRef> = HashMap::new();
+    for RunLinks { run_id, found: of_run, .. } in &runs {
+        for (entity, result_id) in of_run {
+            found.entry(*entity).or_insert(ResultRef { run_id: *run_id, result_id: *result_id });
+        }
+    }
+    let links = Links::together(runs.into_iter().map(|run| run.links));
     let conflicting = conflicting(&links.all);
     let mut by_entity: BTreeMap<Uuid, Lead> = BTreeMap::new();
     for link in &links.all {
-        for (entity, module) in targets(link) {
-            if Some(&entity) == asked.as_ref() {
-                continue;
+        // An account also leads to its username on all platforms.
+        let username = link.name.as_deref().map(|name| (Entity::username(name), None));
+        for (entity, module) in [(link.to.clone(), link.module.clone())].into_iter().chain(username) {
+            if Some(entity.id) != asked {
+                let lead = by_entity.entry(entity.id).or_insert_with(|| new_lead(entity, module, link));
+                lead.add(link);
             }
-            let lead = by_entity.entry(entity.id).or_insert_with(|| new_lead(entity, module, link.barred));
-            lead.add(link);
         }
     }
-    let found = found(runs, profiles);
     let mut all: Vec<Lead> = by_entity.into_values().collect();
     for lead in &mut all {
-        lead.settle(found.get(&lead.lead_id).copied(), &conflicting);
+        if let Some(ResultRef { run_id, result_id }) = found.get(&lead.lead_id) {
+            (lead.status, lead.reason) = (LeadStatus::Found, None);
+            (lead.run_id, lead.result_id) = (Some(*run_id), Some(*result_id));
+        } else if conflicting.contains(&lead.lead_id) {
+            lead.reason = Some(LeadReason::Conflict);
+        }
     }
     all.sort_by(|one, other| {
         let by_confidence = other.confidence.total_cmp(&one.confidence);
@@ -65,22 +104,8 @@ pub fn leads(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Leads {
     Leads { all, omitted: links.omitted }
 }
 
-/// Returns the entities that a link leads to: its target and, for an account, the username on all platforms.
-fn targets(link: &Link) -> impl Iterator<Item = (Entity, Option<String>)> {
-    let account = link.account.as_ref();
-    let module = account.map(|account| account.module.id().to_string());
-    let name = account.map(|account| account.query.normal()).filter(|name| is_chosen_name(name));
-    let username = name.map(|name| (Entity::username(name), None));
-    [(link.to.clone(), module)].into_iter().chain(username)
-}
-
-/// Returns whether a person has chosen the name. Ids are given by platforms, and short names are taken by somebody else on
-/// most of them.
-fn is_chosen_name(name: &str) -> bool {
-    name.chars().count() >= 4 && name.chars().any(char::is_alphabetic) && !is_id(name)
-}
-
-fn new_lead(entity: Entity, module: Option<String>, barred: Option<LeadReason>) -> Lead {
+/// Returns a lead without sources.
+fn new_lead(entity: Entity, module: Option<String>, link: &Link) -> Lead {
     Lead {
         lead_id: entity.id,
         kind: entity.kind,
@@ -91,10 +116,11 @@ fn new_lead(entity: Entity, module: Option<String>, barred: Option<LeadReason>) 
         confidence: 0.0,
         sources: Vec::new(),
         status: LeadStatus::NotFollowed,
-        reason: Some(barred.unwrap_or(LeadReason::NotRequested)),
+        reason: Some(link.barred.unwrap_or(LeadReason::NotRequested)),
         outcome: None,
         run_id: None,
         result_id: None,
+        nearest: link.place(),
     }
 }
 
@@ -102,39 +128,13 @@ impl Lead {
     fn add(&mut self, link: &Link) {
         self.class = self.class.min(link.class);
         self.confidence = self.confidence.max(link.confidence);
-        let source = LeadSource {
-            run_id: link.run_id,
-            result_id: link.result_id,
-            field: link.field.clone(),
-            class: link.class,
-        };
+        self.nearest = self.nearest.min(link.place());
+        let (run_id, result_id, field, class) = (link.run_id, link.result_id, link.field.clone(), link.class);
+        let source = LeadSource { run_id, result_id, field, class };
         if let Err(at) = self.sources.binary_search(&source) {
             self.sources.insert(at, source);
         }
     }
-
-    /// Says what became of the lead.
-    fn settle(&mut self, found: Option<ResultRef>, conflicting: &BTreeSet<Uuid>) {
-        if let Some(ResultRef { run_id, result_id }) = found {
-            (self.status, self.reason) = (LeadStatus::Found, None);
-            (self.run_id, self.result_id) = (Some(run_id), Some(result_id));
-        } else if conflicting.contains(&self.lead_id) {
-            self.reason = Some(LeadReason::Conflict);
-        }
-    }
-}
-
-/// Returns the entities that are results of the runs about an account, each with the first of these results. An entity
-/// that is only listed on another page was not looked up.
-fn found(runs: &[Findings<'_>], profiles: &ProfileIndex) -> HashMap<Uuid, ResultRef> {
-    let mut found = HashMap::new();
-    for run in runs {
-        for record in run.results.iter().filter(|record| record.metadata.contains_key("profile_url")) {
-            let result = ResultRef { run_id: run.run_id, result_id: record.id };
-            found.entry(Entity::of_result(record, profiles).id).or_insert(result);
-        }
-    }
-    found
 }
 
 /// Returns the accounts about which verified links of different sources contradict each other: two names on one
@@ -144,15 +144,9 @@ fn conflicting(links: &[Link]) -> BTreeSet<Uuid> {
         links.iter().filter(|link| link.class == Class::Verified && link.to.kind == ResultType::Account);
     let mut by_platform: BTreeMap<Option<&str>, Vec<&Link>> = BTreeMap::new();
     verified.for_each(|link| by_platform.entry(link.to.platform.as_deref()).or_default().push(link));
-    let mut conflicting = BTreeSet::new();
-    for links in by_platform.values() {
-        let contradicts = |link: &Link, other: &Link| link.to != other.to && link.from != other.from;
-        for link in links {
-            let is_shared = |other: &Link| other.from == link.from || other.to == link.to;
-            if links.iter().any(|other| contradicts(link, other) && !is_shared(other)) {
-                conflicting.insert(link.to.id);
-            }
-        }
-    }
-    conflicting
+    let contradict = |one: &Link, other: &Link| one.to != other.to && one.from != other.from;
+    let of_platform = by_platform
+        .values()
+        .flat_map(|links| links.iter().filter(|link| links.iter().any(|other| contradict(link, other))));
+    of_platform.map(|link| link.to.id).collect()
 }

@@ -46,7 +46,7 @@ fn run_id() -> RunId {
 
 fn leads_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> Leads {
     let query = Query::parse(kind, query).unwrap();
-    leads(&[Findings::new(run_id(), query, results)], catalog().profiles())
+    leads(vec![RunLinks::of(&Findings::new(run_id(), query, results), catalog().profiles())])
 }
 
 fn shown(leads: &Leads) -> Vec<String> {
@@ -150,7 +150,7 @@ fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
     );
     let query = Query::parse(SearchType::Username, "octocat").unwrap();
     let run = Findings::new(run_id(), query, &results);
-    let links = links(&[run], catalog().profiles());
+    let links = links::links(&[run], catalog().profiles());
     let keybase = Entity::account("Keybase", "octocat");
     assert!(links.all.iter().all(|link| link.from == keybase), "{:#?}", links.all);
     assert_eq!(links.all.last().unwrap().to, Entity::account("unknownservice", "oc"));

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 
 use super::audit::note;
+use super::fragments::driven;
 use super::start::forget_request;
 use super::summary::run_columns;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::drive::Notification;
+use crate::model::drive::{Lease, Notification};
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, FollowedLead, Lookup};
 use crate::model::run::RunSummary;
@@ -36,6 +37,9 @@ const CHILDREN: &str = concat!(
     run_columns!(),
     " FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
 );
+const LINKS: &str = "SELECT id, lookups, links FROM runs WHERE id = ?1 OR root_run = ?1 \
+     ORDER BY root_run IS NOT NULL, created_at, id";
+const KEEP_LINKS: &str = concat!("UPDATE runs SET links = ?4 WHERE ", driven!());
 const END_FOLLOWING: &str =
     "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
 const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \
@@ -66,6 +70,23 @@ impl Store {
         let sql = "SELECT lookups FROM runs WHERE id = ?1";
         let lookups = self.first(Operation::new("lookups"), sql, values![run])?;
         Ok(lookups.map(|Json(lookups)| lookups).unwrap_or_default())
+    }
+
+    /// Stores what the results of a run point to, as a JSON text. Does nothing if the lease is lost.
+    pub fn keep_links(&self, run: RunId, lease: Lease, links: &str) -> Result<(), StorageError> {
+        let operation = Operation::new("keep_links").in_background().light();
+        self.change(operation, KEEP_LINKS, values![run, lease.owner.0, lease.epoch, links]).map(drop)
+    }
+
+    /// Returns the runs of a family in their order, each with the accounts that were looked up in it, and what its results
+    /// point to if that was stored.
+    pub fn family_links(
+        &self,
+        root: RunId,
+    ) -> Result<Vec<(RunId, Vec<Lookup>, Option<String>)>, StorageError> {
+        let rows: Vec<(RunId, Json<Vec<Lookup>>, Option<String>)> =
+            self.all(Operation::new("family_links"), LINKS, values![root])?;
+        Ok(rows.into_iter().map(|(run, Json(lookups), links)| (run, lookups, links)).collect())
     }
 
     /// Returns the leads of a run for which runs were started that still exist, with these runs. Returns none if the

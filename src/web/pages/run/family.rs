@@ -10,7 +10,7 @@ use crate::base::text::plain;
 use crate::http::Reply;
 use crate::model::follow::Class;
 use crate::model::run::RunSummary;
-use crate::runs::family::tree::FamilyTree;
+use crate::runs::family::state::FamilyTree;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::run_row::RunRow;
