@@ -56,8 +56,7 @@ fn try_to_advance(
         return Ok(());
     }
     let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
-    let (links, lookups) = read(context, &ended, root)?;
-    let mut leads = leads(links);
+    let mut leads = leads(links(context, &ended, root)?);
     let rules = Rules::of(context, &order, first.search_type);
     let stopped = match first.stopped_at {
         Some(_) => Some(StopReason::Stopped),
@@ -68,6 +67,10 @@ fn try_to_advance(
     let is_over =
         |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
     if let Some(newer) = context.store.family(root, account)?.filter(is_over) {
+        let mut lookups: Vec<(RunId, Lookup)> = Vec::new();
+        for run in &ended {
+            lookups.extend(context.store.lookups(run.id)?.into_iter().map(|lookup| (run.id, lookup)));
+        }
         settle(Some(&rules), &newer, &lookups, |_| false, &mut leads.all);
         context.store.end_following(root, &FollowEnd { leads: counts(&leads.all), stopped })?;
     }
@@ -78,27 +81,21 @@ fn depth_of(run: &RunSummary) -> u8 {
     run.family.map_or(0, |place| place.depth)
 }
 
-/// Returns what the results of runs point to, and the accounts that the runs have looked up. The results are read only of
-/// runs that have ended without success, or in an earlier version: others have stored their links.
-fn read(
-    context: &RunContext,
-    ended: &[&RunSummary],
-    root: RunId,
-) -> Result<(Vec<RunLinks>, Vec<(RunId, Lookup)>), StorageError> {
-    let (mut links, mut lookups) = (Vec::new(), Vec::new());
-    for (id, of_run, stored) in context.store.family_links(root)? {
+/// Returns what the results of runs point to. The results are read only of runs that have ended without success, or in an
+/// earlier version: others have stored it.
+fn links(context: &RunContext, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks>, StorageError> {
+    let mut links = Vec::new();
+    for (id, stored) in context.store.family_links(root)? {
         let Some(run) = ended.iter().find(|run| run.id == id) else { continue };
-        lookups.extend(of_run.into_iter().map(|lookup| (id, lookup)));
-        match stored.and_then(|text| serde_json::from_str(&text).ok()) {
-            Some(stored) => links.push(stored),
-            None => {
-                let record = read_run(&context.store, (*run).clone(), context.clock.now())?;
-                let catalog = context.catalog.get();
-                links.extend(record.findings().map(|run| RunLinks::of(&run, catalog.profiles())));
-            }
+        if let Some(stored) = stored.and_then(|text| serde_json::from_str(&text).ok()) {
+            links.push(stored);
+        } else {
+            let record = read_run(&context.store, (*run).clone(), context.clock.now())?;
+            let catalog = context.catalog.get();
+            links.extend(record.findings().map(|run| RunLinks::of(&run, catalog.profiles())));
         }
     }
-    Ok((links, lookups))
+    Ok(links)
 }
 
 /// Starts the runs for leads up to this level. Returns why it stopped before the last one.

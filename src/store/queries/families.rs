@@ -37,7 +37,7 @@ const CHILDREN: &str = concat!(
     run_columns!(),
     " FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
 );
-const LINKS: &str = "SELECT id, lookups, links FROM runs WHERE id = ?1 OR root_run = ?1 \
+const LINKS: &str = "SELECT id, links FROM runs WHERE id = ?1 OR root_run = ?1 \
      ORDER BY root_run IS NOT NULL, created_at, id";
 const KEEP_LINKS: &str = concat!("UPDATE runs SET links = ?4 WHERE ", driven!());
 const END_FOLLOWING: &str =
@@ -78,15 +78,9 @@ impl Store {
         self.change(operation, KEEP_LINKS, values![run, lease.owner.0, lease.epoch, links]).map(drop)
     }
 
-    /// Returns the runs of a family in their order, each with the accounts that were looked up in it, and what its results
-    /// point to if that was stored.
-    pub fn family_links(
-        &self,
-        root: RunId,
-    ) -> Result<Vec<(RunId, Vec<Lookup>, Option<String>)>, StorageError> {
-        let rows: Vec<(RunId, Json<Vec<Lookup>>, Option<String>)> =
-            self.all(Operation::new("family_links"), LINKS, values![root])?;
-        Ok(rows.into_iter().map(|(run, Json(lookups), links)| (run, lookups, links)).collect())
+    /// Returns the runs of a family in their order, each with what its results point to if that was stored.
+    pub fn family_links(&self, root: RunId) -> Result<Vec<(RunId, Option<String>)>, StorageError> {
+        self.all(Operation::new("family_links"), LINKS, values![root])
     }
 
     /// Returns the leads of a run for which runs were started that still exist, with these runs. Returns none if the
