@@ -86,15 +86,6 @@ words! {
     }
 }
 
-impl From<Class> for EdgeClass {
-    fn from(class: Class) -> Self {
-        match class {
-            Class::Verified => Self::Verified,
-            Class::Stated => Self::Stated,
-        }
-    }
-}
-
 /// What joins two nodes, as one result shows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct Edge {
@@ -140,7 +131,8 @@ impl Graph {
         let mut edges: Vec<Edge> = Vec::new();
         for run in runs {
             let asked = Entity::of_query(&run.query);
-            nodes.add_query(&asked, run);
+            let node = nodes.entry(&asked, run.run_id);
+            (node.kind, node.query_type, node.confidence) = (QUERY, Some(run.query.search_type()), 1.0);
             let owners = Owners::of(run, profiles);
             let class = match run.query.search_type() {
                 SearchType::Username => EdgeClass::SameName,
@@ -149,7 +141,7 @@ impl Graph {
             for record in run.results {
                 let entity = Entity::of_result(record, profiles);
                 nodes.add_result(&entity, run.run_id, record);
-                let is_own = owners.of_result(record, &run.query, profiles).contains(&entity);
+                let is_own = owners.of_result(record).contains(&entity);
                 if is_own && entity != asked {
                     edges.push(Edge {
                         from: asked.id,
@@ -165,12 +157,19 @@ impl Graph {
         }
         let links = links(runs, profiles);
         for link in &links.all {
-            nodes.add_named(&link.from, link.run_id, link.confidence);
-            nodes.add_named(&link.to, link.run_id, link.confidence);
+            for named in [&link.from, &link.to] {
+                let node = nodes.entry(named, link.run_id);
+                if node.results.is_empty() {
+                    node.confidence = node.confidence.max(link.confidence);
+                }
+            }
             edges.push(Edge {
                 from: link.from.id,
                 to: link.to.id,
-                class: link.class.into(),
+                class: match link.class {
+                    Class::Verified => EdgeClass::Verified,
+                    Class::Stated => EdgeClass::Stated,
+                },
                 field: Some(link.field.clone()),
                 run_id: link.run_id,
                 result_id: link.result_id,
@@ -184,35 +183,27 @@ impl Graph {
 }
 
 #[derive(Default)]
-struct Nodes(BTreeMap<Uuid, (Entity, Node)>);
+struct Nodes(BTreeMap<Uuid, Node>);
 
 impl Nodes {
     fn entry(&mut self, entity: &Entity, run_id: RunId) -> &mut Node {
-        let (_, node) = self.0.entry(entity.id).or_insert_with(|| {
-            let node = Node {
-                id: entity.id,
-                kind: entity.kind.as_str(),
-                query_type: None,
-                value: entity.value.clone(),
-                platform: entity.platform.clone(),
-                display_name: None,
-                confidence: 0.0,
-                runs: Vec::new(),
-                results: Vec::new(),
-                entity_kind: entity.kind,
-                seen: None,
-            };
-            (entity.clone(), node)
+        let node = self.0.entry(entity.id).or_insert_with(|| Node {
+            id: entity.id,
+            kind: entity.kind.as_str(),
+            query_type: None,
+            value: entity.value.clone(),
+            platform: entity.platform.clone(),
+            display_name: None,
+            confidence: 0.0,
+            runs: Vec::new(),
+            results: Vec::new(),
+            entity_kind: entity.kind,
+            seen: None,
         });
         if let Err(at) = node.runs.binary_search(&run_id) {
             node.runs.insert(at, run_id);
         }
         node
-    }
-
-    fn add_query(&mut self, entity: &Entity, run: &Findings<'_>) {
-        let node = self.entry(entity, run.run_id);
-        (node.kind, node.query_type, node.confidence) = (QUERY, Some(run.query.search_type()), 1.0);
     }
 
     fn add_result(&mut self, entity: &Entity, run_id: RunId, record: &ResultRecord) {
@@ -227,23 +218,16 @@ impl Nodes {
         node.display_name = names.min();
     }
 
-    fn add_named(&mut self, entity: &Entity, run_id: RunId, confidence: f64) {
-        let node = self.entry(entity, run_id);
-        if node.results.is_empty() {
-            node.confidence = node.confidence.max(confidence);
-        }
-    }
-
     fn into_sorted(self) -> Vec<Node> {
-        let mut all: Vec<(Entity, Node)> = self.0.into_values().collect();
-        for (_, node) in &mut all {
+        let mut all: Vec<Node> = self.0.into_values().collect();
+        for node in &mut all {
             node.results.sort();
             node.results.dedup();
         }
-        all.sort_by(|(one, a), (other, b)| {
-            let is_found = |node: &Node| node.kind != QUERY;
-            is_found(a).cmp(&is_found(b)).then_with(|| one.cmp(other))
+        all.sort_by_cached_key(|node| {
+            let Node { id, kind, value, platform, entity_kind, .. } = node;
+            (*kind != QUERY, entity_kind.as_str(), platform.clone(), value.to_lowercase(), *id)
         });
-        all.into_iter().map(|(_, node)| node).collect()
+        all
     }
 }

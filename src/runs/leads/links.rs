@@ -118,12 +118,12 @@ impl Links {
             let by = FoundBy::of(&record.metadata).and_then(|by| levels.get(&by.result_id).copied());
             let level = by.map_or(run.depth, |named: u8| named.saturating_add(1));
             levels.insert(record.id, level);
-            let targets = Targets::of(record, &run.query, profiles);
-            links.omitted += targets.omitted;
-            for from in owners.of_result(record, &run.query, profiles) {
-                let others = targets.all.iter().filter(|target| target.entity != from);
-                links.all.extend(others.map(|target| target.link(&from, run.run_id, record, level)));
-            }
+            let from = owners.of_result(record);
+            let mut reader =
+                Reader { run, record, from, level, profiles, links: Vec::new(), targets: 0, omitted: 0 };
+            reader.read();
+            links.omitted += reader.omitted;
+            links.all.extend(reader.links);
             // After each result, so that the links of many results are never in memory together.
             links.omitted += links.all.len().saturating_sub(MAX_LINKS);
             links.all.truncate(MAX_LINKS);
@@ -149,36 +149,32 @@ impl Links {
 }
 
 /// The entities whose pages list the further results of each module.
-pub(in crate::runs) struct Owners {
-    query: Entity,
+pub(in crate::runs) struct Owners<'a> {
+    query: &'a Query,
+    profiles: &'a ProfileIndex,
+    asked: Entity,
     of_module: HashMap<String, Entity>,
 }
 
-impl Owners {
-    pub(in crate::runs) fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
+impl<'a> Owners<'a> {
+    pub(in crate::runs) fn of(run: &'a Findings<'_>, profiles: &'a ProfileIndex) -> Self {
         let mut of_module = HashMap::new();
         for record in run.results.iter().filter(|record| is_found_account(record, &run.query)) {
             let entity = Entity::of_result(record, profiles);
-            for source in merge::sources(record) {
-                of_module.entry(source.module).or_insert_with(|| entity.clone());
+            for module in merge::modules(record) {
+                of_module.entry(module).or_insert_with(|| entity.clone());
             }
         }
-        Self { query: Entity::of_query(&run.query), of_module }
+        Self { query: &run.query, profiles, asked: Entity::of_query(&run.query), of_module }
     }
 
     /// Returns the entities that a result says something about: itself, or the accounts whose pages list it.
-    pub(in crate::runs) fn of_result(
-        &self,
-        record: &ResultRecord,
-        query: &Query,
-        profiles: &ProfileIndex,
-    ) -> Vec<Entity> {
-        if !names_itself(record, query) {
-            return vec![Entity::of_result(record, profiles)];
+    pub(in crate::runs) fn of_result(&self, record: &ResultRecord) -> Vec<Entity> {
+        if !names_itself(record, self.query) {
+            return vec![Entity::of_result(record, self.profiles)];
         }
-        let of_module = |module: &str| self.of_module.get(module).unwrap_or(&self.query).clone();
-        let entities: BTreeSet<Entity> =
-            merge::sources(record).iter().map(|source| of_module(&source.module)).collect();
+        let of_module = |module: String| self.of_module.get(&module).unwrap_or(&self.asked).clone();
+        let entities: BTreeSet<Entity> = merge::modules(record).into_iter().map(of_module).collect();
         entities.into_iter().collect()
     }
 }
@@ -188,40 +184,7 @@ pub(in crate::runs) fn is_found_account(record: &ResultRecord, query: &Query) ->
     matches!(record.result_type.as_str(), "account" | "profile") && !names_itself(record, query)
 }
 
-/// Something that a text in a result names.
-#[derive(PartialEq)]
-struct Target {
-    entity: Entity,
-    /// The module that can look up an account.
-    module: Option<String>,
-    /// The username of an account, if a person has chosen it.
-    name: Option<String>,
-    barred: Option<LeadReason>,
-    class: Class,
-    field: String,
-}
-
-impl Target {
-    fn link(&self, from: &Entity, run_id: RunId, record: &ResultRecord, level: u8) -> Link {
-        Link {
-            from: from.clone(),
-            to: self.entity.clone(),
-            module: self.module.clone(),
-            name: self.name.clone(),
-            class: self.class,
-            is_checked: self.class == Class::Verified,
-            field: self.field.clone(),
-            run_id,
-            result_id: record.id,
-            level,
-            confidence: record.confidence,
-            at: record.created_at,
-            barred: self.barred,
-        }
-    }
-}
-
-/// What a text names, before it is known where it stands.
+/// What a text names.
 enum Named {
     Account(NamedAccount),
     Other(Entity),
@@ -229,64 +192,80 @@ enum Named {
     Barred(Entity, LeadReason),
 }
 
-/// The targets of a result.
-struct Targets<'a> {
+/// Reads what the texts of a result name.
+struct Reader<'a> {
+    run: &'a Findings<'a>,
+    record: &'a ResultRecord,
+    /// The entities that the result says something about.
+    from: Vec<Entity>,
+    level: u8,
     profiles: &'a ProfileIndex,
-    all: Vec<Target>,
-    /// The number of texts that were not read, because there are enough targets.
+    links: Vec<Link>,
+    /// The number of entities that are named.
+    targets: usize,
+    /// The number of texts that were not read, because there are enough.
     omitted: usize,
 }
 
-impl<'a> Targets<'a> {
-    fn of(record: &ResultRecord, query: &Query, profiles: &'a ProfileIndex) -> Self {
-        let mut found = Self { profiles, all: Vec::new(), omitted: 0 };
-        if names_itself(record, query) {
+impl Reader<'_> {
+    fn read(&mut self) {
+        let (record, profiles) = (self.record, self.profiles);
+        if names_itself(record, &self.run.query) {
             let is_verified = record.metadata.get("verified") == Some(&Value::Bool(true));
             let class = if is_verified { Class::Verified } else { Class::Stated };
-            found.add(VALUE, class, named_by_value(record, profiles));
+            self.add(VALUE, class, named_by_value(record, profiles));
         }
         for (field, value) in &record.metadata {
             let name = field.as_str();
             let texts = texts(value);
             if name == VERIFIED_LINKS {
-                texts.for_each(|text| found.link(name, Class::Verified, text));
+                texts.for_each(|text| self.link(name, Class::Verified, text));
             } else if LINKS.contains(&name) {
-                texts.for_each(|text| found.link(name, Class::Stated, text));
+                texts.for_each(|text| self.link(name, Class::Stated, text));
             } else if EMAILS.contains(&name) {
-                texts.for_each(|text| found.email(name, text));
+                texts.for_each(|text| self.email(name, text));
             } else if TEXTS.contains(&name) {
-                texts.for_each(|text| found.free_text(name, text));
+                texts.for_each(|text| self.free_text(name, text));
             } else if !NO_HANDLES.contains(&name) && profiles.knows_service(name) {
-                texts.for_each(|text| found.handle(name, name, text));
+                texts.for_each(|text| self.handle(name, name, text));
             }
         }
-        found
     }
 
+    /// Adds a link from each of the entities that the result says something about.
     fn add(&mut self, field: &str, class: Class, named: Option<Named>) {
-        let (entity, account, barred) = match named {
+        let (to, account, barred) = match named {
             None => return,
             Some(Named::Account(account)) => (Entity::named_account(&account), Some(account), None),
             Some(Named::Other(entity)) => (entity, None, None),
             Some(Named::Barred(entity, reason)) => (entity, None, Some(reason)),
         };
-        let name = account.as_ref().map(|account| account.query.normal()).filter(|name| is_chosen(name));
-        let target = Target {
-            entity,
-            name: name.map(str::to_owned),
-            module: account.as_ref().map(|account| account.module.id().to_string()),
-            barred,
-            class,
-            field: field.to_owned(),
-        };
-        if !self.all.contains(&target) {
-            self.all.push(target);
+        if self.links.iter().any(|link| link.to == to && link.field == field && link.class == class) {
+            return;
         }
+        self.targets += 1;
+        let name = account.as_ref().map(|account| account.query.normal()).filter(|name| is_chosen(name));
+        let (run, record) = (self.run, self.record);
+        self.links.extend(self.from.iter().filter(|from| **from != to).map(|from| Link {
+            from: from.clone(),
+            to: to.clone(),
+            module: account.as_ref().map(|account| account.module.id().to_string()),
+            name: name.map(str::to_owned),
+            class,
+            is_checked: class == Class::Verified,
+            field: field.to_owned(),
+            run_id: run.run_id,
+            result_id: record.id,
+            level: self.level,
+            confidence: record.confidence,
+            at: record.created_at,
+            barred,
+        }));
     }
 
     /// Returns whether there are enough targets, so that a further text is only counted.
     fn is_full(&mut self) -> bool {
-        let is_full = self.all.len() >= MAX_TARGETS;
+        let is_full = self.targets >= MAX_TARGETS;
         self.omitted += usize::from(is_full);
         is_full
     }
