@@ -18,7 +18,7 @@ use crate::modules::probe::Trace;
 use crate::modules::query::Query;
 use crate::runs::context::RunContext;
 use crate::runs::live::LiveRun;
-use crate::runs::pictures::avatar::{AVATAR, Avatar, picture_address};
+use crate::runs::pictures::avatar::{AVATAR, picture_address};
 use crate::runs::pictures::fetch::fetch;
 use crate::runs::scheduler::pace::Pace;
 use crate::runs::scheduler::task::{Kind, Task};
@@ -120,7 +120,7 @@ impl<'a> PictureFetcher<'a> {
                     let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
                     let picture = fetch(&*context.checker.prober, url, trace, deadline);
                     picture.and_then(|picture| {
-                        keep(&context, &run, result, &picture.thumbnail).then(|| Avatar::from(&picture))
+                        keep(&context, &run, result, &picture.thumbnail).then_some(picture.avatar)
                     })
                 }
                 _ => None,

@@ -3,8 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::likeness::Likeness;
-use super::picture::Picture;
-use crate::base::encoding::hex;
 use crate::model::entity::identified::web_address;
 
 /// The metadata member with the address of the picture, which modules extract.
@@ -37,12 +35,6 @@ impl Avatar {
             Some(likeness) => json!({"sha256": self.sha256, "phash": likeness.to_string()}),
             None => json!({"sha256": self.sha256}),
         }
-    }
-}
-
-impl From<&Picture> for Avatar {
-    fn from(picture: &Picture) -> Self {
-        Self { sha256: hex(&picture.sha256), likeness: picture.likeness }
     }
 }
 

@@ -24,15 +24,6 @@ pub(in crate::runs) fn fetch(
     trace: Trace,
     deadline: Instant,
 ) -> Option<Picture> {
-    // A decoder that panics ends only this picture.
-    let attempt = AssertUnwindSafe(|| fetch_unguarded(prober, url, trace, deadline));
-    catch_unwind(attempt).unwrap_or_else(|_| {
-        error!("a picture broke its decoder");
-        None
-    })
-}
-
-fn fetch_unguarded(prober: &dyn Prober, url: Url, trace: Trace, deadline: Instant) -> Option<Picture> {
     let module = trace.module.clone();
     let request = Request {
         method: Method::Get,
@@ -45,21 +36,24 @@ fn fetch_unguarded(prober: &dyn Prober, url: Url, trace: Trace, deadline: Instan
         render: None,
         trace,
     };
-    let answer = match prober.send(&request, &mut CookieJar::default(), deadline) {
-        Ok(answer) if answer.status == 200 && !answer.truncated => answer,
-        Ok(answer) => {
-            debug!("no picture for {module}: status {}, truncated: {}", answer.status, answer.truncated);
-            return None;
+    // A decoder that panics ends only this picture.
+    let fetched = catch_unwind(AssertUnwindSafe(|| {
+        let answer = prober.send(&request, &mut CookieJar::default(), deadline);
+        match answer.map_err(|error| error.reason().to_string())? {
+            answer if answer.status == 200 && !answer.truncated => {
+                Picture::decode(&answer.body, deadline).map_err(|refusal| refusal.to_string())
+            }
+            answer => Err(format!("status {}, truncated: {}", answer.status, answer.truncated)),
         }
-        Err(error) => {
-            debug!("no picture for {module}: {}", error.reason());
-            return None;
+    }));
+    match fetched {
+        Ok(Ok(picture)) => picture,
+        Ok(Err(why)) => {
+            debug!("no picture for {module}: {why}");
+            None
         }
-    };
-    match Picture::decode(&answer.body, deadline) {
-        Ok(picture) => picture,
-        Err(refusal) => {
-            debug!("no picture for {module}: {refusal}");
+        Err(_) => {
+            error!("a picture broke its decoder");
             None
         }
     }

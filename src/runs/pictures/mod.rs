@@ -7,18 +7,14 @@
 //! |---|---|
 //! | [`avatar`] | what a result says about its picture |
 //! | [`fetch`] | fetching a picture |
-//! | [`picture`] | a decoded picture: its hashes and its thumbnail |
-//! | [`refusal`] | why a picture is not decoded |
-//! | `decode` | the decoders of the four formats, and their limits |
+//! | [`picture`] | a decoded picture: its hashes and its thumbnail, and the limits of the four formats |
 //! | [`pixels`] | pixels, reduced and written as PNG |
 //! | [`likeness`] | the perceptual hash |
 
 pub mod avatar;
-mod decode;
 pub mod fetch;
 pub mod likeness;
 pub mod picture;
 pub mod pixels;
-pub mod refusal;
 #[cfg(test)]
 mod tests;

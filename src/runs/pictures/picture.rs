@@ -1,13 +1,28 @@
-//! [`Picture`]: a decoded picture: its hashes and its thumbnail.
+//! [`Picture`]: a decoded picture: its hashes and its thumbnail. The limits are checked on the header of a file before
+//! its pixels are decoded.
 
+use std::io::Cursor;
 use std::time::Instant;
 
+use image_webp::WebPDecoder;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::decode::decoded;
+use super::avatar::Avatar;
 use super::likeness::Likeness;
-use super::refusal::PictureRefusal;
+use super::pixels::Pixels;
+use crate::base::encoding::hex;
+
+/// The most pixels that a picture may have.
+const MAX_PIXELS: u64 = 16_000_000;
+/// The longest side of a picture.
+const MAX_SIDE: u32 = 16_384;
+/// The shortest side of a picture.
+const MIN_SIDE: u32 = 8;
+/// The most bytes that the decoder of a PNG may take besides the pixels.
+const MAX_PNG_BYTES: usize = 4 * 1024 * 1024;
 
 /// The width and height of a thumbnail.
 const THUMBNAIL_SIDE: usize = 64;
@@ -16,13 +31,31 @@ const THUMBNAIL_SIDE: usize = 64;
 /// 200 MB.
 pub(super) static DECODING: Mutex<()> = Mutex::new(());
 
+/// A reason for which a picture is not decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PictureRefusal {
+    /// The bytes begin like no PNG, JPEG, GIF or WebP. SVG and AVIF are not decoded.
+    #[error("unknown format: expected PNG, JPEG, GIF or WebP")]
+    Format,
+    /// The picture has more than one frame.
+    #[error("animated: expected one frame")]
+    Animated,
+    /// Its header states more pixels, or a longer side, than is allowed.
+    #[error("too many pixels: at most 16 million are allowed, and 16,384 on a side")]
+    TooManyPixels,
+    /// It is too small to show anybody, such as a spacer of one pixel.
+    #[error("too small: expected 8 pixels on each side")]
+    TooSmall,
+    /// It is damaged, or ends too early.
+    #[error("damaged or truncated")]
+    Broken,
+}
+
 /// A decoded picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// The SHA-256 of the file as it was received.
-    pub sha256: [u8; 32],
-    /// The perceptual hash. It is `None` for a picture of only one or two colours, which is no evidence.
-    pub likeness: Option<Likeness>,
+    /// The hashes of the file as it was received, and of what it shows.
+    pub avatar: Avatar,
     /// The middle of the picture as a PNG of 64 by 64 pixels, without transparency. It has at most 16 KiB.
     pub thumbnail: Vec<u8>,
 }
@@ -37,9 +70,135 @@ impl Picture {
         let Some(_decoding) = DECODING.try_lock_until(deadline) else { return Ok(None) };
         let small = decoded(file)?.thumbnail(THUMBNAIL_SIDE);
         Ok(Some(Self {
-            sha256: Sha256::digest(file).into(),
-            likeness: Likeness::of(&small),
+            avatar: Avatar { sha256: hex(&Sha256::digest(file)), likeness: Likeness::of(&small) },
             thumbnail: small.to_png().map_err(|_| PictureRefusal::Broken)?,
         }))
     }
+}
+
+/// Decodes a file whose format is recognized by its first bytes.
+///
+/// # Errors
+/// Returns the reason if the file is not a picture within the limits.
+pub(super) fn decoded(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+    match file {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => png(file),
+        [0xff, 0xd8, 0xff, ..] => jpeg(file),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => gif(file),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(file),
+        _ => Err(PictureRefusal::Format),
+    }
+}
+
+fn png(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes: MAX_PNG_BYTES });
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
+    let header = decoder.read_header_info().map_err(broken)?;
+    let (width, height) = sides(header.width, header.height)?;
+    let mut reader = decoder.read_info().map_err(broken)?;
+    if reader.info().animation_control().is_some() {
+        return Err(PictureRefusal::Animated);
+    }
+    let channels = reader.output_color_type().0.samples();
+    let mut bytes = vec![0; width * height * channels];
+    reader.next_frame(&mut bytes).map_err(broken)?;
+    Ok(Pixels { width, height, channels, bytes })
+}
+
+fn jpeg(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+    let options =
+        DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), options);
+    decoder.decode_headers().map_err(broken)?;
+    let info = decoder.info().ok_or(PictureRefusal::Broken)?;
+    let (width, height) = sides(info.width.into(), info.height.into())?;
+    Ok(Pixels { width, height, channels: 3, bytes: decoder.decode().map_err(broken)? })
+}
+
+fn gif(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let mut decoder = options.read_info(file).map_err(broken)?;
+    let (width, height) = sides(decoder.width().into(), decoder.height().into())?;
+    let frame = decoder.next_frame_info().map_err(broken)?.ok_or(PictureRefusal::Broken)?;
+    at_most_allowed(frame.width.into(), frame.height.into())?;
+    let (left, top) = (usize::from(frame.left), usize::from(frame.top));
+    let line = 4 * usize::from(frame.width);
+    let mut drawn = vec![0; line * usize::from(frame.height)];
+    decoder.read_into_buffer(&mut drawn).map_err(broken)?;
+    if decoder.next_frame_info().map_err(broken)?.is_some() {
+        return Err(PictureRefusal::Animated);
+    }
+    // The frame may lie anywhere in the picture, and reach beyond it.
+    let mut bytes = vec![0; 4 * width * height];
+    for (row, from) in bytes.chunks_exact_mut(4 * width).skip(top).zip(drawn.chunks_exact(line.max(1))) {
+        let to = row.get_mut(4 * left..).unwrap_or_default();
+        let shown = to.len().min(line);
+        to[..shown].copy_from_slice(&from[..shown]);
+    }
+    Ok(Pixels { width, height, channels: 4, bytes })
+}
+
+fn webp(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+    let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(broken)?;
+    if decoder.is_animated() {
+        return Err(PictureRefusal::Animated);
+    }
+    webp_frames(file).try_for_each(|(width, height)| sides(width, height).map(drop))?;
+    let (width, height) = decoder.dimensions();
+    let (width, height) = sides(width, height)?;
+    let channels = if decoder.has_alpha() { 4 } else { 3 };
+    let mut bytes = vec![0; width * height * channels];
+    decoder.read_image(&mut bytes).map_err(broken)?;
+    Ok(Pixels { width, height, channels, bytes })
+}
+
+/// Returns the width and height of each frame of a WebP file, as the frame states them. The header of the file may state
+/// less, but the decoder reserves the memory that the frame asks for.
+fn webp_frames(file: &[u8]) -> impl Iterator<Item = (u32, u32)> {
+    let mut rest = file.get(12..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (kind, size) = (rest.get(..4)?, u32::from_le_bytes(rest.get(4..8)?.try_into().ok()?));
+        let content = &rest[8..];
+        // A chunk of odd size is followed by one byte of padding.
+        let next = (size as usize).saturating_add(size as usize % 2);
+        rest = content.get(next..).unwrap_or_default();
+        Some(webp_frame_size(kind, content))
+    })
+    .flatten()
+}
+
+/// Returns the size that a chunk with pixels states: RFC 9649, sections 2.5 and 3.4, and RFC 6386, section 9.1.
+fn webp_frame_size(kind: &[u8], content: &[u8]) -> Option<(u32, u32)> {
+    let number = |at: usize| Some(u32::from(u16::from_le_bytes(content.get(at..at + 2)?.try_into().ok()?)));
+    match kind {
+        b"VP8 " => Some((number(6)? & 0x3fff, number(8)? & 0x3fff)),
+        b"VP8L" => {
+            let bits = u32::from_le_bytes(content.get(1..5)?.try_into().ok()?);
+            Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the width and height of a picture, if they are within the limits.
+fn sides(width: u32, height: u32) -> Result<(usize, usize), PictureRefusal> {
+    at_most_allowed(width, height)?;
+    if width < MIN_SIDE || height < MIN_SIDE {
+        return Err(PictureRefusal::TooSmall);
+    }
+    Ok((width as usize, height as usize))
+}
+
+fn at_most_allowed(width: u32, height: u32) -> Result<(), PictureRefusal> {
+    if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
+        return Err(PictureRefusal::TooManyPixels);
+    }
+    Ok(())
+}
+
+fn broken<E>(_: E) -> PictureRefusal {
+    PictureRefusal::Broken
 }

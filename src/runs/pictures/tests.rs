@@ -6,9 +6,9 @@ use flate2::{Compression, Crc};
 use jpeg_encoder::{ColorType, Encoder};
 
 use super::likeness::Likeness;
+use super::picture::PictureRefusal::{self, *};
 use super::picture::{DECODING, Picture};
 use super::pixels::{Colour, Pixels};
-use super::refusal::PictureRefusal::{self, *};
 
 fn decode(file: &[u8]) -> Result<Picture, PictureRefusal> {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -128,13 +128,16 @@ fn each_format_is_recognized_by_its_content_and_becomes_a_small_png() {
     for (at, file) in files.iter().enumerate() {
         let picture = decode(file).unwrap();
         // Black and white are two colours.
-        assert!((picture.likeness.is_some() || at == 6) && picture.thumbnail.len() <= 16 * 1024, "{at}");
+        assert!(
+            (picture.avatar.likeness.is_some() || at == 6) && picture.thumbnail.len() <= 16 * 1024,
+            "{at}"
+        );
         assert_eq!(pixels(&picture.thumbnail).len(), 64 * 64, "{at}");
         assert_eq!(decode(&picture.thumbnail).unwrap().thumbnail, picture.thumbnail, "drawn once: {at}");
     }
     // The SHA-256 of the file, not of its pixels.
     let [one, other] = [png(&scene), webp(&scene)].map(|it| decode(&it).unwrap());
-    assert!(one.sha256 != other.sha256 && one.thumbnail == other.thumbnail);
+    assert!(one.avatar.sha256 != other.avatar.sha256 && one.thumbnail == other.thumbnail);
     let shown = [jpeg(&scene, 95), files[5].clone()].map(|file| pixels(&decode(&file).unwrap().thumbnail));
     for (at, one) in pixels(&one.thumbnail).into_iter().enumerate() {
         for other in &shown {
@@ -145,7 +148,7 @@ fn each_format_is_recognized_by_its_content_and_becomes_a_small_png() {
 
 /// Returns the pixels of a PNG without transparency.
 fn pixels(file: &[u8]) -> Vec<Colour> {
-    super::decode::decoded(file).unwrap().colours().collect()
+    super::picture::decoded(file).unwrap().colours().collect()
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn the_frame_of_a_gif_is_drawn_where_it_lies() {
     for (left, top, shown) in [(0, 0, 32 * 32), (16, 8, 16 * 24), (32, 0, 0), (200, 3, 0), (0, 255, 0)] {
         let mut gif = whole.clone();
         (gif[place + 1], gif[place + 3]) = (left, top);
-        let pixels = super::decode::decoded(&gif).unwrap();
+        let pixels = super::picture::decoded(&gif).unwrap();
         assert_eq!(pixels.bytes.chunks(4).filter(|pixel| pixel[3] == 255).count(), shown, "{left} {top}");
     }
 }
@@ -290,7 +293,7 @@ fn nothing_is_decoded_after_the_deadline() {
 fn copies_are_near_and_other_pictures_are_not() {
     for seed in 1..20 {
         let original = scene(400, 400, seed);
-        let likeness = |file: &[u8]| decode(file).unwrap().likeness.unwrap();
+        let likeness = |file: &[u8]| decode(file).unwrap().avatar.likeness.unwrap();
         let one = likeness(&png(&original));
         let poor = jpeg(&original.thumbnail(96), 40);
         assert!(one.is_near(likeness(&poor)), "{seed}: {one} {}", likeness(&poor));
@@ -305,8 +308,8 @@ fn pictures_of_two_colours_have_no_likeness() {
     let silhouette =
         Pixels::drawn(64, 64, |x, y| if is_disc(x, y) { [250, 250, 250] } else { [180, 190, 200] });
     for plain in [Pixels::drawn(64, 64, |_, _| [9, 9, 9]), silhouette] {
-        assert_eq!(decode(&png(&plain)).unwrap().likeness, None);
-        assert_eq!(decode(&jpeg(&plain, 80)).unwrap().likeness, None);
+        assert_eq!(decode(&png(&plain)).unwrap().avatar.likeness, None);
+        assert_eq!(decode(&jpeg(&plain, 80)).unwrap().avatar.likeness, None);
     }
 }
 
