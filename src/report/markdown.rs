@@ -135,13 +135,12 @@ impl Page {
     fn facts(&mut self, results: &[ResultRecord]) {
         let facts = Facts::of(results);
         let platforms: BTreeMap<u32, &str> = results.iter().map(|it| (it.id, platform(it))).collect();
-        let lists: Vec<_> = facts.lists().collect();
         let accounts = [("oldest account", &facts.oldest), ("newest account", &facts.newest)];
-        if lists.is_empty() && accounts.iter().all(|(_, created)| created.is_none()) {
+        if facts.is_empty() {
             return;
         }
         self.title("##", "What the results say");
-        for (name, facts) in lists {
+        for (name, facts) in &facts.lists {
             for fact in facts {
                 let named = fact.results.iter().filter_map(|id| platforms.get(id)).map(|name| escaped(name));
                 let named: BTreeSet<String> = named.collect();

@@ -9,10 +9,14 @@ use url::Url;
 
 use crate::model::run::ResultRecord;
 
-const NAMES: &[&str] = &["display_name", "real_name"];
-const PLACES: &[&str] = &["location", "city", "country"];
-const SITES: &[&str] = &["website", "links", "verified_links"];
-const EMAILS: &[&str] = &["email", "emails"];
+/// The lists: the name, the members with the texts, and the form in which two texts are the same.
+type List = (&'static str, &'static [&'static str], fn(&str) -> String);
+const LISTS: [List; 4] = [
+    ("Names", &["display_name", "real_name"], str::to_lowercase),
+    ("Places", &["location", "city", "country"], str::to_lowercase),
+    ("Websites", &["website", "links", "verified_links"], site_key),
+    ("Emails", &["email", "emails"], str::to_lowercase),
+];
 
 /// A text with the results that state it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,17 +38,11 @@ pub struct Created {
     pub platform: String,
 }
 
-/// What the results of a run say about who they belong to. In each list the text with the most sources is the first.
+/// What the results of a run say about who they belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Names of people.
-    pub names: Vec<Fact>,
-    /// Places, in the words of the profiles.
-    pub places: Vec<Fact>,
-    /// Web sites.
-    pub sites: Vec<Fact>,
-    /// Email addresses.
-    pub emails: Vec<Fact>,
+    /// The lists that are not empty, with their names. In each the text with the most sources is the first.
+    pub lists: Vec<(&'static str, Vec<Fact>)>,
     /// The account that was created first.
     pub oldest: Option<Created>,
     /// The account that was created last, if it is another one.
@@ -54,14 +52,12 @@ pub struct Facts {
 impl Facts {
     /// Returns the facts in these results, without those that are marked as results of another person.
     pub fn of(results: &[ResultRecord]) -> Self {
-        let mut created: Vec<Created> =
-            results.iter().filter(|result| !result.is_of_another_person()).filter_map(created).collect();
+        let results: Vec<&ResultRecord> = results.iter().filter(|it| !it.is_of_another_person()).collect();
+        let mut created: Vec<Created> = results.iter().filter_map(|result| created(result)).collect();
         created.sort_by(|a, b| (&a.day, a.result).cmp(&(&b.day, b.result)));
+        let lists = LISTS.iter().map(|(name, members, key)| (*name, facts(&results, members, key)));
         Self {
-            names: facts(results, NAMES, str::to_lowercase),
-            places: facts(results, PLACES, str::to_lowercase),
-            sites: facts(results, SITES, site_key),
-            emails: facts(results, EMAILS, str::to_lowercase),
+            lists: lists.filter(|(_, facts)| !facts.is_empty()).collect(),
             newest: (created.len() > 1).then(|| created.last().cloned()).flatten(),
             oldest: created.into_iter().next(),
         }
@@ -69,26 +65,15 @@ impl Facts {
 
     /// Returns whether the results say nothing.
     pub fn is_empty(&self) -> bool {
-        self.lists().next().is_none() && self.oldest.is_none()
-    }
-
-    /// Returns the lists that are not empty, with their names.
-    pub fn lists(&self) -> impl Iterator<Item = (&'static str, &[Fact])> {
-        let lists = [
-            ("Names", &self.names),
-            ("Places", &self.places),
-            ("Websites", &self.sites),
-            ("Emails", &self.emails),
-        ];
-        lists.into_iter().map(|(name, facts)| (name, facts.as_slice())).filter(|(_, facts)| !facts.is_empty())
+        self.lists.is_empty() && self.oldest.is_none()
     }
 }
 
 /// Returns the texts of these members. Texts with the same key are one.
-fn facts(results: &[ResultRecord], members: &[&str], key: impl Fn(&str) -> String) -> Vec<Fact> {
+fn facts(results: &[&ResultRecord], members: &[&str], key: impl Fn(&str) -> String) -> Vec<Fact> {
     let mut found: Vec<Fact> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for result in results.iter().filter(|result| !result.is_of_another_person()) {
+    for result in results {
         for text in members.iter().filter_map(|name| result.metadata.get(*name)).flat_map(texts) {
             let place = *places.entry(key(text)).or_insert_with(|| {
                 found.push(Fact { text: text.to_owned(), results: Vec::new() });
@@ -155,9 +140,12 @@ mod tests {
             ),
         ]);
         let fact = |text: &str, results: &[u32]| Fact { text: text.to_owned(), results: results.to_vec() };
-        assert_eq!(facts.names, [fact("Ana R.", &[2, 3]), fact("Ana", &[1])]);
-        assert_eq!(facts.places, [fact("Lisbon", &[1])]);
-        assert_eq!(facts.sites, [fact("http://ana.example/", &[2, 3])]);
+        let lists = [
+            ("Names", vec![fact("Ana R.", &[2, 3]), fact("Ana", &[1])]),
+            ("Places", vec![fact("Lisbon", &[1])]),
+            ("Websites", vec![fact("http://ana.example/", &[2, 3])]),
+        ];
+        assert_eq!(facts.lists, lists);
         let created = |day: &str, result: u32| {
             Some(Created { day: day.to_owned(), result, platform: format!("Site {result}") })
         };
@@ -165,7 +153,6 @@ mod tests {
             (facts.oldest.clone(), facts.newest.clone()),
             (created("2009-01-02", 2), created("2012-05-06", 1))
         );
-        assert_eq!(facts.lists().map(|(name, _)| name).collect::<Vec<_>>(), ["Names", "Places", "Websites"]);
         assert_eq!(Facts::of(&[]), Facts::default());
     }
 }

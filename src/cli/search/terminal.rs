@@ -121,7 +121,7 @@ impl Terminal {
     }
 
     fn facts(self, out: &mut dyn Write, facts: &Facts) -> io::Result<()> {
-        for (name, facts) in facts.lists() {
+        for (name, facts) in &facts.lists {
             let shown = facts.iter().take(MOST_FACTS).map(|fact| match fact.results.len() {
                 1 => fact.text.clone(),
                 sources => format!("{} ({sources} sources)", fact.text),
