@@ -92,22 +92,14 @@ pub(super) fn phone(text: &str) -> String {
 
 /// Removes `-`, `_` and white space except between digits, where they separate dates and versions.
 pub(super) fn breach(text: &str) -> String {
-    let folded = folded(text);
-    let mut kept = String::with_capacity(folded.len());
-    let mut rest = folded.as_str();
-    while let Some(first) = rest.chars().next() {
-        let is_separator = |c: char| c == '-' || c == '_' || c == ' ';
-        if !is_separator(first) {
-            kept.push(first);
-            rest = &rest[first.len_utf8()..];
-            continue;
-        }
-        rest = rest.trim_start_matches(is_separator);
-        if kept.ends_with(|c: char| c.is_ascii_digit()) && rest.starts_with(|c: char| c.is_ascii_digit()) {
+    let mut kept = String::new();
+    for part in folded(text).split(['-', '_', ' ']) {
+        if kept.ends_with(|c: char| c.is_ascii_digit()) && part.starts_with(|c: char| c.is_ascii_digit()) {
             kept.push('-');
         }
+        kept.push_str(part);
     }
-    if kept.is_empty() { folded } else { kept }
+    or_folded(kept, text)
 }
 
 /// Returns the form of a certificate. Serial numbers are compared as numbers, so leading zeros are ignored.

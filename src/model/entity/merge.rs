@@ -17,8 +17,6 @@
 //! The value is rounded to two decimals, is at most 0.99, and is never below the highest confidence. It depends only
 //! on the sources, not on their order.
 
-use std::io;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -62,12 +60,9 @@ impl Source {
         }
     }
 
+    /// Its values are texts and a number, so this cannot fail.
     fn to_value(&self) -> Value {
-        let mut members = Map::new();
-        members.insert("module".into(), Value::from(self.module.as_str()));
-        members.insert("platform".into(), self.platform.as_deref().map_or(Value::Null, Value::from));
-        members.insert("confidence".into(), Value::from(self.confidence));
-        Value::Object(members)
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
@@ -150,20 +145,7 @@ fn combined(sources: &[Source]) -> f64 {
     rounded.min(MOST).max(*highest)
 }
 
-/// Returns the length of a value's JSON text.
+/// Returns the length of a value's JSON text. A value that has none, which no map of values is, counts as too large.
 fn json_bytes(value: &impl Serialize) -> usize {
-    struct Counter(usize);
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // The counter accepts every write, and the values have string keys, so this cannot fail. If it did, the value would
-    // count as too large.
-    serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
+    serde_json::to_string(value).map_or(usize::MAX / 4, |text| text.len())
 }

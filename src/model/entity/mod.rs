@@ -58,15 +58,13 @@ pub struct EntityKey(pub [u8; 16]);
 impl EntityKey {
     /// Returns the key of a result.
     pub fn of(record: &ResultRecord) -> Self {
-        let identity = Identity::of(record);
+        let (scope, value) = identity(record);
         let mut hash = Sha256::new();
         add(&mut hash, Some(&record.result_type));
         // The number of parts distinguishes scopes of zero, one and two parts.
-        hash.update([u8::try_from(identity.scope.len()).unwrap_or(u8::MAX)]);
-        for part in &identity.scope {
-            add(&mut hash, Some(part));
-        }
-        add(&mut hash, identity.value.as_deref());
+        hash.update([u8::try_from(scope.len()).unwrap_or(u8::MAX)]);
+        scope.iter().for_each(|part| add(&mut hash, Some(part)));
+        add(&mut hash, value.as_deref());
         let whole: [u8; 32] = hash.finalize().into();
         let mut key = [0; 16];
         key.copy_from_slice(&whole[..16]);
@@ -83,56 +81,43 @@ fn add(hash: &mut Sha256, part: Option<&str>) {
     hash.update(text.as_bytes());
 }
 
-/// The parts of a result of which its key is made.
-struct Identity {
-    scope: Vec<String>,
-    value: Option<String>,
-}
-
-impl Identity {
-    fn of(record: &ResultRecord) -> Self {
-        match (kind(&record.result_type), record.value.as_deref()) {
-            (Some(kind), Some(value)) => Self::of_kind(kind, value, record),
-            (_, value) => Self { scope: vec![record.source.clone()], value: value.map(str::to_owned) },
+/// Returns the scope and the canonical value of a result, of which its key is made.
+fn identity(record: &ResultRecord) -> (Vec<String>, Option<String>) {
+    use canonical as form;
+    let (Some(kind), Some(value)) = (kind(&record.result_type), record.value.as_deref()) else {
+        return (vec![record.source.clone()], record.value.clone());
+    };
+    let platform = || vec![form::folded(record.platform.as_deref().unwrap_or(&record.source))];
+    let (scope, value) = match kind {
+        ResultType::Account | ResultType::Profile => (platform(), value.trim().to_owned()),
+        ResultType::Email => (vec![], form::email(value)),
+        ResultType::Domain | ResultType::Subdomain | ResultType::Registration => (vec![], form::host(value)),
+        ResultType::IpAddress => (vec![], form::ip_address(value)),
+        ResultType::Url => (vec![], form::url(value)),
+        ResultType::Archive => (members(kind, record), form::url(value)),
+        ResultType::DnsRecord => {
+            let record_type = form::folded(text_of(record, "record_type").unwrap_or_default());
+            let name = form::host(text_of(record, "name").unwrap_or_default());
+            let value = form::dns_value(&record_type, value);
+            (vec![record_type, name], value)
         }
-    }
-
-    fn of_kind(kind: ResultType, value: &str, record: &ResultRecord) -> Self {
-        use canonical as form;
-        let platform = || vec![form::folded(record.platform.as_deref().unwrap_or(&record.source))];
-        let (scope, value) = match kind {
-            ResultType::Account | ResultType::Profile => (platform(), value.trim().to_owned()),
-            ResultType::Email => (vec![], form::email(value)),
-            ResultType::Domain | ResultType::Subdomain | ResultType::Registration => {
-                (vec![], form::host(value))
-            }
-            ResultType::IpAddress => (vec![], form::ip_address(value)),
-            ResultType::Url => (vec![], form::url(value)),
-            ResultType::Archive => (members(kind, record), form::url(value)),
-            ResultType::DnsRecord => {
-                let record_type = form::folded(text_of(record, "record_type").unwrap_or_default());
-                let name = form::host(text_of(record, "name").unwrap_or_default());
-                let value = form::dns_value(&record_type, value);
-                (vec![record_type, name], value)
-            }
-            ResultType::Phone => (vec![], form::phone(value)),
-            ResultType::Technology => (members(kind, record), form::folded(value)),
-            ResultType::PersonName | ResultType::Username => (vec![], form::folded(value)),
-            ResultType::Breach => (vec![], form::breach(value)),
-            ResultType::Certificate => match form::certificate(value, text_of(record, "serial")) {
-                form::Named::Alone(value) => (vec![], value),
-                form::Named::Within(value) => (issuer(record), value),
-            },
-            ResultType::PublicKey => match form::public_key(value, text_of(record, "key_sha256")) {
-                form::Named::Alone(value) => (vec![], value),
-                form::Named::Within(value) => (vec![record.source.clone()], value),
-            },
-            ResultType::Tenant if form::is_uuid(value) => (vec![], form::folded(value)),
-            ResultType::Tenant => (platform(), form::folded(value)),
-            ResultType::Reputation => (vec![record.source.clone()], value.to_owned()),
-        };
-        Self { scope, value: Some(value) }
-    }
+        ResultType::Phone => (vec![], form::phone(value)),
+        ResultType::Technology => (members(kind, record), form::folded(value)),
+        ResultType::PersonName | ResultType::Username => (vec![], form::folded(value)),
+        ResultType::Breach => (vec![], form::breach(value)),
+        ResultType::Certificate => match form::certificate(value, text_of(record, "serial")) {
+            form::Named::Alone(value) => (vec![], value),
+            form::Named::Within(value) => (issuer(record), value),
+        },
+        ResultType::PublicKey => match form::public_key(value, text_of(record, "key_sha256")) {
+            form::Named::Alone(value) => (vec![], value),
+            form::Named::Within(value) => (vec![record.source.clone()], value),
+        },
+        ResultType::Tenant if form::is_uuid(value) => (vec![], form::folded(value)),
+        ResultType::Tenant => (platform(), form::folded(value)),
+        ResultType::Reputation => (vec![record.source.clone()], value.to_owned()),
+    };
+    (scope, Some(value))
 }
 
 /// Returns the canonical forms of all members that identify a result of this type.
