@@ -94,10 +94,10 @@ fn write_checks(page: &mut Exposition, figures: &Figures) {
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
-    let open = parts.runs.module_health().circuits.hosts.open().len();
+    let open = parts.runs.module_health().circuits.open().len();
     let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
     page.gauge("sightline_circuits_open", help, open as f64);
-    let quarantined = parts.runs.module_health().quarantines.modules.open().len();
+    let quarantined = parts.runs.module_health().quarantines.open().len();
     let help = "Modules that searches do not ask because they failed their last control checks.";
     page.gauge("sightline_modules_quarantined", help, quarantined as f64);
     let catalog = parts.runs.selector.catalog();

@@ -18,7 +18,6 @@ use crate::modules::module::Module;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::net::{ByTransport, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
-use crate::runs::health::circuit::Retry;
 use crate::runs::service::{RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
 use crate::store::Store;
@@ -88,8 +87,8 @@ impl Engine {
                     // periodically.
                     lease: lease * 3 / 4,
                     store_patience: STORE_OUTAGE_LIMIT,
-                    host_retry: Retry::of_hosts(config.host_retry),
-                    quarantine_retry: Retry::of_modules(config.quarantine_retry),
+                    host_retry: config.host_retry,
+                    quarantine_retry: config.quarantine_retry,
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::database::open_store;
 use super::exit::{Exit, Failure};
@@ -13,7 +15,8 @@ use super::table::write_table;
 use crate::base::clock::rfc3339_millis;
 use crate::config::StorageConfig;
 use crate::model::audit::Origin;
-use crate::model::health::Learnt;
+use crate::model::health::{BreakerState, Cause, Learnt, Opening};
+use crate::model::tally::Tally;
 
 /// The webs about which something is learnt, each with whether it is the simulated one.
 const WEBS: [(bool, &str); 2] = [(false, "real"), (true, "simulated")];
@@ -119,7 +122,7 @@ pub(crate) fn circuit(action: &CircuitAction, out: &mut dyn Write) -> Result<Exi
                     "{host} is not among the hosts that searches do not ask; `sightline circuit list` shows them"
                 )
             };
-            args.run(Learnt::Circuits, unknown, out)?;
+            args.run(Learnt::Host, unknown, out)?;
         }
     }
     Ok(Exit::Done)
@@ -134,7 +137,7 @@ pub(crate) fn quarantine(action: &QuarantineAction, out: &mut dyn Write) -> Resu
                     "{module} is not in quarantine; `sightline quarantine list` shows the modules that are"
                 )
             };
-            args.run(Learnt::Quarantines, unknown, out)?;
+            args.run(Learnt::Quarantine, unknown, out)?;
         }
     }
     Ok(Exit::Done)
@@ -150,50 +153,53 @@ pub(crate) fn deadline(action: &DeadlineAction, out: &mut dyn Write) -> Result<E
                      with a learnt deadline"
                 )
             };
-            args.run(Learnt::Deadlines, unknown, out)?;
+            args.run(Learnt::Deadline, unknown, out)?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn list_circuits(storage: &StorageConfig, out: &mut dyn Write) -> Result<(), Failure> {
+/// Returns what the store has of a kind: the name, the web, and what was learnt.
+fn stored<T: Default + Serialize + DeserializeOwned>(
+    storage: &StorageConfig,
+    kind: Learnt,
+) -> Result<Vec<(String, String, T)>, Failure> {
     let store = open_store(storage)?;
-    let mut rows = Vec::new();
+    let mut all = Vec::new();
     for (is_simulated, web) in WEBS {
-        for record in store.share_circuits(is_simulated, &[])? {
-            let Some(opening) = record.opening else { continue };
-            let [since, next_try] =
-                [opening.since, opening.next_try].map(|at| rfc3339_millis(at).to_string());
-            rows.push(vec![record.name, web.to_owned(), opening.cause.as_str().to_owned(), since, next_try]);
-        }
+        let rows = store.share_learnt(kind, is_simulated, Timestamp::UNIX_EPOCH, &[], |older: T, _| older)?;
+        all.extend(rows.into_iter().map(|(name, _, it)| (name.to_string(), web.to_owned(), it)));
+    }
+    Ok(all)
+}
+
+fn list_circuits(storage: &StorageConfig, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (host, web, state) in stored::<BreakerState>(storage, Learnt::Host)? {
+        let Some(Opening { cause: Cause::Check(outcome), since, next_try, .. }) = state.opening else {
+            continue;
+        };
+        let [since, next_try] = [since, next_try].map(rfc3339_millis);
+        rows.push(vec![host, web, outcome.as_str().to_owned(), since, next_try]);
     }
     Ok(write_table(out, &["HOST", "WEB", "OUTCOME", "SINCE", "NEXT TRY"], &rows)?)
 }
 
 fn list_quarantines(storage: &StorageConfig, out: &mut dyn Write) -> Result<(), Failure> {
-    let store = open_store(storage)?;
     let mut rows = Vec::new();
-    for (is_simulated, web) in WEBS {
-        for record in store.share_quarantines(is_simulated, &[])? {
-            let Some(opening) = record.opening else { continue };
-            let [since, next_try] =
-                [opening.since, opening.next_try].map(|at| rfc3339_millis(at).to_string());
-            let failures = opening.cause.failures.to_string();
-            rows.push(vec![record.name, web.to_owned(), failures, since, next_try, opening.cause.change()]);
-        }
+    for (module, web, state) in stored::<BreakerState>(storage, Learnt::Quarantine)? {
+        let Some(Opening { failures, cause, since, next_try, .. }) = state.opening else { continue };
+        let [since, next_try] = [since, next_try].map(rfc3339_millis);
+        rows.push(vec![module, web, failures.to_string(), since, next_try, cause.text()]);
     }
     Ok(write_table(out, &["MODULE", "WEB", "FAILURES", "SINCE", "NEXT TRY", "CHANGE"], &rows)?)
 }
 
 fn list_deadlines(storage: &StorageConfig, out: &mut dyn Write) -> Result<(), Failure> {
-    let (store, now) = (open_store(storage)?, Timestamp::now());
-    let mut rows = Vec::new();
-    for (is_simulated, web) in WEBS {
-        for (module, tally) in store.share_health(is_simulated, &Vec::new())? {
-            if let Some(deadline) = tally.latencies.deadline(now, Duration::MAX) {
-                let deadline = format!("{:.1}s", deadline.as_secs_f64());
-                rows.push(vec![module.to_string(), web.to_owned(), deadline]);
-            }
+    let (mut rows, now) = (Vec::new(), Timestamp::now());
+    for (module, web, tally) in stored::<Tally>(storage, Learnt::Deadline)? {
+        if let Some(deadline) = tally.deadline(now, Duration::MAX) {
+            rows.push(vec![module, web, format!("{:.1}s", deadline.as_secs_f64())]);
         }
     }
     rows.sort();

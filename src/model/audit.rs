@@ -110,12 +110,9 @@ words! {
         RunDeleted = "run.deleted",
         /// Old runs were removed. The details are their number and the moment before which they had ended.
         RunsSwept = "runs.swept",
-        /// The open circuit of a host was closed by an operator. The detail is the host.
-        CircuitReset = "circuit.reset",
-        /// The quarantine of a module was ended by an operator. The detail is the module.
-        QuarantineReset = "quarantine.reset",
-        /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
-        DeadlinesReset = "deadlines.reset",
+        /// What was learnt about a host or a module, or about all, was forgotten by an operator. The details are the kind,
+        /// and the name or the number.
+        HealthReset = "health.reset",
         /// A webhook was created. The detail is the number of its events.
         WebhookCreated = "webhook.created",
         /// The address or the events of a webhook were changed, or it was enabled or disabled by its owner. The detail

@@ -1,53 +1,86 @@
-//! What was learnt about hosts and modules, as instances share it.
+//! What searches have learnt about hosts and modules, as instances share it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::fmt::serde::timestamp::millisecond::required as millis;
 use serde::{Deserialize, Serialize};
 
-use crate::model::tally::Tally;
+use crate::base::words::words;
 use crate::modules::control_check::{ControlAnswer, Direction};
-use crate::modules::outcome::OpenCircuit;
+use crate::modules::outcome::{OpenCircuit, Outcome};
 
-/// The state of an open circuit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening<C> {
+words! {
+    /// What is learnt from searches, shared by instances, and can be reset.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Learnt {
+        /// The hosts that are down: their circuits.
+        Host = "host",
+        /// The modules in quarantine.
+        Quarantine = "quarantine",
+        /// The [`Tally`](super::tally::Tally) of each module, from which its deadline follows.
+        Deadline = "deadline",
+    }
+}
+
+/// The state of an open breaker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The number of failures in a row.
+    pub failures: u32,
     /// The cause of the last failure that counted.
-    pub cause: C,
-    /// The time at which the circuit opened.
+    pub cause: Cause,
+    /// The time at which the breaker opened.
+    #[serde(with = "millis")]
     pub since: Timestamp,
     /// The wait before the next trial.
     pub wait: Duration,
     /// The time from which a trial is allowed.
+    #[serde(with = "millis")]
     pub next_try: Timestamp,
 }
 
-impl<C> Opening<C> {
+impl Opening {
     /// Returns the times of the opening.
     pub fn times(&self) -> OpenCircuit {
         OpenCircuit { open_since: self.since, next_try_at: self.next_try }
     }
+
+    /// Returns the control check that failed, if the breaker is that of a module.
+    pub fn control(&self) -> Option<&FailedControl> {
+        match &self.cause {
+            Cause::Check(_) => None,
+            Cause::Control(control) => Some(control),
+        }
+    }
 }
 
-/// The last change of a circuit, as processes share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CircuitRecord<C> {
-    /// The host, by the name under which its checks are counted, or the id of the module.
-    pub name: String,
-    /// The time of the observation that changed the circuit. Of two records, the later one is valid.
-    pub changed_at: Timestamp,
-    /// The state if the circuit is open, or `None` if it was closed.
-    pub opening: Option<Opening<C>>,
+/// The cause of a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The outcome of a check that a host kept from a conclusion: `timeout` or `error`.
+    Check(Outcome),
+    /// A control check that a module failed.
+    Control(FailedControl),
 }
 
-/// The control check that put a module in quarantine, as it is stored.
+impl Cause {
+    /// Returns a text such as `Timed out`, or `a made-up name is a hit: HTTP 200, hit[0]: status 200; before: HTTP 404,
+    /// miss[0]: status 404`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Check(outcome) => outcome.title().to_owned(),
+            Self::Control(control) => control.text(),
+        }
+    }
+}
+
+/// The control check that put a module in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedControl {
     /// The direction of the control check.
     pub direction: Direction,
-    /// The number of control checks in a row that failed.
-    pub failures: u32,
     /// The answer to the last control check that failed.
     pub after: ControlAnswer,
     /// The answer to the last control check that passed before, if this process knows one.
@@ -57,36 +90,41 @@ pub struct FailedControl {
 }
 
 impl FailedControl {
-    /// Returns a text about what changed, such as `a made-up name is a hit: HTTP 200, hit[0]: status 200; before: HTTP
-    /// 404, miss[0]: status 404`.
-    pub fn change(&self) -> String {
+    fn text(&self) -> String {
         let what = match self.direction {
             Direction::MadeUp => "a made-up name is a hit",
             Direction::Known => "a known account is a miss",
         };
-        match &self.before {
-            None => format!("{what}: {}", shown(&self.after)),
-            Some(before) => format!("{what}: {}; before: {}", shown(&self.after), shown(before)),
-        }
+        let answer = |answer: &ControlAnswer| {
+            let status = answer.http_status.map(|status| format!("HTTP {status}"));
+            let parts: Vec<String> = status.into_iter().chain(answer.matcher.clone()).collect();
+            if parts.is_empty() { "no answer".to_owned() } else { parts.join(", ") }
+        };
+        let before = self.before.as_ref().map(|before| format!("; before: {}", answer(before)));
+        format!("{what}: {}{}", answer(&self.after), before.unwrap_or_default())
     }
 }
 
-/// What was learnt from searches, and can be reset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Learnt {
-    /// The open circuits of hosts.
-    Circuits,
-    /// The quarantines of modules.
-    Quarantines,
-    /// The durations of answers from which the deadlines of modules were learnt.
-    Deadlines,
+/// The state of a breaker, as instances share it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreakerState {
+    /// The time of the observation that changed the breaker.
+    #[serde(with = "millis")]
+    pub changed_at: Timestamp,
+    /// The state if the breaker is open, or `None` if it was closed.
+    pub opening: Option<Opening>,
 }
 
-/// Tallies by module id.
-pub type Tallies = Vec<(Arc<str>, Tally)>;
+impl BreakerState {
+    /// Returns the state that changed later, which is valid.
+    #[must_use]
+    pub fn later(self, newer: &Self) -> Self {
+        if newer.changed_at > self.changed_at { newer.clone() } else { self }
+    }
 
-fn shown(answer: &ControlAnswer) -> String {
-    let status = answer.http_status.map(|status| format!("HTTP {status}"));
-    let parts: Vec<String> = status.into_iter().chain(answer.matcher.clone()).collect();
-    if parts.is_empty() { "no answer".to_owned() } else { parts.join(", ") }
+    /// Changes the state. Its time is later than that of the change before, even if the clock was set back.
+    pub fn change(&mut self, opening: Option<Opening>, now: Timestamp) {
+        let next = self.changed_at.saturating_add(Duration::from_millis(1)).unwrap_or(Timestamp::MAX);
+        *self = Self { changed_at: now.max(next), opening };
+    }
 }

@@ -15,7 +15,6 @@ pub mod family;
 pub mod follow;
 pub mod health;
 pub mod interval;
-pub mod latencies;
 pub mod notes;
 pub mod page;
 pub mod quota;

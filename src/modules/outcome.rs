@@ -119,8 +119,7 @@ impl Outcome {
 
     /// Returns the outcome as which a module's health counts this one, or `None` if it says nothing about the module.
     ///
-    /// The database has a column for each outcome that is returned here. An outcome without a column counts as
-    /// one that has the same consequence for the health, so that it needs no migration.
+    /// The stored tallies have a place for each outcome of [`Self::ALL`]. A new outcome needs a migration of them.
     pub fn health_outcome(self) -> Option<Self> {
         match self {
             Self::Hit
@@ -142,7 +141,7 @@ impl fmt::Display for Outcome {
 }
 
 /// One value for each outcome, such as a count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByOutcome<T>([T; Outcome::ALL.len()]);
 
 impl<T> ByOutcome<T> {

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::browsing::Browsing;
 use super::figures::Figures;
 use super::health::HealthTable;
-use super::health::circuit::Retry;
 use super::lifecycle::Lifecycle;
 use super::scheduler::Scheduler;
 use super::suppression::Suppressed;
@@ -35,10 +34,10 @@ pub struct Limits {
     pub lease: Duration,
     /// The time for which a run with no checks left waits for an unavailable store before it fails.
     pub store_patience: Duration,
-    /// The times of retries of hosts that give no answer.
-    pub host_retry: Retry,
-    /// The times of retries of modules in quarantine.
-    pub quarantine_retry: Retry,
+    /// The time after which a host that gives no answer is tried again for the first time.
+    pub host_retry: Duration,
+    /// The time after which a module in quarantine is tried again for the first time.
+    pub quarantine_retry: Duration,
 }
 
 /// A function that returns the charge for a search of an account that starts now, or `None` if the account does not

@@ -12,9 +12,6 @@ use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::family::advance::advance_idle;
 use super::lifecycle::Lifecycle;
-use crate::base::storage::StorageError;
-use crate::model::audit::Origin;
-use crate::model::health::Learnt;
 
 /// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
 /// a tenth of the length of a lease if that is shorter.
@@ -24,7 +21,7 @@ const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
 /// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
 /// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
-/// The interval at which the health of modules and all circuits are written, and those of other processes are read.
+/// The interval at which what was learnt is stored, and what others have learnt is read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 /// The times at which the tasks are due.
 struct Schedule {
@@ -58,7 +55,7 @@ pub struct Maintenance {
 }
 
 impl Maintenance {
-    /// Reads the health of modules from the store.
+    /// Reads what was learnt from the store.
     pub(super) fn new(
         dispatcher: Arc<Dispatcher>,
         lifecycle: Arc<Lifecycle>,
@@ -66,7 +63,7 @@ impl Maintenance {
     ) -> Self {
         let schedule = Mutex::new(Schedule::new());
         let maintenance = Self { dispatcher, lifecycle, feeder, schedule };
-        maintenance.share_health();
+        maintenance.context().health.share();
         maintenance
     }
 
@@ -91,8 +88,6 @@ impl Maintenance {
     pub fn run_due_tasks(&self) {
         self.dispatcher.registry.sweep();
         self.context().scheduler.sweep(Instant::now());
-        self.context().health.circuits.hosts.sweep();
-        self.context().health.quarantines.modules.sweep();
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
         let mut schedule = self.schedule.lock();
@@ -110,49 +105,12 @@ impl Maintenance {
             }
         }
         if is_due(&mut schedule.share_health, SHARE_HEALTH_EVERY) {
-            self.share_health();
+            self.context().health.share();
             self.undo_unconfirmed();
         }
         if is_due(&mut schedule.expire_keys, EXPIRE_KEYS_EVERY) {
             self.expire_idempotency_keys();
         }
-    }
-
-    /// Writes the health of modules and all circuits, and reads those of all processes. Only one thread at a
-    /// time calls this: at the start, then under the lock of the schedule.
-    fn share_health(&self) {
-        let health = &self.context().health;
-        match self.context().store.share_health(self.context().simulated, &health.to_write()) {
-            Ok(stored) => health.written(stored),
-            Err(error) => {
-                health.not_written();
-                log!(error.log_level(), "cannot write the health of modules: {error}");
-            }
-        }
-        let changed = health.circuits.hosts.to_write();
-        match self.context().store.share_circuits(self.context().simulated, &changed) {
-            Ok(stored) => health.circuits.hosts.written(&changed, &stored),
-            Err(error) => log!(error.log_level(), "cannot write the circuits of hosts: {error}"),
-        }
-        let changed = health.quarantines.modules.to_write();
-        match self.context().store.share_quarantines(self.context().simulated, &changed) {
-            Ok(stored) => health.quarantines.modules.written(&changed, &stored),
-            Err(error) => log!(error.log_level(), "cannot write the quarantines of modules: {error}"),
-        }
-    }
-
-    /// Removes what was learnt about a host or a module, or about all, in this process at once and in others within
-    /// seconds.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn reset(&self, what: Learnt, name: Option<&str>, by: &Origin) -> Result<(), StorageError> {
-        let _schedule = self.schedule.lock();
-        // What this process has learnt is written before, so that it is reset too.
-        self.share_health();
-        self.context().store.reset(what, name, self.context().clock.now(), by)?;
-        self.share_health();
-        Ok(())
     }
 
     fn expire_idempotency_keys(&self) {
@@ -169,7 +127,7 @@ impl Maintenance {
     }
 
     /// Stops all runs at a checkpoint and releases them, so that this or another instance can resume them at once.
-    /// Writes the health of modules, and wakes readers and waiting threads. Waits until the given moment at most.
+    /// Stores what was learnt, and wakes readers and waiting threads. Waits until the given moment at most.
     pub fn shut_down(&self, until: Instant) {
         self.lifecycle.shut_down();
         self.dispatcher.registry.stop_all();
@@ -178,7 +136,7 @@ impl Maintenance {
         }
         let _agenda = self.schedule.lock();
         self.dispatcher.release_leases();
-        self.share_health();
+        self.context().health.share();
     }
 
     fn context(&self) -> &RunContext {

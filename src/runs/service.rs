@@ -15,8 +15,6 @@ use super::drivers::Drivers;
 use super::family::service::FamilyService;
 use super::figures::Figures;
 use super::health::HealthTable;
-use super::health::circuits::Circuits;
-use super::health::quarantines::Quarantines;
 use super::lifecycle::Lifecycle;
 use super::maintenance::Maintenance;
 pub use super::maintenance::idempotency_valid_since;
@@ -120,8 +118,11 @@ impl Runs {
         hooks: RunHooks,
     ) -> Arc<Self> {
         let RunHooks { on_deletion, on_annotation, charge_of, batches } = hooks;
-        let circuits = Arc::new(Circuits::new(Arc::clone(&clock), config.limits.host_retry));
-        let quarantines = Arc::new(Quarantines::new(Arc::clone(&clock), config.limits.quarantine_retry));
+        let Limits { check_timeout, host_retry, quarantine_retry, .. } = config.limits;
+        let shared = Some((Arc::clone(&store), config.simulated));
+        let health =
+            HealthTable::new(Arc::clone(&clock), check_timeout, host_retry, quarantine_retry, shared);
+        let health = Arc::new(health);
         let lifecycle = Arc::new(Lifecycle::default());
         let context = Arc::new(RunContext {
             store,
@@ -129,12 +130,11 @@ impl Runs {
             scheduler: Scheduler::new(
                 [config.check_workers, browsers.sessions()],
                 config.host_concurrency,
-                Arc::clone(&circuits),
-                Arc::clone(&quarantines),
+                Arc::clone(&health),
                 SharedAnswers::new(config.share_answers),
             ),
             browsing: Browsing::new(browsers),
-            health: Arc::new(HealthTable::new(config.limits.check_timeout, circuits, quarantines)),
+            health,
             figures: Figures::default(),
             clock,
             instance: InstanceId(Uuid::new_v4()),

@@ -33,6 +33,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(25, "0025_rate_limits"),
     migration!(26, "0026_searches"),
     migration!(27, "0027_running"),
+    migration!(28, "0028_learnt"),
     migration!(30, "0030_links"),
 ];
 

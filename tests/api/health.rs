@@ -19,7 +19,8 @@ fn checks(asked: &[(String, Value)]) -> i64 {
 }
 
 fn written(database: &TestDatabase) -> i64 {
-    database.number("SELECT CAST(COALESCE(sum(checks), 0) AS bigint) FROM module_health")
+    let sum = "SELECT CAST(coalesce(sum(CAST(document ->> 'checks' AS bigint)), 0) AS bigint) FROM learnt";
+    database.number(&format!("{sum} WHERE kind = 'deadline'"))
 }
 
 #[test]

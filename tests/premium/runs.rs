@@ -25,7 +25,6 @@ use sightline::modules::probe::{Browsers, CookieJar, NoBrowser, ProbeError, Prob
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
-use sightline::runs::health::circuit::Retry;
 use sightline::runs::live::LiveRun;
 use sightline::runs::service::{
     Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
@@ -177,8 +176,8 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
         run_timeout: 2 * CHECK_TIMEOUT,
         lease: Duration::from_secs(30),
         store_patience: Duration::from_secs(30),
-        host_retry: Retry::default(),
-        quarantine_retry: Retry::default(),
+        host_retry: Duration::from_secs(60),
+        quarantine_retry: Duration::from_secs(600),
     };
     let config = RunsConfig {
         check_workers: 8,

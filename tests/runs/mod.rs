@@ -26,7 +26,6 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
 use sightline::runs::follow::Frames as _;
-use sightline::runs::health::circuit::Retry;
 use sightline::runs::live::{LiveRun, Next};
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::service::{Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
@@ -83,8 +82,8 @@ fn config() -> RunsConfig {
             run_timeout: Duration::from_secs(60),
             lease: Duration::from_secs(30),
             store_patience: Duration::from_secs(30),
-            host_retry: Retry::default(),
-            quarantine_retry: Retry::default(),
+            host_retry: Duration::from_secs(60),
+            quarantine_retry: Duration::from_secs(600),
         },
         keep_ended: Duration::from_secs(60),
         discovery: false,

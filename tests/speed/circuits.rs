@@ -93,7 +93,7 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
         assert_eq!((is_open(&again), &again["circuit"]), (true, &report["circuit"]));
         assert_eq!(server.cli(&["circuit", "reset", DOWN]).trim(), DOWN);
         assert!(!server.cli(&["circuit", "list"]).contains(DOWN));
-        assert!(server.cli(&["audit"]).contains("circuit.reset"));
+        assert!(server.cli(&["audit"]).contains("health.reset"));
         let _back = bring_back(port);
         eventually("the server has read the reset", || search(&server, "seventh").0["status"] == "miss");
     }

@@ -1,6 +1,7 @@
-//! The number of checks that ask one host at once follows its answers.
+//! The number of checks that ask one host at once follows its answers, and that of a module in a day is limited.
 
 use super::*;
+use crate::support::databases::databases;
 
 #[test]
 fn a_host_that_answers_gets_more_checks_at_once_and_one_that_refuses_gets_one() {
@@ -25,4 +26,32 @@ fn a_host_that_answers_gets_more_checks_at_once_and_one_that_refuses_gets_one() 
     assert_eq!(site.take_most_held(), 1);
     let of = |outcome: &str| ended.iter().filter(|run| run["coverage"][outcome] == json!(1)).count();
     assert_eq!((of("hit"), of("miss"), of("rate_limited")), (1, 1, 8));
+}
+
+#[test]
+fn the_checks_of_a_day_are_counted_over_instances_and_restarts() {
+    for database in databases() {
+        let site = Site::start();
+        site.answer_at_once("limited", 404);
+        let mut module = site.module("limited", 1);
+        module["per_day"] = json!(3);
+        let catalog = [module];
+        let start = || setup_for(&site, &catalog, &["--share-answers=0s"]).database(&database.url).start();
+        let coverage =
+            |server: &Server, name| server.finished(&server.search("username", name))["coverage"].clone();
+        let mut first = start();
+        assert_eq!(coverage(&first, "first")["miss"], 1);
+        if database.name == "sqlite" {
+            assert!(first.terminate().success());
+        }
+        let mut second = start();
+        second.key.clone_from(&first.key);
+        assert_eq!(coverage(&second, "second")["miss"], 1);
+        assert_eq!(coverage(&second, "third")["miss"], 1);
+        for server in if database.name == "sqlite" { vec![&second] } else { vec![&first, &second] } {
+            let refused = coverage(server, "fourth");
+            assert_eq!((&refused["miss"], &refused["limited"]), (&json!(0), &json!(1)), "{refused}");
+        }
+        assert_eq!(site.asked().len(), 3);
+    }
 }

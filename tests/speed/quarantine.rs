@@ -103,7 +103,7 @@ fn a_module_that_fails_its_control_checks_is_not_asked_and_every_view_says_so() 
 
         assert_eq!(server.cli(&["quarantine", "reset", "stale"]), "stale\n");
         assert!(!server.cli(&["quarantine", "list"]).contains("stale"));
-        assert!(server.cli(&["audit"]).contains("quarantine.reset"));
+        assert!(server.cli(&["audit"]).contains("health.reset"));
         site.answer_at_once("stale", 200);
         eventually("the server has read the reset", || {
             search(&server, "sixth", "stale").0["status"] == "hit"
@@ -187,6 +187,6 @@ fn operators_see_and_end_quarantines_on_every_instance() {
             eventually("the instance has read the reset", || server.figure(QUARANTINED) == 0.0);
         }
         assert_eq!(search(&servers[0], "fourth", "stale").0["reason"], "known_missed");
-        assert!(servers[0].cli(&["audit"]).contains("quarantine.reset"));
+        assert!(servers[0].cli(&["audit"]).contains("health.reset"));
     }
 }

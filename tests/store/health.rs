@@ -1,6 +1,9 @@
-//! The health of modules: tallies are added up, kept, and separate for the simulated web.
+//! What was learnt from searches: tallies are added up, the latest change of a breaker is valid, and the checks of a day
+//! are counted over all processes.
 
+use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::{Timestamp, ToSpan};
@@ -8,13 +11,15 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::health::{CircuitRecord, FailedControl, Learnt, Opening, Tallies};
-use sightline::model::latencies::Latencies;
+use sightline::model::health::{BreakerState, Cause, FailedControl, Learnt, Opening};
 use sightline::model::tally::Tally;
 use sightline::modules::control_check::{ControlAnswer, Direction};
 use sightline::modules::outcome::Outcome;
+use sightline::store::Store;
 
-use super::{at, once_connected, race};
+use super::{Fixture, at, once_connected, race};
+
+const LONGEST: Duration = Duration::from_secs(10);
 
 fn moment(seconds: i64) -> Timestamp {
     at("2026-03-01T12:00:00Z") + seconds.seconds()
@@ -26,13 +31,24 @@ fn checks(outcome: Outcome, count: usize, second: i64) -> Tally {
     (0..count).fold(Tally::default(), |sum, _| sum.then(&one))
 }
 
+type Tallies = Vec<(Arc<str>, Tally)>;
+
 fn of(tallies: Vec<(&str, Tally)>) -> Tallies {
     tallies.into_iter().map(|(module, tally)| (Arc::from(module), tally)).collect()
 }
 
-fn sorted(mut tallies: Tallies) -> Tallies {
-    tallies.sort_by(|one, other| one.0.cmp(&other.0));
-    tallies
+/// Adds tallies, and returns all of them, sorted by name.
+fn share(store: &Store, simulated: bool, tallies: &[(Arc<str>, Tally)]) -> Tallies {
+    let add = |older: Tally, newer: &Tally| older.then(newer);
+    let rows = store.share_learnt(Learnt::Deadline, simulated, Timestamp::UNIX_EPOCH, tallies, add).unwrap();
+    rows.into_iter().map(|(name, _, tally)| (name, tally)).collect()
+}
+
+/// Returns the details of the resets in the audit.
+fn resets(f: &Fixture) -> Vec<String> {
+    let noted = f.store.audit(&AuditFilter::default(), 1000).unwrap();
+    let noted = noted.iter().filter(|entry| entry.action == "health.reset");
+    noted.map(|entry| json!(entry.detail).to_string()).collect()
 }
 
 fn are_near(one: &Tally, other: &Tally) -> bool {
@@ -40,138 +56,165 @@ fn are_near(one: &Tally, other: &Tally) -> bool {
     let numbers = |tally: &Tally| {
         tally.outcomes.iter().map(|(_, weight)| *weight).chain(tally.latency).collect::<Vec<_>>()
     };
-    let deadline = |tally: &Tally| tally.latencies.deadline(moment(0), Duration::from_secs(10));
     times(one) == times(other)
-        && deadline(one) == deadline(other)
+        && one.deadline(moment(0), LONGEST) == other.deadline(moment(0), LONGEST)
         && numbers(one).into_iter().zip(numbers(other)).all(|(one, other)| (one - other).abs() < 1e-6)
 }
 
 on_both! {
     fn tallies_are_returned_and_survive_a_restart(f) {
-        assert_eq!(f.store.share_health(false, &Tallies::new()).unwrap(), []);
-        let learnt = of(vec![
-            ("github", checks(Outcome::Hit, 3, 1).then(&checks(Outcome::Blocked, 2, 5))),
-            ("mastodon", checks(Outcome::Unreliable, 1, 2)),
-        ]);
-        assert_eq!(sorted(f.store.share_health(false, &learnt).unwrap()), learnt);
+        assert_eq!(share(&f.store, false, &[]), []);
+        let learnt: Tallies = Outcome::ALL[..7]
+            .iter()
+            .map(|outcome| (Arc::from(outcome.as_str()), checks(*outcome, 2, 1).then(&checks(Outcome::Hit, 3, 5))))
+            .collect();
+        let mut sorted = learnt.clone();
+        sorted.sort_by(|one, other| one.0.cmp(&other.0));
+        assert_eq!(share(&f.store, false, &learnt), sorted);
         for store in [&f.store, &f.another()] {
-            assert_eq!(sorted(store.share_health(false, &Tallies::new()).unwrap()), learnt);
+            assert_eq!(share(store, false, &[]), sorted);
+            assert_eq!(share(store, true, &[]), [], "the simulated web has its own");
         }
     }
 
-    fn every_outcome_has_its_place(f) {
-        let learnt: Tallies = Outcome::ALL[..7]
-            .iter()
-            .map(|outcome| (Arc::from(outcome.as_str()), checks(*outcome, 2, 1)))
-            .collect();
-        f.store.share_health(false, &learnt).unwrap();
-        assert_eq!(sorted(f.store.share_health(false, &Tallies::new()).unwrap()), sorted(learnt));
+    fn only_what_has_changed_is_read_again(f) {
+        let read = |since, changed: &[_]| {
+            let add = |older: Tally, newer: &Tally| older.then(newer);
+            f.store.share_learnt(Learnt::Deadline, false, since, changed, add).unwrap()
+        };
+        share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 1, 1)), ("b", checks(Outcome::Hit, 1, 1))]));
+        f.database.execute(match f.database.name {
+            "sqlite" => "UPDATE learnt SET changed_at = changed_at - 120000 WHERE name = 'a'",
+            _ => "UPDATE learnt SET changed_at = changed_at - interval '2 minutes' WHERE name = 'a'",
+        });
+        let names = |rows: &[(Arc<str>, Timestamp, Tally)]| rows.iter().map(|row| row.0.to_string()).collect::<Vec<_>>();
+        let all = read(Timestamp::UNIX_EPOCH, &[]);
+        assert_eq!(names(&all), ["a", "b"]);
+        assert_eq!(names(&read(all[1].1, &[])), ["b"]);
+        assert_eq!(names(&read(all[1].1, &of(vec![("a", Tally::default())]))), ["a", "b"], "what it writes is read");
+        let ahead = Timestamp::now() + 1.hour();
+        assert_eq!(names(&read(ahead, &[])), ["a", "b"], "the clock was set back");
     }
 
     fn a_deadline_is_learnt_from_the_answers_of_all_processes(f) {
-        let longest = Duration::from_secs(10);
-        let deadline = |tallies: &Tallies| tallies[0].1.latencies.deadline(moment(9), longest);
+        let deadline = |tallies: &Tallies| tallies[0].1.deadline(moment(9), LONGEST);
         let another = f.another();
-        let answer = |time| {
-            let time = Duration::from_secs(time);
-            of(vec![("m", Tally::one(Outcome::Hit, time, moment(1)))])
-        };
+        let answer = |time| of(vec![("m", Tally::one(Outcome::Hit, Duration::from_secs(time), moment(1)))]);
         for (store, time) in [(&f.store, 1), (&another, 3), (&f.store, 1), (&another, 1)] {
-            assert_eq!(deadline(&store.share_health(false, &answer(time)).unwrap()), None);
+            assert_eq!(deadline(&share(store, false, &answer(time))), None);
         }
-        let learnt = deadline(&f.store.share_health(false, &answer(1)).unwrap()).unwrap();
+        let learnt = deadline(&share(&f.store, false, &answer(1))).unwrap();
         assert!((6500..8000).contains(&learnt.as_millis()), "{learnt:?}");
         let cut = of(vec![("m", Tally::no_answer(learnt))]);
-        assert_eq!(deadline(&another.share_health(false, &cut).unwrap()), Some(longest));
-        assert_eq!(deadline(&f.store.share_health(false, &Tallies::new()).unwrap()), Some(longest));
+        assert_eq!(deadline(&share(&another, false, &cut)), Some(LONGEST));
+        assert_eq!(deadline(&share(&f.store, false, &[])), Some(LONGEST));
     }
 
     fn a_reset_forgets_the_learnt_deadline_of_a_module_and_nothing_else(f) {
-        let deadlines = |simulated| -> Vec<(String, Option<Duration>, Tally)> {
-            let stored = sorted(f.store.share_health(simulated, &Tallies::new()).unwrap());
-            let deadline = |tally: &Tally| tally.latencies.deadline(moment(9), Duration::from_secs(10));
-            let others = |tally: &Tally| Tally { latencies: Latencies::default(), ..tally.clone() };
-            stored.iter().map(|(module, it)| (module.to_string(), deadline(it), others(it))).collect()
+        let deadlines = |simulated| -> Vec<(Option<Duration>, Tally)> {
+            let without = |tally: &Tally| {
+                let mut tally = tally.clone();
+                tally.forget_durations();
+                tally
+            };
+            let stored = share(&f.store, simulated, &[]);
+            stored.iter().map(|(_, it)| (it.deadline(moment(9), LONGEST), without(it))).collect()
         };
         let learnt = of(vec![("a", checks(Outcome::Hit, 5, 1)), ("b", checks(Outcome::Miss, 6, 2))]);
-        f.store.share_health(false, &learnt).unwrap();
-        f.store.share_health(true, &learnt).unwrap();
+        share(&f.store, false, &learnt);
+        share(&f.store, true, &learnt);
         let before = deadlines(false);
-        assert!(before.iter().all(|(_, deadline, _)| deadline.is_some()), "{before:?}");
+        assert!(before.iter().all(|(deadline, _)| deadline.is_some()), "{before:?}");
 
-        let reset = |module| f.store.reset(Learnt::Deadlines, module, moment(10), &Origin::CLI).unwrap();
+        let reset = |module| f.store.reset(Learnt::Deadline, module, moment(10), &Origin::CLI).unwrap();
         assert_eq!(reset(Some("c")), [""; 0]);
         assert_eq!(reset(Some("a")), ["a"]);
         for simulated in [false, true] {
             let after = deadlines(simulated);
-            assert_eq!([after[0].1, after[1].1], [None, before[1].1]);
-            assert_eq!((&after[0].2, &after[1].2), (&before[0].2, &before[1].2), "other counts stay");
+            assert_eq!([after[0].0, after[1].0], [None, before[1].0]);
+            assert_eq!((&after[0].1, &after[1].1), (&before[0].1, &before[1].1), "other counts stay");
         }
         assert_eq!(reset(Some("a")), [""; 0]);
         assert_eq!(reset(None), ["b"]);
-        assert!(deadlines(false).iter().all(|(_, deadline, _)| deadline.is_none()));
-        let noted = f.store.audit(&AuditFilter::default(), 1000).unwrap();
-        let noted: Vec<_> = noted.iter().filter(|entry| entry.action == "deadlines.reset").collect();
-        let details: Vec<String> = noted.iter().map(|entry| json!(entry.detail).to_string()).collect();
-        assert_eq!(details, [r#"{"module":"a"}"#, r#"{"modules":1}"#]);
+        assert!(deadlines(false).iter().all(|(deadline, _)| deadline.is_none()));
+        assert_eq!(resets(f), [r#"{"kind":"deadline","name":"a"}"#, r#"{"kind":"deadline","count":1}"#]);
 
-        let four = of(vec![("a", checks(Outcome::Hit, 4, 11))]);
-        f.store.share_health(false, &four).unwrap();
-        assert_eq!(deadlines(false)[0].1, None, "five new answers are needed");
-        f.store.share_health(false, &of(vec![("a", checks(Outcome::Hit, 1, 11))])).unwrap();
-        assert!(deadlines(false)[0].1.is_some());
+        share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 4, 11))]));
+        assert_eq!(deadlines(false)[0].0, None, "five new answers are needed");
+        share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 1, 11))]));
+        assert!(deadlines(false)[0].0.is_some());
     }
 
-    fn the_latest_change_of_a_quarantine_is_valid(f) {
-        let record = |name: &str, second, failures| CircuitRecord {
-            name: name.to_owned(),
-            changed_at: moment(second),
-            opening: (failures > 0).then(|| Opening {
-                cause: FailedControl {
-                    direction: Direction::MadeUp,
-                    failures,
-                    after: ControlAnswer { http_status: Some(200), matcher: Some("hit[0]: \"é\"".to_owned()) },
-                    before: Some(ControlAnswer::default()),
-                    entry: "0123456789abcdef".to_owned(),
-                },
-                since: moment(1),
-                wait: Duration::from_millis(600_001),
-                next_try: moment(601),
-            }),
+    fn the_latest_change_of_a_breaker_is_valid(f) {
+        let control = FailedControl {
+            direction: Direction::MadeUp,
+            after: ControlAnswer { http_status: Some(200), matcher: Some("hit[0]: \"é\0\"".to_owned()) },
+            before: Some(ControlAnswer::default()),
+            entry: "0123456789abcdef".to_owned(),
         };
-        let share = |simulated, changed: &[_]| f.store.share_quarantines(simulated, changed).unwrap();
-        let all = [record("a", 1, 2), record("b", 2, 3)];
-        assert_eq!(share(false, &all), all);
-        assert_eq!(share(false, &[record("a", 0, 9), record("b", 3, 0)]), [record("a", 1, 2), record("b", 3, 0)]);
-        assert_eq!(share(true, &[record("a", 5, 4)]), [record("a", 5, 4)], "the simulated web has its own");
-        assert_eq!(f.another().share_quarantines(false, &[]).unwrap()[0], record("a", 1, 2));
+        let causes = [(Learnt::Host, Cause::Check(Outcome::Timeout)), (Learnt::Quarantine, Cause::Control(control))];
+        for (kind, cause) in causes {
+            let row = |name: &str, second, failures| (Arc::from(name), BreakerState {
+                changed_at: moment(second),
+                opening: (failures > 0).then(|| Opening {
+                    failures,
+                    cause: cause.clone(),
+                    since: moment(1),
+                    wait: Duration::from_millis(600_001),
+                    next_try: moment(601),
+                }),
+            });
+            let share_on = |store: &Store, simulated, changed: &[_]| -> Vec<(Arc<str>, BreakerState)> {
+                let rows = store.share_learnt(kind, simulated, Timestamp::UNIX_EPOCH, changed, BreakerState::later).unwrap();
+                rows.into_iter().map(|(name, _, state)| (name, state)).collect()
+            };
+            let share = |simulated, changed: &[_]| share_on(&f.store, simulated, changed);
+            let all = [row("a", 1, 2), row("b", 2, 3)];
+            assert_eq!(share(false, &all), all);
+            let older_and_newer = [row("a", 0, 9), row("b", 3, 0)];
+            assert_eq!(share(false, &older_and_newer), [row("a", 1, 2), row("b", 3, 0)]);
+            assert_eq!(share(true, &[row("a", 5, 4)]), [row("a", 5, 4)], "the simulated web has its own");
+            assert_eq!(share_on(&f.another(), false, &[])[0], row("a", 1, 2));
 
-        let reset = |module| f.store.reset(Learnt::Quarantines, module, moment(9), &Origin::CLI).unwrap();
-        assert_eq!(reset(Some("b")), [""; 0]);
-        assert_eq!(reset(Some("a")), ["a"]);
-        assert_eq!(share(false, &[])[0], record("a", 9, 0));
-        assert_eq!(share(true, &[])[0], record("a", 9, 0));
-        let noted = f.store.audit(&AuditFilter::default(), 1000).unwrap();
-        let noted: Vec<_> = noted.iter().filter(|entry| entry.action == "quarantine.reset").collect();
-        let details: Vec<String> = noted.iter().map(|entry| json!(entry.detail).to_string()).collect();
-        assert_eq!(details, [r#"{"module":"a"}"#]);
+            let reset = |name| f.store.reset(kind, name, moment(9), &Origin::CLI).unwrap();
+            assert_eq!(reset(Some("b")), [""; 0]);
+            assert_eq!(reset(Some("a")), ["a"]);
+            assert_eq!((&share(false, &[])[0], &share(true, &[])[0]), (&row("a", 9, 0), &row("a", 9, 0)));
+            assert_eq!(resets(f).pop().unwrap(), format!(r#"{{"kind":"{}","name":"a"}}"#, kind.as_str()));
 
-        let week = 7 * 24 * 60 * 60;
-        assert_eq!(share(false, &[record("c", 10 + week, 2)]), [record("c", 10 + week, 2)], "old ones are forgotten");
+            f.database.execute(match f.database.name {
+                "sqlite" => "UPDATE learnt SET changed_at = changed_at - 691200000",
+                _ => "UPDATE learnt SET changed_at = changed_at - interval '8 days'",
+            });
+            assert_eq!(share(false, &[row("c", 10, 2)]), [row("c", 10, 2)], "old ones are forgotten");
+        }
     }
 
-    fn the_simulated_web_and_the_real_one_are_kept_apart(f) {
-        let [real, played] = [Outcome::Hit, Outcome::Error].map(|outcome| of(vec![("m", checks(outcome, 4, 1))]));
-        assert_eq!(f.store.share_health(false, &real).unwrap(), real);
-        assert_eq!(f.store.share_health(true, &played).unwrap(), played);
-        assert_eq!(f.store.share_health(false, &Tallies::new()).unwrap(), real);
+    fn the_checks_of_a_day_are_counted_over_all_processes(f) {
+        let another = f.another();
+        let counted = AtomicUsize::new(0);
+        race(6, |index| {
+            let store = if index % 2 == 0 { &f.store } else { &another };
+            let is_counted = once_connected(|| store.count_today(false, "m", 4));
+            counted.fetch_add(usize::from(is_counted), Ordering::SeqCst);
+        });
+        assert_eq!(counted.into_inner(), 4);
+        let count = |limit| f.store.count_today(false, "m", limit).unwrap();
+        assert_eq!([count(4), count(5), count(5)], [false, true, false]);
+        assert!(f.store.count_today(true, "m", 4).unwrap() && f.store.count_today(false, "other", 4).unwrap());
+        f.database.execute(match f.database.name {
+            "sqlite" => "UPDATE learnt SET changed_at = changed_at - 86400000",
+            _ => "UPDATE learnt SET changed_at = changed_at - interval '1 day'",
+        });
+        assert_eq!([count(2), count(2), count(2)], [true, true, false], "a new day");
+        assert_eq!(share(&f.store, false, &[]), [], "it is no tally");
     }
 
     fn portions_of_several_processes_add_up(f) {
         let portion = (0..7usize, 1usize..30, 0i64..1000, 0..2usize);
         let mut runner = TestRunner::new(Config { cases: 20, failure_persistence: None, ..Config::default() });
         let another = f.another();
-        let case = std::cell::Cell::new(0);
+        let case = Cell::new(0);
         runner.run(&prop::collection::vec(portion, 1..20), |portions| {
             case.set(case.get() + 1);
             let module = format!("module-{}", case.get());
@@ -179,7 +222,7 @@ on_both! {
             for (outcome, count, second, process) in portions {
                 let learnt = checks(Outcome::ALL[outcome], count, second);
                 all = all.then(&learnt);
-                last = [&f.store, &another][process].share_health(false, &of(vec![(&module, learnt)])).unwrap();
+                last = share([&f.store, &another][process], false, &of(vec![(&module, learnt)]));
             }
             let (_, stored) = last.iter().find(|(known, _)| **known == *module).unwrap();
             prop_assert!(are_near(stored, &all), "{stored:?} is not {all:?}");
@@ -191,26 +234,27 @@ on_both! {
         let another = f.another();
         race(8, |index| {
             let store = if index % 2 == 0 { &f.store } else { &another };
+            let learnt: Tallies =
+                (0..50).map(|number| (Arc::from(format!("m{number:02}")), checks(Outcome::Miss, 1, 1))).collect();
+            let add = |older: Tally, newer: &Tally| older.then(newer);
             for _ in 0..10 {
-                let learnt = (0..50).map(|number| (Arc::from(format!("m{number:02}")), checks(Outcome::Miss, 1, 1)));
-                let learnt = learnt.collect();
-                once_connected(|| store.share_health(false, &learnt));
+                once_connected(|| store.share_learnt(Learnt::Deadline, false, Timestamp::UNIX_EPOCH, &learnt, add));
             }
         });
-        let all = f.store.share_health(false, &Tallies::new()).unwrap();
+        let all = share(&f.store, false, &[]);
         assert_eq!(all.len(), 50);
         assert!(all.iter().all(|(_, tally)| tally.checks == 80 && (tally.rate(&[Outcome::Miss]) - 1.0).abs() < 1e-9));
     }
 
     fn a_count_that_fades_for_years_becomes_nothing_and_no_error(f) {
-        f.store.share_health(false, &of(vec![("m", checks(Outcome::Hit, 1, 1))])).unwrap();
+        share(&f.store, false, &of(vec![("m", checks(Outcome::Hit, 1, 1))]));
         // Each of these tallies leaves next to nothing of the previous counts.
         for (portion, times) in [(1, 20), (350, 60), (10_000, 5), (30_000, 5), (1, 5)] {
             for _ in 0..times {
-                f.store.share_health(false, &of(vec![("m", checks(Outcome::Miss, portion, 2))])).unwrap();
+                share(&f.store, false, &of(vec![("m", checks(Outcome::Miss, portion, 2))]));
             }
         }
-        let all = f.store.share_health(false, &Tallies::new()).unwrap();
+        let all = share(&f.store, false, &[]);
         assert_eq!((all[0].1.rate(&[Outcome::Hit]).to_bits(), all[0].1.last_hit), (0f64.to_bits(), Some(moment(1))));
     }
 }

@@ -228,7 +228,7 @@ impl Check {
         }
         let (mut report, had_full_time) = check_guarded(context, run, module, query, &permit, *limit, began);
         permit.note_report(module, &report);
-        context.health.circuits.note_further_failures(run.id(), &mut report, began_at);
+        context.health.note_further_failures(run.id(), &mut report, began_at);
         context.note_pauses(&report.pauses);
         let is_shareable = had_full_time && run.signals.stopped() != Some(Stopped::Deleted);
         let shared = is_shareable.then(|| shared_answers::Answer::of(run.id(), &report)).flatten();

@@ -14,7 +14,7 @@ use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::earlier::EarlierConclusions;
 use crate::runs::ending::Retry;
-use crate::runs::health::HealthUpdates;
+use crate::runs::health::updates::HealthUpdates;
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, Avatar};

@@ -1,26 +1,21 @@
-//! The health of each module, as measured by real runs: moving rates of its outcomes and its moving latency.
+//! What was learnt from searches: the health of each module, its deadline, its quarantine, the checks that it has made
+//! today, and the circuits of hosts.
 //!
-//! A process keeps a [`Tally`] of its own checks that are not stored yet, and the tally that it last read from the
-//! store. The maintenance thread stores new counts every five seconds and at the shutdown, and reads those of all
-//! processes. Counts are added, never replaced (see [`Tally`]). A process that crashes loses the last five seconds. A
-//! write whose answer is lost may be counted twice, which is acceptable for statistics.
+//! Each module has a [`Tally`]: moving rates of its outcomes, its moving latency, and the deadline that follows from its
+//! answers. A process keeps the total that it knows, and the part of it that is not stored yet. The maintenance thread
+//! exchanges both with the store every five seconds and at the shutdown. Counts are added, never replaced. A process that
+//! crashes loses the last five seconds. A write whose answer is lost may be counted twice, which is acceptable for
+//! statistics.
 //!
-//! The latencies of conclusive answers give each module a deadline of its own (see [`latencies`](crate::model::latencies)).
+//! Hosts and modules that fail have a breaker (see [`breaker`], [`circuits`] and [`quarantines`]), whose latest change is
+//! valid for all processes.
 //!
-//! Health that was measured on the simulated web is stored separately from that of the real web, and only processes
-//! that query the simulated web show it.
-//!
-//! Besides, each host has a circuit breaker (see [`circuit`] and [`circuits`]), and each module has one for its control
-//! checks (see [`quarantines`]).
+//! What was learnt on the simulated web is stored separately, and only processes that query it see it.
 
-pub mod circuit;
-
-pub mod circuit_table;
-
+pub mod breaker;
 pub mod circuits;
-
 pub mod quarantines;
-
+pub mod updates;
 pub mod verdict;
 
 use std::collections::HashMap;
@@ -28,53 +23,74 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use log::log;
 use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::base::ids::RunId;
-use crate::model::health::Tallies;
+use crate::base::clock::{Clock, SystemClock};
+use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::health::{BreakerState, Learnt};
 use crate::model::tally::Tally;
-use crate::modules::control_check::{ControlCheck, ControlVerdict};
+use crate::modules::control_check::{ControlAnswer, Direction};
 use crate::modules::module::Module;
-use crate::modules::outcome::{Outcome, Report};
-use crate::modules::reason::Reason;
-use circuits::{Circuits, LONG};
-use quarantines::Quarantines;
-use verdict::{ModuleHealth, Quarantine};
+use crate::modules::outcome::Outcome;
+use crate::store::Store;
+use breaker::{Breakers, Rules};
+use verdict::ModuleHealth;
 
 /// The expected latency of a module without earlier checks.
 const UNKNOWN: Duration = Duration::from_millis(800);
 
-/// The health of all modules, their circuits and those of their hosts. There is one table for each process.
+/// What was learnt about all modules and hosts. There is one table for each process.
 pub struct HealthTable {
     /// The configured deadline of a check, which no learnt deadline exceeds.
     check_timeout: Duration,
-    by_module: Mutex<HashMap<Arc<str>, ModuleTallies>>,
-    /// The circuit breakers of the hosts.
-    pub circuits: Arc<Circuits>,
-    /// The modules in quarantine.
-    pub quarantines: Arc<Quarantines>,
+    clock: Arc<dyn Clock>,
+    /// The store with which this process exchanges what it learns, and whether it queries the simulated web.
+    store: Option<(Arc<Store>, bool)>,
+    /// For each kind, the last change that was read. It is locked during an exchange.
+    read_until: Mutex<[Timestamp; Learnt::ALL.len()]>,
+    by_module: Mutex<HashMap<Arc<str>, ModuleTally>>,
+    /// The circuits of hosts.
+    pub circuits: Breakers,
+    /// The quarantines of modules.
+    pub quarantines: Breakers,
+    /// The time of the last answer of any host. It is locked after the circuits.
+    heard: Mutex<Timestamp>,
+    /// The answers to the last control checks that passed. They are locked after the quarantines.
+    passed: Mutex<HashMap<(Arc<str>, Direction), ControlAnswer>>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct ModuleTallies {
-    /// The tally that was last read from the store.
-    stored: Tally,
-    /// The counts that are being written.
-    writing: Tally,
-    /// The counts that are not written yet.
-    new: Tally,
-}
-
-impl ModuleTallies {
-    fn all(&self) -> Tally {
-        self.stored.then(&self.writing).then(&self.new)
-    }
+struct ModuleTally {
+    total: Tally,
+    /// The part of the total that is not stored yet.
+    unsent: Tally,
 }
 
 impl HealthTable {
-    /// Creates a table without any checks. `check_timeout` is the configured deadline of a check.
-    pub fn new(check_timeout: Duration, circuits: Arc<Circuits>, quarantines: Arc<Quarantines>) -> Self {
-        Self { check_timeout, by_module: Mutex::default(), circuits, quarantines }
+    /// Creates a table without any checks. `check_timeout` is the configured deadline of a check. `host_retry` and
+    /// `quarantine_retry` are the waits until a host or a module that failed is tried.
+    pub fn new(
+        clock: Arc<dyn Clock>,
+        check_timeout: Duration,
+        host_retry: Duration,
+        quarantine_retry: Duration,
+        store: Option<(Arc<Store>, bool)>,
+    ) -> Self {
+        Self {
+            check_timeout,
+            circuits: Breakers::new(Arc::clone(&clock), Rules::of_hosts(host_retry)),
+            quarantines: Breakers::new(Arc::clone(&clock), Rules::of_modules(quarantine_retry)),
+            clock,
+            store,
+            read_until: Mutex::default(),
+            by_module: Mutex::default(),
+            heard: Mutex::default(),
+            passed: Mutex::default(),
+        }
     }
 
     /// Returns the configured deadline of a check, which applies to a module without a learnt deadline.
@@ -85,178 +101,130 @@ impl HealthTable {
     /// Records the outcome of a check, the time until its answer, and its end. A skipped check is ignored, because it
     /// shows nothing about the site.
     pub fn note(&self, module: &Arc<str>, outcome: Outcome, took: Duration, at: Timestamp) {
-        if outcome.health_outcome().is_none() {
-            return;
+        if outcome.health_outcome().is_some() {
+            self.add(module, &Tally::one(outcome, took, at));
         }
-        self.add(module, &Tally::one(outcome, took, at));
     }
 
     fn add(&self, module: &Arc<str>, newer: &Tally) {
         let mut table = self.by_module.lock();
-        let tallies = table.entry(Arc::clone(module)).or_default();
-        tallies.new = tallies.new.then(newer);
+        let tally = table.entry(Arc::clone(module)).or_default();
+        tally.total = tally.total.then(newer);
+        tally.unsent = tally.unsent.then(newer);
     }
 
     /// Returns the expected duration of the next check of a module.
     pub fn expected(&self, module: &str) -> Duration {
-        let table = self.by_module.lock();
-        table.get(module).and_then(|tallies| tallies.all().latency()).unwrap_or(UNKNOWN)
+        self.by_module.lock().get(module).and_then(|tally| tally.total.latency()).unwrap_or(UNKNOWN)
     }
 
     /// Returns the deadline of a check of a module that was learnt from its answers. A module that needs a browser has
     /// none, because its latency depends on this machine.
     pub fn deadline(&self, module: &Module, now: Timestamp) -> Option<Duration> {
-        let tally = self.by_module.lock().get(module.id()).map(ModuleTallies::all)?;
-        self.deadline_of(module, &tally, now)
-    }
-
-    fn deadline_of(&self, module: &Module, tally: &Tally, now: Timestamp) -> Option<Duration> {
-        if module.is_premium() { None } else { tally.latencies.deadline(now, self.check_timeout) }
+        if module.is_premium() {
+            return None;
+        }
+        self.by_module.lock().get(module.id())?.total.deadline(now, self.check_timeout)
     }
 
     /// Returns the health of each of these modules at `now`.
     pub fn of_all<'m>(&self, modules: &'m [Arc<Module>], now: Timestamp) -> Vec<(&'m Module, ModuleHealth)> {
-        let table = self.by_module.lock();
         let health = |module: &Module| {
-            let tally = table.get(module.id()).map(ModuleTallies::all).unwrap_or_default();
-            let circuit = self.circuits.of(module.first_hosts());
-            let quarantine = self.quarantines.of(module.id()).map(Quarantine::from);
+            let tally = self.by_module.lock().get(module.id()).map(|tally| tally.total.clone());
+            let circuit = module.first_hosts().find_map(|host| Some(self.circuits.of(host)?.times()));
             ModuleHealth {
                 circuit,
-                quarantine,
-                ..ModuleHealth::of(&tally, now, self.deadline_of(module, &tally, now))
+                quarantine: self.quarantines.of(module.id()).and_then(verdict::Quarantine::of),
+                ..ModuleHealth::of(&tally.unwrap_or_default(), now, self.deadline(module, now))
             }
         };
         modules.iter().map(|module| (&**module, health(module))).collect()
     }
 
-    /// Returns the new counts by module id. Call [`Self::written`] or [`Self::not_written`] afterwards; only one write
-    /// may be in progress.
-    pub fn to_write(&self) -> Tallies {
+    /// Counts a check of a module with a daily limit, over all processes. Returns `false` if the module has already made
+    /// `limit` of them in the 24 hours since the first. While the store is unavailable, no check is refused.
+    pub fn count_today(&self, module: &str, limit: u32) -> bool {
+        let Some((store, simulated)) = &self.store else { return true };
+        store.count_today(*simulated, module, limit).unwrap_or_else(|error| {
+            log!(error.log_level(), "cannot count a check of module {module}: {error}");
+            true
+        })
+    }
+
+    /// Stores what this process has learnt, and takes over what others have. A failure is logged.
+    pub fn share(&self) {
+        let mut read_until = self.read_until.lock();
+        let unsent = self.take_unsent();
+        let stored = self
+            .exchange(Learnt::Deadline, &mut read_until, &unsent, |older: Tally, newer| older.then(newer));
         let mut table = self.by_module.lock();
-        let mut dirty = Vec::new();
-        for (module, tallies) in table.iter_mut().filter(|(_, tallies)| tallies.new != Tally::default()) {
-            tallies.writing = tallies.writing.then(&std::mem::take(&mut tallies.new));
-            dirty.push((Arc::clone(module), tallies.writing.clone()));
+        for (module, tally) in stored.iter().flatten() {
+            let known = table.entry(Arc::clone(module)).or_default();
+            known.total = tally.then(&known.unsent);
         }
-        // The rows are sorted, so that concurrent processes lock them in the same order.
-        dirty.sort_by(|one, other| one.0.cmp(&other.0));
-        dirty
+        for (module, tally) in unsent.into_iter().filter(|_| stored.is_none()) {
+            let known = table.entry(module).or_default();
+            known.unsent = tally.then(&known.unsent);
+        }
+        drop(table);
+        for (kind, breakers) in [(Learnt::Host, &self.circuits), (Learnt::Quarantine, &self.quarantines)] {
+            let changed = breakers.unwritten();
+            if let Some(stored) = self.exchange(kind, &mut read_until, &changed, BreakerState::later) {
+                breakers.take_over(stored);
+            }
+        }
     }
 
-    /// Records that the write succeeded, with the totals of the store. A module without a total keeps its current
-    /// one.
-    pub fn written(&self, stored: Tallies) {
+    fn take_unsent(&self) -> Vec<(Arc<str>, Tally)> {
         let mut table = self.by_module.lock();
-        for tallies in table.values_mut() {
-            let writing = std::mem::take(&mut tallies.writing);
-            tallies.stored = tallies.stored.then(&writing);
-        }
-        for (module, tally) in stored {
-            table.entry(module).or_default().stored = tally;
+        let taken =
+            table.iter_mut().map(|(module, tally)| (Arc::clone(module), std::mem::take(&mut tally.unsent)));
+        taken.filter(|(_, unsent)| *unsent != Tally::default()).collect()
+    }
+
+    /// Stores changes, and returns what has changed in the store. Returns `None` if that fails.
+    fn exchange<T: Default + Serialize + DeserializeOwned>(
+        &self,
+        kind: Learnt,
+        read_until: &mut [Timestamp; Learnt::ALL.len()],
+        changed: &[(Arc<str>, T)],
+        merge: fn(T, &T) -> T,
+    ) -> Option<Vec<(Arc<str>, T)>> {
+        let (store, simulated) = self.store.as_ref()?;
+        let since = &mut read_until[kind as usize];
+        match store.share_learnt(kind, *simulated, *since, changed, merge) {
+            Ok(rows) => {
+                *since = rows.iter().map(|(_, changed_at, _)| *changed_at).fold(*since, Timestamp::max);
+                Some(rows.into_iter().map(|(name, _, value)| (name, value)).collect())
+            }
+            Err(error) => {
+                log!(error.log_level(), "cannot share what was learnt ({}): {error}", kind.as_str());
+                None
+            }
         }
     }
 
-    /// Records that the write failed. The counts become part of the next write.
-    pub fn not_written(&self) {
-        for tallies in self.by_module.lock().values_mut() {
-            tallies.new = std::mem::take(&mut tallies.writing).then(&tallies.new);
+    /// Forgets what was learnt about a host or a module, or about all, in this process at once and in others within
+    /// seconds.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn reset(&self, what: Learnt, name: Option<&str>, by: &Origin) -> Result<(), StorageError> {
+        // What this process has learnt is stored before, so that it is reset too.
+        self.share();
+        if let Some((store, _)) = &self.store {
+            store.reset(what, name, self.clock.now(), by)?;
         }
-    }
-}
-
-/// The outcomes of one run that count for the health of modules and for circuits. A timeout or an error may be a fault
-/// of the local network, and so may a failed control check: a hotspot may answer for all sites. Such an outcome counts
-/// only after some module of the run has had a conclusion from a site. Answers from local lists
-/// do not count, nor do pauses that another check caused after this one was admitted.
-#[derive(Debug)]
-pub struct HealthUpdates {
-    run: RunId,
-    has_conclusion: bool,
-    held_back: Vec<EndedCheck>,
-}
-
-/// A check that ended.
-#[derive(Debug)]
-struct EndedCheck {
-    module: Arc<Module>,
-    /// Its report without findings.
-    report: Report,
-    began: Timestamp,
-    at: Timestamp,
-}
-
-impl EndedCheck {
-    fn count(&self, run: RunId, table: &HealthTable) {
-        let Report { outcome, reason, evidence, .. } = &self.report;
-        table.note(self.module.id(), *outcome, evidence.answered_in, self.at);
-        if outcome.is_failure() && *reason != Some(Reason::LearntDeadline) && evidence.answered_in >= LONG {
-            table.add(self.module.id(), &Tally::no_answer(evidence.answered_in));
-        }
-        table.circuits.note_failures(run, &self.report, self.began);
-        table.quarantines.note_failures(run, &self.module, &evidence.controls);
+        self.share();
+        Ok(())
     }
 }
 
-impl HealthUpdates {
-    /// Creates the outcomes of `run`. `has_conclusion` tells whether some site had a conclusion before.
-    pub fn new(run: RunId, has_conclusion: bool) -> Self {
-        Self { run, has_conclusion, held_back: Vec::new() }
-    }
-
-    /// Returns whether some site had a conclusion, which proves that the local network works.
-    pub fn has_conclusion(&self) -> bool {
-        self.has_conclusion
-    }
-
-    /// Records that a site had a conclusion, without a check of this run.
-    pub fn note_conclusion(&mut self) {
-        self.has_conclusion = true;
-    }
-
-    /// Adds the outcome of a check, its duration with control check and waits, and its end.
-    pub fn take(
-        &mut self,
-        table: &HealthTable,
-        module: &Arc<Module>,
-        report: &Report,
-        took: Duration,
-        at: Timestamp,
-    ) {
-        let is_conclusive = report.outcome.is_conclusive();
-        let was_cut_short = report.reason.is_some_and(Reason::is_end_of_run);
-        let is_at_hand = is_conclusive && report.evidence.requests == 0;
-        if was_cut_short || is_at_hand || report.was_refused() {
-            return;
-        }
-        self.has_conclusion |= is_conclusive;
-        if report.reason == Some(Reason::LearntDeadline) {
-            // The next deadline is longer even if no site had a conclusion. Otherwise a search that asks only sites that
-            // became slower would never find them again.
-            table.add(module.id(), &Tally::no_answer(report.evidence.answered_in));
-        }
-        let check = EndedCheck {
-            module: Arc::clone(module),
-            report: Report {
-                findings: Vec::new(),
-                evidence: report.evidence.clone(),
-                pauses: Vec::new(),
-                ..*report
-            },
-            began: at.saturating_sub(took).unwrap_or(Timestamp::MIN),
-            at,
-        };
-        let has_failed = |control: &ControlCheck| control.verdict == ControlVerdict::Failed;
-        let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error)
-            || report.evidence.controls.iter().any(has_failed);
-        if may_be_ours && !self.has_conclusion {
-            self.held_back.push(check);
-            return;
-        }
-        if self.has_conclusion {
-            self.held_back.drain(..).for_each(|check| check.count(self.run, table));
-        }
-        check.count(self.run, table);
+impl Default for HealthTable {
+    /// Returns a table that shares nothing, with the default settings of the program.
+    fn default() -> Self {
+        let [check_timeout, host_retry, quarantine_retry] = [10, 60, 600].map(Duration::from_secs);
+        Self::new(Arc::new(SystemClock), check_timeout, host_retry, quarantine_retry, None)
     }
 }
 
@@ -264,26 +232,19 @@ impl HealthUpdates {
 mod tests {
     use super::verdict::Verdict;
     use super::*;
-    use crate::modules::outcome::{Evidence, Pause};
-    const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
-    fn now() -> Timestamp {
+    pub(super) fn now() -> Timestamp {
         "2026-03-01T12:00:00Z".parse().unwrap()
     }
 
-    fn new_table() -> HealthTable {
-        HealthTable::new(CHECK_TIMEOUT, Arc::default(), Arc::default())
-    }
-
     /// Returns the health of the module `m`.
-    fn of(table: &HealthTable) -> ModuleHealth {
-        let tally = table.by_module.lock().get("m").map(ModuleTallies::all).unwrap_or_default();
-        ModuleHealth::of(&tally, now(), tally.latencies.deadline(now(), CHECK_TIMEOUT))
+    pub(super) fn of(table: &HealthTable) -> ModuleHealth {
+        table.of_all(&[Module::example("m")], now()).remove(0).1
     }
 
     #[test]
     fn a_module_that_begins_to_be_blocked_becomes_blocked() {
-        let (table, module): (_, Arc<str>) = (new_table(), "m".into());
+        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
         let of = || of(&table);
         assert_eq!(of().status, Verdict::Unknown);
         table.note(&module, Outcome::Skipped, Duration::ZERO, now());
@@ -301,124 +262,33 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_or_doubled_between_writes() {
-        let (table, module): (_, Arc<str>) = (new_table(), "m".into());
-        let note = || table.note(&module, Outcome::Hit, Duration::from_millis(100), now());
-        let checks = || of(&table).checks;
-        note();
-        assert_eq!(table.to_write().len(), 1);
-        note();
-        assert_eq!(checks(), 2, "what is being written is shown");
-        table.not_written();
-        note();
-        let writing = table.to_write();
-        assert_eq!((writing[0].1.checks, checks()), (3, 3));
-        note();
-        // Another process has recorded five checks.
-        let theirs = (0..5).fold(Tally::default(), |sum, _| {
-            sum.then(&Tally::one(Outcome::Miss, Duration::from_millis(50), now()))
-        });
-        table.written(vec![(Arc::clone(&module), theirs.then(&writing[0].1))]);
-        assert_eq!(checks(), 5 + 4);
-        assert_eq!(table.to_write()[0].1.checks, 1, "only what is new");
-        // A store that stores nothing leaves the counts unchanged.
-        table.written(Vec::new());
-        assert_eq!(checks(), 9);
-        assert!(table.to_write().is_empty());
-    }
-
-    #[test]
-    fn a_network_outage_does_not_count_against_the_sites() {
-        let report = |outcome, reason: Option<Reason>, requests| Report {
-            outcome,
-            reason,
-            evidence: Evidence { requests, ..Evidence::default() },
-            findings: Vec::new(),
-            pauses: Vec::new(),
+    fn nothing_is_lost_or_doubled_while_it_is_shared() {
+        let (store, module): (_, Arc<str>) = (crate::store::in_memory().unwrap(), "m".into());
+        let start = || {
+            let retry = Duration::from_secs(60);
+            let clock = Arc::new(SystemClock);
+            HealthTable::new(clock, retry, retry, retry, Some((Arc::clone(&store), false)))
         };
-        let (table, module) = (new_table(), Module::example("m"));
-        let checks = || of(&table).checks;
-        let mut health_updates = HealthUpdates::new(RunId::new(), false);
-        let mut take_of = |outcome, reason, requests| {
-            let report = report(outcome, reason, requests);
-            health_updates.take(&table, &module, &report, Duration::from_secs(1), now());
-            health_updates.has_conclusion()
-        };
-        assert!(!take_of(Outcome::Hit, None, 0), "a list at hand proves no network");
-        let mut take = |outcome, reason| take_of(outcome, reason, 1);
-        take(Outcome::Error, Some(Reason::Dns));
-        take(Outcome::Timeout, Some(Reason::TimeoutConnect));
-        take(Outcome::Timeout, Some(Reason::RunDeadline));
-        assert_eq!(checks(), 0);
-        take(Outcome::Blocked, Some(Reason::Captcha));
-        assert_eq!(checks(), 1, "a block is the site's own word");
-        assert!(take(Outcome::Miss, None));
-        assert_eq!(checks(), 4, "the network was there, and so were the others' faults");
-        take(Outcome::Error, Some(Reason::Dns));
-        take(Outcome::Timeout, Some(Reason::RunDeadline));
-        assert_eq!(checks(), 5);
-        take_of(Outcome::Miss, None, 0);
-        assert_eq!(checks(), 5, "nor does it count");
-    }
-
-    #[test]
-    fn a_deadline_is_learnt_from_conclusive_answers() {
-        let (table, module) = (new_table(), Module::example("m"));
-        let deadline = || of(&table).deadline_ms;
-        let mut health_updates = HealthUpdates::new(RunId::new(), false);
-        let mut take = |outcome, reason, secs| {
-            let mut report = Report::bare(outcome, reason);
-            (report.evidence.requests, report.evidence.answered_in) = (1, Duration::from_secs(secs));
-            // A control check and a wait for the check of another run took the rest.
-            health_updates.take(&table, &module, &report, Duration::from_secs(secs + 20), now());
-        };
-        for _ in 0..4 {
-            take(Outcome::Miss, Reason::Weak, 1);
-        }
-        for outcome in [Outcome::Blocked, Outcome::RateLimited, Outcome::Error, Outcome::Unreliable] {
-            take(outcome, Reason::Unrecognized, 0);
-        }
-        assert_eq!(deadline(), None);
-        take(Outcome::Hit, Reason::Weak, 1);
-        let learnt = deadline().unwrap();
-        assert!((2500..3000).contains(&learnt), "{learnt}");
-        take(Outcome::Timeout, Reason::TimeBudget, 9);
-        assert_eq!(deadline(), Some(learnt), "the site might have answered");
-        take(Outcome::Timeout, Reason::LearntDeadline, 3);
-        assert!((6500..7500).contains(&deadline().unwrap()), "{:?}", deadline());
-        take(Outcome::Timeout, Reason::LearntDeadline, 7);
-        assert_eq!(deadline(), Some(learnt), "a longer time was of no use");
-    }
-
-    #[test]
-    fn a_cut_check_lengthens_the_next_deadline_even_without_a_conclusion() {
-        let (table, module) = (new_table(), Module::example("m"));
-        for _ in 0..5 {
-            table.note(module.id(), Outcome::Miss, Duration::from_millis(50), now());
-        }
-        table.written(table.to_write());
-        assert_eq!(of(&table).deadline_ms, Some(2000));
-        let mut report = Report::bare(Outcome::Timeout, Reason::LearntDeadline);
-        report.evidence.answered_in = Duration::from_secs(2);
-        HealthUpdates::new(RunId::new(), false).take(&table, &module, &report, Duration::from_secs(2), now());
-        assert!(of(&table).deadline_ms > Some(4000));
-        assert_eq!(
-            (of(&table).checks, table.to_write().len()),
-            (5, 1),
-            "it is written, and no fault of the site"
-        );
-    }
-
-    #[test]
-    fn a_pause_counts_only_for_the_check_that_caused_it() {
-        let (table, module) = (new_table(), Module::example("m"));
-        let mut health_updates = HealthUpdates::new(RunId::new(), true);
-        let mut take = |pauses| {
-            let report = Report { pauses, ..Report::bare(Outcome::RateLimited, Reason::RetryAfter) };
-            health_updates.take(&table, &module, &report, Duration::ZERO, now());
-            of(&table).checks
-        };
-        assert_eq!(take(Vec::new()), 0);
-        assert_eq!(take(vec![Pause { host: "m.example".into(), secs: 60 }]), 1);
+        let [one, other] = [start(), start()];
+        let note = |table: &HealthTable| table.note(&module, Outcome::Hit, Duration::from_millis(100), now());
+        let checks = |table: &HealthTable| of(table).checks;
+        note(&one);
+        one.share();
+        note(&one);
+        note(&one);
+        assert_eq!((checks(&one), checks(&other)), (3, 0));
+        (0..5).for_each(|_| note(&other));
+        other.share();
+        assert_eq!((checks(&one), checks(&other)), (3, 1 + 5));
+        store.before_each(|_| Err(StorageError::unavailable("it fails")));
+        one.share();
+        store.before_each(|_| Ok(()));
+        note(&one);
+        assert_eq!(checks(&one), 4, "what was not stored counts");
+        one.share();
+        one.share();
+        other.share();
+        assert_eq!((checks(&one), checks(&other)), (9, 9));
+        assert!(one.take_unsent().is_empty() && other.take_unsent().is_empty());
     }
 }

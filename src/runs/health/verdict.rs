@@ -7,9 +7,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::clock::millis;
-use crate::model::health::{FailedControl, Opening};
-use crate::model::latencies::FORGOTTEN_HOURS;
-use crate::model::tally::Tally;
+use crate::base::words::words;
+use crate::model::health::{Cause, FailedControl, Opening};
+use crate::model::tally::{FORGOTTEN_HOURS, Tally};
 use crate::modules::control_check::ControlAnswer;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 
@@ -20,38 +20,24 @@ const OK: f64 = 0.8;
 /// The minimum share of conclusive checks with which a module is `degraded` rather than failing.
 const OF_USE: f64 = 0.5;
 
-/// The health of a module in one word: `unknown` (fewer than 3 checks, or none within 30 days), `ok` (a hit or a miss
-/// in at least 80% of the last checks), `degraded` (in at least half of them), else `blocked` (most of the others were
-/// blocked or rate-limited) or `broken` (most of the others were errors, timeouts or unreliable).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ModuleHealthStatus)]
-pub enum Verdict {
-    /// Fewer than 3 checks, or none within 30 days.
-    Unknown,
-    /// A hit or a miss in at least 80% of the last checks.
-    Ok,
-    /// In at least half of them.
-    Degraded,
-    /// In less than half, and most of the others were blocked or rate-limited.
-    Blocked,
-    /// In less than half, and most of the others were errors, timeouts or unreliable.
-    Broken,
-}
-
-impl Verdict {
-    /// All verdicts, the worst first.
-    pub const ALL: [Self; 5] = [Self::Broken, Self::Blocked, Self::Degraded, Self::Unknown, Self::Ok];
-
-    /// Returns the word for it, as in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Ok => "ok",
-            Self::Degraded => "degraded",
-            Self::Blocked => "blocked",
-            Self::Broken => "broken",
-        }
+words! {
+    /// The health of a module in one word: `unknown` (fewer than 3 checks, or none within 30 days), `ok` (a hit or a miss
+    /// in at least 80% of the last checks), `degraded` (in at least half of them), else `blocked` (most of the others were
+    /// blocked or rate-limited) or `broken` (most of the others were errors, timeouts or unreliable).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = ModuleHealthStatus)]
+    pub enum Verdict {
+        /// In less than half, and most of the others were errors, timeouts or unreliable.
+        Broken = "broken",
+        /// In less than half, and most of the others were blocked or rate-limited.
+        Blocked = "blocked",
+        /// In at least half of them.
+        Degraded = "degraded",
+        /// Fewer than 3 checks, or none within 30 days.
+        Unknown = "unknown",
+        /// A hit or a miss in at least 80% of the last checks.
+        Ok = "ok",
     }
 }
 
@@ -132,11 +118,15 @@ pub struct Quarantine {
     pub next_try_at: Timestamp,
 }
 
-impl From<Opening<FailedControl>> for Quarantine {
-    fn from(opening: Opening<FailedControl>) -> Self {
+impl Quarantine {
+    /// Returns the quarantine of a module with this open breaker.
+    pub(super) fn of(opening: Opening) -> Option<Self> {
         let OpenCircuit { open_since, next_try_at } = opening.times();
-        let FailedControl { direction, failures, before, after, .. } = opening.cause;
-        Self { reason: direction.failure().as_str(), failures, before, after, open_since, next_try_at }
+        let Cause::Control(FailedControl { direction, before, after, .. }) = opening.cause else {
+            return None;
+        };
+        let (reason, failures) = (direction.failure().as_str(), opening.failures);
+        Some(Self { reason, failures, before, after, open_since, next_try_at })
     }
 }
 

@@ -98,8 +98,7 @@ impl<'a> Prover<'a> {
         };
         let workers = [options.jobs.max(1), options.browser_jobs.max(1)];
         let no_answers = SharedAnswers::new(Duration::ZERO);
-        let scheduler =
-            Scheduler::new(workers, options.host_concurrency, Arc::default(), Arc::default(), no_answers);
+        let scheduler = Scheduler::new(workers, options.host_concurrency, Arc::default(), no_answers);
         Self {
             options,
             cases: modules.iter().map(case).collect(),

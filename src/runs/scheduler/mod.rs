@@ -31,15 +31,15 @@ use std::time::{Duration, Instant};
 use log::error;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::health::circuits::{Circuits, OnOpenCircuit};
-use super::health::quarantines::{ModuleAccess, Quarantines};
+use super::health::HealthTable;
+use super::health::circuits::OnOpenCircuit;
 use super::shared_answers::SharedAnswers;
 use crate::base::ids::AccountId;
 use crate::modules::outcome::{Pause, Report};
 use crate::modules::terms::{Access, Denial};
 use adaptive_limit::{AdaptiveLimit, Feedback};
 use host::Host;
-use pace::{Paces, Refusal};
+use pace::Paces;
 pub use permit::Permit;
 use permit::{RunningTrial, Shared};
 use state::{GroupState, Running, State, Waiting};
@@ -68,6 +68,16 @@ pub enum Turn {
     DailyLimit,
 }
 
+impl Turn {
+    /// Returns the turn, unless the module has used all its checks of the day.
+    fn within_day(self) -> Self {
+        match self {
+            Self::Granted(permit) if !permit.is_within_day() => Self::DailyLimit,
+            turn => turn,
+        }
+    }
+}
+
 /// What is done when the turn of a task has come.
 pub type Work = Box<dyn FnOnce(Turn) + Send>;
 
@@ -89,7 +99,7 @@ pub struct Group {
 
 /// The reason why a check does not start now.
 enum Refused {
-    Never(Turn),
+    Never(Denial),
     Until(Instant),
 }
 
@@ -168,14 +178,13 @@ impl Scheduler {
     pub fn new(
         [workers, browsers]: [usize; 2],
         most_of_host: usize,
-        circuits: Arc<Circuits>,
-        quarantines: Arc<Quarantines>,
+        health: Arc<HealthTable>,
         answers: SharedAnswers,
     ) -> Arc<Self> {
         let (state, called, paces) = (Mutex::default(), [Condvar::new(), Condvar::new()], Paces::default());
         Arc::new(Self {
             most_of_host,
-            shared: Arc::new(Shared { state, called, paces, circuits, quarantines, answers }),
+            shared: Arc::new(Shared { state, called, paces, health, answers }),
             works: Mutex::default(),
             workers: [
                 Workers { name: "check", wanted: workers.max(1) },
@@ -276,7 +285,7 @@ impl Scheduler {
         }
         let skips = on_open_circuit == OnOpenCircuit::Skip;
         let module = task.module.as_deref().filter(|_| skips);
-        let hosts = match module.and_then(|module| self.shared.quarantines.denial(module)) {
+        let hosts = match module.and_then(|module| self.shared.health.module_denial(module)) {
             Some(denial) => Err(denial),
             None => self.choose_source(state, task, skips, now),
         };
@@ -304,7 +313,7 @@ impl Scheduler {
         }
         match self.reserve(task, skips, now) {
             Ok(trial) => Some(Turn::Granted(Box::new(self.grant(state, id, lane, hosts, trial, now)?))),
-            Err(Refused::Never(turn)) => Some(turn),
+            Err(Refused::Never(denial)) => Some(Turn::Denied(denial)),
             Err(Refused::Until(at)) => {
                 state.delayed.insert((at, id));
                 None
@@ -315,25 +324,21 @@ impl Scheduler {
     /// Reserves a check of the module of a task, if it has one: by its rate, and the trial if it is in quarantine.
     fn reserve(&self, task: &Task, skips: bool, now: Instant) -> Result<Option<RunningTrial>, Refused> {
         let Some(module) = &task.module else { return Ok(None) };
-        let access = if skips { self.shared.quarantines.access(module) } else { ModuleAccess::Granted };
-        let trial = match access {
-            ModuleAccess::Granted => None,
-            // The quarantine has begun since.
-            ModuleAccess::Denied(denial) => return Err(Refused::Never(Turn::Denied(denial))),
-            ModuleAccess::Trial(trial) => {
+        let trial = match skips.then(|| self.shared.health.module_access(module)) {
+            Some(Ok(Some(trial))) => {
                 let (module, was_made) = (Arc::clone(module.id()), AtomicBool::new(false));
                 Some(RunningTrial { module, trial, was_made })
             }
+            // The quarantine has begun since.
+            Some(Err(denial)) => return Err(Refused::Never(denial)),
+            Some(Ok(None)) | None => None,
         };
-        self.shared.paces.reserve(module.id(), task.pace, now, now).map_err(|refusal| {
+        if let Err(at) = self.shared.paces.reserve(module.id(), task.pace, now, now) {
             if let Some(RunningTrial { module, .. }) = &trial {
-                self.shared.quarantines.modules.end_trial(module, false);
+                self.shared.health.quarantines.end_trial(module, false);
             }
-            match refusal {
-                Refusal::DailyLimit => Refused::Never(Turn::DailyLimit),
-                Refusal::NotBefore(at) => Refused::Until(at),
-            }
-        })?;
+            return Err(Refused::Until(at));
+        }
         Ok(trial)
     }
 
@@ -355,7 +360,7 @@ impl Scheduler {
         }
         let begins_trial = |host: &&String| {
             group.on_open_circuit == OnOpenCircuit::Skip
-                && matches!(self.shared.circuits.access(host), Access::Trial(_))
+                && matches!(self.shared.health.circuits.access(host), Access::Trial(_))
         };
         let trials: HashMap<String, bool> =
             hosts.iter().filter(begins_trial).map(|host| (host.clone(), false)).collect();
@@ -398,7 +403,7 @@ impl Scheduler {
         let denial = |name: &String| match state.hosts.get(name) {
             Some(host) if host.is_paused(now) => Some(Denial::Pause),
             _ if !skips_open_circuits => None,
-            _ => self.shared.circuits.denial(name),
+            _ => self.shared.health.circuits.denial(name),
         };
         let mut first = None;
         for hosts in &task.sources {
@@ -461,6 +466,8 @@ impl Scheduler {
         loop {
             if let Some((work, turn)) = self.take(&mut state, class, Instant::now()) {
                 self.call_workers(state);
+                // The count is in the store, so the state is not locked meanwhile.
+                let turn = turn.within_day();
                 if catch_unwind(AssertUnwindSafe(|| work(turn))).is_err() {
                     error!("a check panicked");
                 }

@@ -15,8 +15,8 @@ use crate::modules::control_check::ControlCheck;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Evidence, Report};
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
-use crate::runs::health::circuits::{Circuits, OnOpenCircuit};
-use crate::runs::health::quarantines::Quarantines;
+use crate::runs::health::HealthTable;
+use crate::runs::health::circuits::OnOpenCircuit;
 use crate::runs::shared_answers::{Answer, Question, SharedAnswers};
 
 /// The state of the scheduler, and what the checks that run share with it.
@@ -25,8 +25,7 @@ pub(super) struct Shared {
     /// Notified when a check of each class may be ready.
     pub(super) called: [Condvar; 2],
     pub(super) paces: Paces,
-    pub(super) circuits: Arc<Circuits>,
-    pub(super) quarantines: Arc<Quarantines>,
+    pub(super) health: Arc<HealthTable>,
     pub(super) answers: SharedAnswers,
 }
 
@@ -67,6 +66,12 @@ impl Permit {
         }
     }
 
+    /// Counts a check of the module for its daily limit. Returns `false` if it has used all its checks of the day.
+    pub(super) fn is_within_day(&self) -> bool {
+        let limit = self.paced.as_ref().and_then(|(module, pace)| Some((module, pace.per_day?)));
+        limit.is_none_or(|(module, limit)| self.shared.health.count_today(module, limit))
+    }
+
     /// Returns the trial of the module, if it is in quarantine.
     pub fn module_trial(&self) -> Option<ModuleTrial> {
         self.module_trial.as_ref().map(|running| running.trial)
@@ -79,7 +84,7 @@ impl Permit {
 
     /// Records the end of a check of the module. Successes close the circuits of hosts.
     pub fn note_report(&self, module: &Module, report: &Report) {
-        self.shared.circuits.note_successes(report);
+        self.shared.health.note_successes(report);
         self.note_evidence(module, &report.evidence);
     }
 
@@ -87,8 +92,8 @@ impl Permit {
     /// circuit of the module.
     pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
         let Evidence { contacts, controls, .. } = evidence;
-        self.shared.circuits.note_heard(contacts);
-        self.shared.quarantines.note_passed(module.id(), controls);
+        self.shared.health.note_heard(contacts);
+        self.shared.health.note_passed(module.id(), controls);
         if let Some(RunningTrial { trial, was_made, .. }) = &self.module_trial {
             let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
             was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
@@ -104,19 +109,19 @@ impl Permit {
 
 impl HostAccess for Permit {
     fn access(&self, host: &str) -> Access {
-        let Shared { state, circuits, .. } = &*self.shared;
+        let Shared { state, health, .. } = &*self.shared;
         if state.lock().hosts.get(host).is_some_and(|host| host.is_paused(Instant::now())) {
             return Access::Denied(Denial::Pause);
         }
         let mut trials = self.trials.lock();
         if trials.contains_key(host) {
-            return Access::Trial(circuits.trial_time(host));
+            return Access::Trial(health.circuits.trial_time(host));
         }
         // A circuit that opens after the check has begun does not stop it.
         if self.on_open_circuit == OnOpenCircuit::Ask || self.hosts.iter().any(|known| known == host) {
             return Access::Granted;
         }
-        let access = circuits.access(host);
+        let access = health.circuits.access(host);
         if let Access::Trial(_) = access {
             trials.insert(host.to_owned(), false);
         }
@@ -125,17 +130,18 @@ impl HostAccess for Permit {
 
     fn reserve(&self, now: Instant, until: Instant) -> Option<Instant> {
         let Some((module, pace)) = &self.paced else { return Some(now) };
-        self.shared.paces.reserve(module, *pace, now, until).ok()
+        let begin = self.shared.paces.reserve(module, *pace, now, until).ok()?;
+        self.is_within_day().then_some(begin)
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         for (host, was_contacted) in self.trials.get_mut().drain() {
-            self.shared.circuits.hosts.end_trial(&host, was_contacted);
+            self.shared.health.circuits.end_trial(&host, was_contacted);
         }
         if let Some(RunningTrial { module, was_made, .. }) = &mut self.module_trial {
-            self.shared.quarantines.modules.end_trial(module, *was_made.get_mut());
+            self.shared.health.quarantines.end_trial(module, *was_made.get_mut());
         }
         let now = Instant::now();
         let mut state = self.shared.state.lock();

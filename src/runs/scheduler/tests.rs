@@ -28,7 +28,7 @@ impl World {
     fn new(most_of_host: usize) -> Self {
         let answers = SharedAnswers::new(Duration::from_secs(60));
         let workers = [WORKERS, 2];
-        let scheduler = Scheduler::new(workers, most_of_host, Arc::default(), Arc::default(), answers);
+        let scheduler = Scheduler::new(workers, most_of_host, Arc::default(), answers);
         // With all threads said to be there and busy, none is started.
         for (crew, threads) in scheduler.shared.state.lock().crews.iter_mut().zip(workers) {
             crew.threads = threads;
@@ -209,10 +209,10 @@ fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() 
 }
 
 #[test]
-fn the_rate_of_a_module_delays_its_checks_and_limits_those_of_a_day() {
+fn the_rate_of_a_module_delays_its_checks() {
     let world = World::new(6);
     let group = world.join(None, false);
-    let pace = Pace { every: Some(Duration::from_secs(600)), per_day: Some(2) };
+    let pace = Pace { every: Some(Duration::from_secs(600)), per_day: None };
     let module = Some(Module::example("paced"));
     let tasks = (0..3).map(|place| Task { pace, module: module.clone(), ..World::task(place, &[&["a"]]) });
     world.ask(&group, tasks);
@@ -220,7 +220,7 @@ fn the_rate_of_a_module_delays_its_checks_and_limits_those_of_a_day() {
     assert!(world.next().is_none(), "the host may have more, the module may not");
     assert!(world.next_at(Class::Check, 590).is_none());
     let Some((1, Turn::Granted(_))) = world.next_at(Class::Check, 610) else { panic!("not granted") };
-    assert!(matches!(world.next_at(Class::Check, 1300), Some((2, Turn::DailyLimit))));
+    assert!(matches!(world.next_at(Class::Check, 1300), Some((2, Turn::Granted(_)))));
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
 fn workers_start_as_checks_need_them_and_survive_a_panic() {
     let threads = 40;
     let no_answers = SharedAnswers::new(Duration::ZERO);
-    let scheduler = Scheduler::new([threads, 1], 6, Arc::default(), Arc::default(), no_answers);
+    let scheduler = Scheduler::new([threads, 1], 6, Arc::default(), no_answers);
     let group = scheduler.join(None, false, OnOpenCircuit::Skip);
     let (arrive, arrived) = channel();
     let (end, ended) = channel::<()>();

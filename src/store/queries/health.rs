@@ -1,164 +1,178 @@
-//! The health of modules: tallies whose weights decrease as newer checks are added. They are added up in Rust, so that
-//! the rules are the same in a process and in the database.
+//! What was learnt from searches. Documents are merged in Rust, so that the rules are the same in a process and in the
+//! database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::audit::note;
 use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::health::Tallies;
-use crate::model::latencies::Latencies;
+use crate::model::health::{BreakerState, Learnt};
 use crate::model::tally::Tally;
-use crate::modules::outcome::Outcome;
 use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
+use crate::store::backend::Operation;
 use crate::store::document::{Json, encode};
-use crate::store::value::{Cells, FromRow, values};
+use crate::store::value::values;
 
-/// The columns of a row: the module, and its tally in the order in which it is read.
-macro_rules! columns {
+macro_rules! now {
     () => {
-        "module, checks, hit, miss, blocked, rate_limited, timeout, error, unreliable, latency_sum, \
-         latency_weight, last_checked_at, last_hit_at, last_conclusive_at, durations"
+        "date_trunc('milliseconds', clock_timestamp())"
     };
 }
 
-/// The condition that a module is one of the tallies that [`encode_tallies`] has written into `?1`.
+/// The rows that [`rows`] has written into `?3`.
 macro_rules! is_written {
     () => {
-        "module IN (SELECT value ->> 0 FROM json_each(?1)) AND simulated = ?2"
+        "kind = ?1 AND simulated = ?2 AND name IN (SELECT value ->> 0 FROM json_each(?3))"
     };
 }
 
-const ALL: &str = concat!("SELECT ", columns!(), " FROM module_health WHERE simulated = ?1");
 /// Adds the rows that do not exist yet, so that they can be locked.
-const NEW: &str = "INSERT INTO module_health (module, simulated, checks, hit, miss, blocked, rate_limited, timeout, \
-     error, unreliable, latency_sum, latency_weight) SELECT value ->> 0, ?2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
-     FROM json_each(?1) WHERE true ORDER BY 1 ON CONFLICT (module, simulated) DO NOTHING";
+const NEW: &str = concat!(
+    "INSERT INTO learnt (kind, simulated, name, changed_at, document) SELECT ?1, ?2, value ->> 0, ",
+    now!(),
+    ", 'null' FROM json_each(?3) WHERE true ORDER BY 3 ON CONFLICT (kind, simulated, name) DO NOTHING"
+);
 /// Locks and reads rows. Instances that write at the same time lock the rows in the same order, so they cannot wait for
 /// each other in a circle.
 const LOCK: &str = concat!(
-    "SELECT ",
-    columns!(),
-    " FROM module_health WHERE ",
+    "SELECT name, document FROM learnt WHERE ",
     is_written!(),
-    " ORDER BY module /*pg FOR NO KEY UPDATE */"
+    " ORDER BY name /*pg FOR NO KEY UPDATE */"
 );
-/// Replaces the tallies of locked rows.
-const WRITE: &str = "UPDATE module_health SET checks = CAST(value ->> 1 AS bigint), \
-     hit = CAST(value ->> 2 AS double precision), miss = CAST(value ->> 3 AS double precision), \
-     blocked = CAST(value ->> 4 AS double precision), rate_limited = CAST(value ->> 5 AS double precision), \
-     timeout = CAST(value ->> 6 AS double precision), error = CAST(value ->> 7 AS double precision), \
-     unreliable = CAST(value ->> 8 AS double precision), latency_sum = CAST(value ->> 9 AS double precision), \
-     latency_weight = CAST(value ->> 10 AS double precision), \
-     last_checked_at = to_timestamp(CAST(value ->> 11 AS bigint) / 1000.0), \
-     last_hit_at = to_timestamp(CAST(value ->> 12 AS bigint) / 1000.0), \
-     last_conclusive_at = to_timestamp(CAST(value ->> 13 AS bigint) / 1000.0), durations = value -> 14 \
-     FROM json_each(?1) WHERE module = value ->> 0 AND simulated = ?2";
+const LOCK_ALL: &str = "SELECT simulated, name, document FROM learnt WHERE kind = ?1 AND name = coalesce(?2, name) \
+     ORDER BY name, simulated /*pg FOR NO KEY UPDATE */";
+const WRITE: &str = concat!(
+    "UPDATE learnt SET changed_at = ",
+    now!(),
+    ", document = /*pg CAST( */ value ->> 1 /*pg AS json) */ FROM json_each(?3) WHERE kind = ?1 AND simulated = ?2 AND name = value ->> 0"
+);
+/// Selects the rows that have changed since `?3`. A minute more is read, because transactions may overtake each other.
+const CHANGED: &str = concat!(
+    "SELECT name, changed_at, document FROM learnt WHERE kind = ?1 AND simulated = ?2 AND changed_at >= least(?3, ",
+    now!(),
+    ") - ms(60000) ORDER BY name"
+);
+/// Removes what has not changed for a week, except the tallies of modules. No search has asked since then.
+const FORGET: &str =
+    concat!("DELETE FROM learnt WHERE kind <> 'deadline' AND changed_at < ", now!(), " - ms(604800000)");
 
-/// Locks the rows of a module, or of all modules, and reads their durations. The order is that of [`LOCK`].
-const LOCK_DURATIONS: &str = "SELECT module, durations FROM module_health \
-     WHERE module = coalesce(?1, module) ORDER BY module, simulated /*pg FOR NO KEY UPDATE */";
-const RESET_DURATIONS: &str = "UPDATE module_health SET durations = '{}' WHERE module = coalesce(?1, module)";
+/// Counts a check. `changed_at` is that of the first one, and the document is the number of checks in the 24 hours since
+/// then. Returns no row if there are `?3`.
+const COUNT: &str = concat!(
+    "INSERT INTO learnt AS l (kind, simulated, name, changed_at, document) VALUES ('day', ?1, ?2, ",
+    now!(),
+    ", '1') ON CONFLICT (kind, simulated, name) DO UPDATE SET \
+     changed_at = CASE WHEN l.changed_at <= excluded.changed_at - ms(86400000) \
+     THEN excluded.changed_at ELSE l.changed_at END, \
+     document = CASE WHEN l.changed_at <= excluded.changed_at - ms(86400000) THEN excluded.document \
+     ELSE /*pg to_json( */ CAST(CAST(l.document AS text) AS bigint) + 1 /*pg ) */ END \
+     WHERE l.changed_at <= excluded.changed_at - ms(86400000) OR CAST(CAST(l.document AS text) AS bigint) < ?3 \
+     RETURNING name"
+);
 
 impl Store {
-    /// Adds the tallies of a process, by module id, to those of all processes in one transaction. Returns the totals
-    /// of the simulated or the real web.
-    pub fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
-        let operation = Operation::new("share_health").in_background().light();
-        if learnt.is_empty() {
-            return self.read(operation, |statements| all(statements, simulated));
+    /// Merges what a process has learnt on the simulated or the real web with what is stored, in one transaction. Returns
+    /// the rows of the kind that have changed since `since`, each with the time of its change by the database's clock.
+    pub fn share_learnt<T: Default + Serialize + DeserializeOwned>(
+        &self,
+        kind: Learnt,
+        simulated: bool,
+        since: Timestamp,
+        learnt: &[(Arc<str>, T)],
+        merge: impl Fn(T, &T) -> T,
+    ) -> Result<Vec<(Arc<str>, Timestamp, T)>, StorageError> {
+        let (operation, kind) = (Operation::new("share_learnt").in_background().light(), kind.as_str());
+        let newer = rows(learnt.iter().map(|(name, value)| (&**name, value)))?;
+        let changed: Vec<(Arc<str>, Timestamp, Json<T>)> = if learnt.is_empty() {
+            self.read(operation, |statements| statements.all(CHANGED, values![kind, simulated, since]))
+        } else {
+            self.write(operation, |statements| {
+                statements.execute(NEW, values![kind, simulated, &newer])?;
+                let stored: Vec<(Arc<str>, Json<Option<T>>)> =
+                    statements.all(LOCK, values![kind, simulated, &newer])?;
+                let mut stored: HashMap<_, _> = stored.into_iter().collect();
+                let mut older_of =
+                    |name| stored.remove(name).and_then(|Json(older)| older).unwrap_or_default();
+                let merged =
+                    rows(learnt.iter().map(|(name, newer)| (&**name, merge(older_of(name), newer))))?;
+                statements.execute(WRITE, values![kind, simulated, merged])?;
+                statements.execute(FORGET, values![])?;
+                statements.all(CHANGED, values![kind, simulated, since])
+            })
+        }?;
+        Ok(changed.into_iter().map(|(name, changed_at, Json(value))| (name, changed_at, value)).collect())
+    }
+
+    /// Counts a check of a module, unless it has made `limit` checks in the 24 hours since the first of them. Returns
+    /// whether it was counted.
+    pub fn count_today(&self, simulated: bool, module: &str, limit: u32) -> Result<bool, StorageError> {
+        let operation = Operation::new("count_today").light();
+        Ok(!self.change(operation, COUNT, values![simulated, module, limit])?.is_empty())
+    }
+
+    /// Forgets what was learnt about a host or a module, or about all, on the real and the simulated web, and records it in
+    /// the audit. Running processes learn of it within seconds. Returns the hosts or modules about which something was
+    /// forgotten, sorted.
+    pub fn reset(
+        &self,
+        what: Learnt,
+        name: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        match what {
+            Learnt::Deadline => self.reset_each(what, name, at, by, Tally::forget_durations),
+            Learnt::Host | Learnt::Quarantine => {
+                self.reset_each(what, name, at, by, |state: &mut BreakerState| {
+                    let was_open = state.opening.is_some();
+                    state.change(None, at);
+                    was_open
+                })
+            }
         }
-        let newer = encode_tallies(learnt)?;
-        self.write(operation, |statements| {
-            statements.execute(NEW, values![&newer, simulated])?;
-            let stored: Vec<(Arc<str>, Tally)> = statements.all(LOCK, values![&newer, simulated])?;
-            let stored: HashMap<_, _> = stored.into_iter().collect();
-            let sum = |(module, newer): &(Arc<str>, Tally)| {
-                let older = stored.get(module).cloned().unwrap_or_default();
-                (Arc::clone(module), older.then(newer))
-            };
-            let sums = encode_tallies(&learnt.iter().map(sum).collect())?;
-            statements.execute(WRITE, values![&sums, simulated])?;
-            all(statements, simulated)
+    }
+
+    /// Resets the rows for which `reset` returns `true`.
+    fn reset_each<T: Serialize + DeserializeOwned>(
+        &self,
+        what: Learnt,
+        name: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+        reset: impl Fn(&mut T) -> bool,
+    ) -> Result<Vec<String>, StorageError> {
+        let kind = what.as_str();
+        self.write(Operation::new("reset_learnt"), |statements| {
+            let mut known: Vec<(bool, String, Json<T>)> = statements.all(LOCK_ALL, values![kind, name])?;
+            known.retain_mut(|(_, _, Json(value))| reset(value));
+            for simulated in [false, true] {
+                let of_web = known.iter().filter(|(web, ..)| *web == simulated);
+                let documents = rows(of_web.map(|(_, name, Json(value))| (name, value)))?;
+                statements.execute(WRITE, values![kind, simulated, documents])?;
+            }
+            let mut names: Vec<String> = known.into_iter().map(|(_, name, _)| name).collect();
+            names.dedup();
+            if !names.is_empty() {
+                let event = AuditEvent::of_service(Action::HealthReset).with("kind", kind);
+                let event = match name {
+                    Some(name) => event.with("name", name),
+                    None => event.with("count", names.len()),
+                };
+                note(statements, &event, at, by)?;
+            }
+            Ok(names)
         })
     }
 }
 
-/// Removes the durations of a module, or of all modules, and records it in the audit. Returns the modules that had
-/// durations. The rows stay: an instance keeps its own totals of a module without a row.
-pub(super) fn reset_deadlines(
-    store: &Store,
-    module: Option<&str>,
-    at: Timestamp,
-    by: &Origin,
-) -> Result<Vec<String>, StorageError> {
-    store.write(Operation::new("reset_deadlines"), |statements| {
-        let mut modules = Vec::new();
-        for (module, Json(known)) in
-            statements.all::<(String, Json<Latencies>)>(LOCK_DURATIONS, values![module])?
-        {
-            if known != Latencies::default() {
-                modules.push(module);
-            }
-        }
-        modules.dedup();
-        if !modules.is_empty() {
-            statements.execute(RESET_DURATIONS, values![module])?;
-            let event = AuditEvent::of_service(Action::DeadlinesReset);
-            let event = match module {
-                Some(module) => event.with("module", module),
-                None => event.with("modules", modules.len()),
-            };
-            note(statements, &event, at, by)?;
-        }
-        Ok(modules)
-    })
-}
-
-fn all(statements: &mut dyn Statements, simulated: bool) -> Result<Tallies, StorageError> {
-    statements.all(ALL, values![simulated])
-}
-
-/// The outcomes with a column, in the order of the columns: those that [`Outcome::health_outcome`] returns.
-const COLUMNS: [Outcome; 7] = [
-    Outcome::Hit,
-    Outcome::Miss,
-    Outcome::Blocked,
-    Outcome::RateLimited,
-    Outcome::Timeout,
-    Outcome::Error,
-    Outcome::Unreliable,
-];
-
-/// Encodes tallies for the statements above: an array with an array for each of them, with the values in the order of
-/// the columns. Times are milliseconds since 1970.
-fn encode_tallies(tallies: &Tallies) -> Result<String, StorageError> {
-    let element = |(module, tally): &(Arc<str>, Tally)| {
-        let times = [tally.last_checked, tally.last_hit, tally.last_conclusive];
-        let outcomes = COLUMNS.iter().map(|outcome| json!(tally.outcomes[*outcome]));
-        let times = times.iter().map(|at| json!(at.map(Timestamp::as_millisecond)));
-        let mut values = vec![json!(**module), json!(tally.checks)];
-        values.extend(outcomes.chain(tally.latency.iter().map(|sum| json!(sum))).chain(times));
-        values.push(json!(tally.latencies));
-        values
-    };
-    encode(&tallies.iter().map(element).collect::<Vec<_>>())
-}
-
-impl FromRow for Tally {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
-        let mut tally = Self { checks: cells.read()?, ..Self::default() };
-        for outcome in COLUMNS {
-            tally.outcomes[outcome] = cells.read()?;
-        }
-        tally.latency = [cells.read()?, cells.read()?];
-        (tally.last_checked, tally.last_hit, tally.last_conclusive) = cells.read()?;
-        let Json(latencies) = cells.read()?;
-        Ok(Self { latencies, ..tally })
-    }
+/// Encodes rows for the statements above, as an array of `[NAME, DOCUMENT]`. A document is text, because PostgreSQL reads no
+/// element of an array that contains U+0000.
+fn rows<T: Serialize>(rows: impl Iterator<Item = (impl AsRef<str>, T)>) -> Result<String, StorageError> {
+    let encoded = rows.map(|(name, value)| Ok((name.as_ref().to_owned(), encode(&value)?)));
+    encode(&encoded.collect::<Result<Vec<_>, StorageError>>()?)
 }

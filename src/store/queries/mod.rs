@@ -4,7 +4,6 @@ mod accounts;
 pub(super) mod audit;
 mod batches;
 mod bundles;
-mod circuits;
 mod credits;
 mod erasure;
 mod families;

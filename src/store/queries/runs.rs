@@ -7,10 +7,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::audit::note;
-use super::circuits::{reset_circuits, share_circuits};
 use super::credits::refund;
 use super::fragments::driven;
-use super::health::reset_deadlines;
 use super::outbox::report_end;
 use super::queue::{has_begun, queue_length, queue_position};
 use super::results::{self, CHANGES, RESULTS};
@@ -24,11 +22,9 @@ use crate::model::credits::Charge;
 use crate::model::drive::{
     Changes, Checkpoint, Claim, Delta, Ending, InstanceId, Lease, Notification, Resumable, Subscriber, Write,
 };
-use crate::model::health::{CircuitRecord, FailedControl, Learnt};
 use crate::model::page::ListFilter;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::model::start::{Idempotency, NewRun, QueueLength, Started};
-use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::store::Store;
 use crate::store::backend::Operation;
@@ -338,42 +334,6 @@ impl Store {
             }
             Ok(is_deleted)
         })
-    }
-
-    /// Stores changes of hosts' circuits unless the store has newer ones, in one transaction. Returns the circuits of
-    /// the simulated or the real web.
-    pub fn share_circuits(
-        &self,
-        simulated: bool,
-        changed: &[CircuitRecord<Outcome>],
-    ) -> Result<Vec<CircuitRecord<Outcome>>, StorageError> {
-        share_circuits(self, simulated, changed)
-    }
-
-    /// Stores changes of modules' quarantines unless the store has newer ones, in one transaction. Returns those of the
-    /// simulated or the real web.
-    pub fn share_quarantines(
-        &self,
-        simulated: bool,
-        changed: &[CircuitRecord<FailedControl>],
-    ) -> Result<Vec<CircuitRecord<FailedControl>>, StorageError> {
-        share_circuits(self, simulated, changed)
-    }
-
-    /// Removes what was learnt about a host or a module, or about all, on the real and the simulated web. Running
-    /// processes learn of it within seconds. Returns the hosts or modules about which something was removed, sorted.
-    pub fn reset(
-        &self,
-        what: Learnt,
-        name: Option<&str>,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
-        match what {
-            Learnt::Circuits => reset_circuits::<Outcome>(self, name, at, by),
-            Learnt::Quarantines => reset_circuits::<FailedControl>(self, name, at, by),
-            Learnt::Deadlines => reset_deadlines(self, name, at, by),
-        }
     }
 
     /// Removes the idempotency keys that were recorded before `before`.

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::base::clock::ManualClock;
-use crate::model::health::CircuitRecord;
+use crate::base::clock::{Clock as _, ManualClock};
+use crate::model::health::BreakerState;
+use crate::modules::control_check::{ControlAnswer, Direction};
 
 const FIRST: Duration = Duration::from_secs(600);
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -42,7 +43,7 @@ fn passed(direction: Direction) -> ControlCheck {
 
 /// A process with a clock of its own.
 struct Process {
-    quarantines: Quarantines,
+    health: HealthTable,
     clock: ManualClock,
     module: Module,
 }
@@ -50,43 +51,39 @@ struct Process {
 impl Process {
     fn start() -> Self {
         let clock = ManualClock::new("2026-03-01T12:00:00Z".parse().unwrap());
-        let quarantines = Quarantines::new(Arc::new(clock.clone()), Retry::of_modules(FIRST));
-        Self { quarantines, clock, module: module("M") }
+        let health = HealthTable::new(Arc::new(clock.clone()), FIRST, FIRST, FIRST, None);
+        Self { health, clock, module: module("M") }
     }
 
     fn fail(&self, number: u128, direction: Direction) {
-        self.quarantines.note_failures(run(number), &self.module, &[failed(direction)]);
+        self.health.note_failed_controls(run(number), &self.module, &[failed(direction)]);
     }
 
     fn pass(&self, direction: Direction) {
-        self.quarantines.note_passed(self.module.id(), &[passed(direction)]);
+        self.health.note_passed(self.module.id(), &[passed(direction)]);
     }
 
-    fn opening(&self) -> Option<Opening<FailedControl>> {
-        self.quarantines.of("m")
+    fn opening(&self) -> Option<Opening> {
+        self.health.quarantines.of("m")
     }
 
-    fn access(&self) -> ModuleAccess {
-        self.quarantines.access(&self.module)
+    fn access(&self) -> Result<Option<ModuleTrial>, Denial> {
+        self.health.module_access(&self.module)
     }
 
     /// Begins the trial that is due, and ends it. Returns the direction of its control check.
     fn trial(&self, was_made: bool) -> Direction {
-        let ModuleAccess::Trial(trial) = self.access() else { panic!("no trial is due") };
-        self.quarantines.modules.end_trial("m", was_made);
+        let Ok(Some(trial)) = self.access() else { panic!("no trial is due") };
+        self.health.quarantines.end_trial("m", was_made);
         trial.direction
     }
 
     /// Stores the changes in a list, and reads it.
-    fn share(&self, store: &mut Vec<CircuitRecord<FailedControl>>) {
-        let changed = self.quarantines.modules.to_write();
-        for record in &changed {
-            store.retain(|known| known.name != record.name || known.changed_at >= record.changed_at);
-            if store.iter().all(|known| known.name != record.name) {
-                store.push(record.clone());
-            }
+    fn share(&self, store: &mut BreakerState) {
+        for (_, state) in self.health.quarantines.unwritten() {
+            *store = store.clone().later(&state);
         }
-        self.quarantines.modules.written(&changed, store);
+        self.health.quarantines.take_over(vec![("m".into(), store.clone())]);
     }
 }
 
@@ -135,7 +132,7 @@ proptest! {
                         row.push(number);
                         last = Some(direction);
                         let opening = process.opening();
-                        prop_assert!(opening.is_none_or(|it| (it.wait, it.cause.failures as usize) == (FIRST, row.len())));
+                        prop_assert!(opening.is_none_or(|it| (it.wait, it.failures as usize) == (FIRST, row.len())));
                     } else {
                         prop_assert_eq!(process.opening(), before, "only the failures of trials count");
                     }
@@ -150,31 +147,31 @@ proptest! {
                     }
                 }
                 Event::Access(verdict) => match (process.access(), before) {
-                    (ModuleAccess::Granted, before) => prop_assert_eq!(before, None),
-                    (ModuleAccess::Denied(denial), Some(before)) => {
+                    (Ok(None), before) => prop_assert_eq!(before, None),
+                    (Err(denial), Some(before)) => {
                         prop_assert!(now < before.next_try, "a trial is due");
                         prop_assert_eq!(denial, Denial::Quarantine(before.times()));
                     }
-                    (ModuleAccess::Trial(trial), Some(before)) => {
+                    (Ok(Some(trial)), Some(before)) => {
                         prop_assert!(now >= before.next_try);
-                        prop_assert_eq!(trial.direction, before.cause.direction);
-                        let is_denied = matches!(process.access(), ModuleAccess::Denied(_));
+                        prop_assert_eq!(trial.direction, before.control().unwrap().direction);
+                        let is_denied = process.access().is_err();
                         prop_assert!(is_denied, "one trial at a time");
                         match verdict {
-                            None => process.quarantines.modules.end_trial("m", false),
+                            None => process.health.quarantines.end_trial("m", false),
                             Some(true) => {
                                 process.pass(trial.direction);
-                                process.quarantines.modules.end_trial("m", true);
+                                process.health.quarantines.end_trial("m", true);
                                 (row, last) = (Vec::new(), None);
                                 prop_assert_eq!(process.opening(), None);
                             }
                             Some(false) => {
-                                process.quarantines.modules.end_trial("m", true);
+                                process.health.quarantines.end_trial("m", true);
                                 process.fail(7, trial.direction);
                                 let after = process.opening().unwrap();
                                 prop_assert_eq!(after.wait, (before.wait * 2).min(LONGEST));
                                 prop_assert_eq!(after.since, before.since);
-                                prop_assert_eq!(after.cause.failures, before.cause.failures + 1);
+                                prop_assert_eq!(after.failures, before.failures + 1);
                             }
                         }
                     }
@@ -194,33 +191,36 @@ proptest! {
 fn a_changed_entry_is_tried_at_once() {
     let mut process = Process::start();
     (1..=2).for_each(|number| process.fail(number, Direction::MadeUp));
-    assert!(matches!(process.access(), ModuleAccess::Denied(_)));
+    assert!(process.access().is_err());
     process.module = module("Repaired");
-    assert_eq!(process.quarantines.denial(&process.module), None);
+    assert_eq!(process.health.module_denial(&process.module), None);
     process.trial(true);
     process.fail(3, Direction::MadeUp);
-    assert!(matches!(process.access(), ModuleAccess::Denied(_)), "it was no repair");
+    assert!(process.access().is_err(), "it was no repair");
     process.clock.advance(2 * FIRST);
     process.trial(true);
     process.pass(Direction::MadeUp);
-    assert_eq!(process.access(), ModuleAccess::Granted);
+    assert_eq!(process.access(), Ok(None));
 }
 
 #[test]
 fn processes_share_quarantines_and_their_ends() {
     let [one, other] = [Process::start(), Process::start()];
-    let mut store = Vec::new();
+    let mut store = BreakerState::default();
     one.pass(Direction::MadeUp);
     (1..=2).for_each(|number| one.fail(number, Direction::MadeUp));
     one.share(&mut store);
     other.share(&mut store);
     assert_eq!((other.opening(), other.access()), (one.opening(), one.access()));
-    assert!(one.quarantines.modules.to_write().is_empty() && other.quarantines.modules.to_write().is_empty());
+    assert!([&one, &other].iter().all(|process| process.health.quarantines.unwritten().is_empty()));
 
     [&one, &other].iter().for_each(|process| process.clock.advance(FIRST));
     other.trial(true);
     other.fail(9, Direction::MadeUp);
-    assert!(other.opening().unwrap().cause.before.is_some(), "the other process knows it from the store");
+    assert!(
+        other.opening().unwrap().control().unwrap().before.is_some(),
+        "the other process knows it from the store"
+    );
     other.share(&mut store);
     one.share(&mut store);
     assert_eq!(one.opening(), other.opening());
@@ -230,10 +230,5 @@ fn processes_share_quarantines_and_their_ends() {
     one.pass(Direction::MadeUp);
     one.share(&mut store);
     other.share(&mut store);
-    assert_eq!([one.access(), other.access()], [ModuleAccess::Granted; 2]);
-}
-
-#[test]
-fn the_longest_wait_follows_from_the_first() {
-    assert_eq!(Retry::of_modules(FIRST).longest, LONGEST);
+    assert_eq!([one.access(), other.access()], [Ok(None); 2]);
 }

@@ -7,8 +7,7 @@ use jiff::Timestamp;
 
 use super::paging::shown;
 use crate::http::Reply;
-use crate::model::health::{FailedControl, Learnt, Opening};
-use crate::modules::outcome::Outcome;
+use crate::model::health::{Learnt, Opening};
 use crate::web::error::WebError;
 use crate::web::notice::Notice;
 use crate::web::service::Web;
@@ -22,18 +21,18 @@ const ROWS: usize = 100;
 pub(super) struct DownHost {
     pub(super) host: String,
     /// How its last checks ended.
-    pub(super) outcome: &'static str,
+    pub(super) outcome: String,
     pub(super) since: Moment,
     /// The time of the next try, or `None` if the next search tries the host.
     pub(super) next_try: Option<Moment>,
 }
 
 /// Returns the rows of the open circuits at `now`, and a text such as `1–100 of 640 hosts`.
-pub(super) fn down_hosts(open: Vec<(String, Opening<Outcome>)>, now: Timestamp) -> (Vec<DownHost>, String) {
+pub(super) fn down_hosts(open: Vec<(Arc<str>, Opening)>, now: Timestamp) -> (Vec<DownHost>, String) {
     let all = open.len();
-    let row = |(host, opening): (String, Opening<Outcome>)| DownHost {
-        host,
-        outcome: opening.cause.title(),
+    let row = |(host, opening): (Arc<str>, Opening)| DownHost {
+        host: host.to_string(),
+        outcome: opening.cause.text(),
         since: Moment(opening.since),
         next_try: (opening.next_try > now).then_some(Moment(opening.next_try)),
     };
@@ -56,14 +55,14 @@ pub(super) struct QuarantinedModule {
 
 /// Returns the rows of the modules in quarantine at `now`, and a text such as `1–100 of 640 modules`.
 pub(super) fn quarantined_modules(
-    open: Vec<(String, Opening<FailedControl>)>,
+    open: Vec<(Arc<str>, Opening)>,
     now: Timestamp,
 ) -> (Vec<QuarantinedModule>, String) {
     let all = open.len();
-    let row = |(id, opening): (String, Opening<FailedControl>)| QuarantinedModule {
-        id,
-        failures: opening.cause.failures,
-        change: opening.cause.change(),
+    let row = |(id, opening): (Arc<str>, Opening)| QuarantinedModule {
+        id: id.to_string(),
+        failures: opening.failures,
+        change: opening.cause.text(),
         since: Moment(opening.since),
         next_try: (opening.next_try > now).then_some(Moment(opening.next_try)),
     };
@@ -77,7 +76,7 @@ pub(super) fn quarantined_modules(
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, Learnt::Quarantines, Notice::QuarantinesReset)
+    reset(web, visit, Learnt::Quarantine, Notice::QuarantinesReset)
 }
 
 /// Handles `POST /app/operator/circuits/reset`: searches ask all hosts again.
@@ -85,7 +84,7 @@ pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, Learnt::Circuits, Notice::CircuitsReset)
+    reset(web, visit, Learnt::Host, Notice::CircuitsReset)
 }
 
 /// Handles `POST /app/operator/deadlines/reset`: forgets the learnt deadlines of all modules.
@@ -93,12 +92,12 @@ pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_deadlines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, Learnt::Deadlines, Notice::DeadlinesReset)
+    reset(web, visit, Learnt::Deadline, Notice::DeadlinesReset)
 }
 
 fn reset(web: &Arc<Web>, visit: Visit, what: Learnt, notice: Notice) -> Result<Reply, WebError> {
     Ok(web.later(visit, move |web, visit| {
-        web.parts.runs.maintenance.reset(what, None, &visit.origin()?)?;
+        web.parts.runs.module_health().reset(what, None, &visit.origin()?)?;
         Ok(Reply::Now(web.redirect_with_notice("/app/operator", notice)))
     }))
 }

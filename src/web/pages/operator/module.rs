@@ -74,10 +74,8 @@ pub(in crate::web) fn module(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     let rows = health.of_all(one, now);
     let row = rows.first().ok_or_else(WebError::no_such_page)?;
     let hosts: BTreeSet<&str> = module.first_hosts().collect();
-    let down =
-        health.circuits.hosts.open().into_iter().filter(|(host, _)| hosts.contains(host.as_str())).collect();
-    let quarantines =
-        health.quarantines.modules.open().into_iter().filter(|(id, _)| **id == **module.id()).collect();
+    let down = health.circuits.open().into_iter().filter(|(host, _)| hosts.contains(&**host)).collect();
+    let quarantines = health.quarantines.open().into_iter().filter(|(id, _)| **id == **module.id()).collect();
     let ModuleHistory { counts, failures } = runs.figures().modules.of(module.id());
     let counts =
         counts.iter().filter(|(_, count)| **count > 0).map(|(outcome, count)| (outcome.title(), *count));
@@ -113,7 +111,7 @@ fn find(web: &Web, visit: &Visit) -> Result<Arc<Module>, WebError> {
 pub(in crate::web) fn reset_module_circuits(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     reset(web, visit, |runs, module, by| {
         let hosts: BTreeSet<&str> = module.first_hosts().collect();
-        hosts.into_iter().try_for_each(|host| runs.maintenance.reset(Learnt::Circuits, Some(host), by))
+        hosts.into_iter().try_for_each(|host| runs.module_health().reset(Learnt::Host, Some(host), by))
     })
 }
 
@@ -122,7 +120,9 @@ pub(in crate::web) fn reset_module_circuits(web: &Arc<Web>, visit: Visit) -> Res
 /// # Errors
 /// Returns 404 for an unknown module, 503 if the store is unavailable.
 pub(in crate::web) fn reset_module_quarantine(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, |runs, module, by| runs.maintenance.reset(Learnt::Quarantines, Some(module.id()), by))
+    reset(web, visit, |runs, module, by| {
+        runs.module_health().reset(Learnt::Quarantine, Some(module.id()), by)
+    })
 }
 
 /// Handles `POST /app/operator/modules/{id}/deadline/reset`: forgets the learnt deadline of the module.
@@ -130,7 +130,7 @@ pub(in crate::web) fn reset_module_quarantine(web: &Arc<Web>, visit: Visit) -> R
 /// # Errors
 /// Returns 404 for an unknown module, 503 if the store is unavailable.
 pub(in crate::web) fn reset_module_deadline(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    reset(web, visit, |runs, module, by| runs.maintenance.reset(Learnt::Deadlines, Some(module.id()), by))
+    reset(web, visit, |runs, module, by| runs.module_health().reset(Learnt::Deadline, Some(module.id()), by))
 }
 
 fn reset(

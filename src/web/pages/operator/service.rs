@@ -85,7 +85,7 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let all = health.of_all(catalog.modules(), now);
     let (modules, learnt) =
         (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());
-    let (down, quarantines) = (health.circuits.hosts.open(), health.quarantines.modules.open());
+    let (down, quarantines) = (health.circuits.open(), health.quarantines.open());
     let (hosts_down, in_quarantine) = (down.len(), quarantines.len());
     let (hosts, hosts_shown) = down_hosts(down, now);
     let (quarantined, quarantined_shown) = quarantined_modules(quarantines, now);

@@ -218,14 +218,7 @@ mod tests {
             [entry("b", "Beta", "username"), entry("a", "alpha", "username"), entry("c", "Gamma", "email")];
         let text = serde_json::Value::from(entries.to_vec()).to_string();
         let catalog = Catalog::from_text("test", &text).unwrap();
-        let (table, now) = (
-            HealthTable::new(
-                std::time::Duration::from_secs(10),
-                std::sync::Arc::default(),
-                std::sync::Arc::default(),
-            ),
-            jiff::Timestamp::UNIX_EPOCH,
-        );
+        let (table, now) = (HealthTable::default(), jiff::Timestamp::UNIX_EPOCH);
         for (id, outcome) in [("a", Outcome::Hit), ("b", Outcome::Error)] {
             for _ in 0..5 {
                 table.note(&id.into(), outcome, std::time::Duration::from_secs(1), now);
