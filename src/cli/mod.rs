@@ -7,7 +7,7 @@
 //! | `account` | `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
-//! | `learnt` | `circuit list`, `reset`; `quarantine list`, `reset`; `deadline list`, `reset` |
+//! | `health` | `health list`, `reset` |
 //! | `graph` | `graph REPORT.json` |
 //! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `variants` | `variants` |
@@ -46,9 +46,9 @@ mod database;
 mod diff;
 mod exit;
 mod graph;
+mod health;
 mod interrupt;
 mod key;
-mod learnt;
 mod logging;
 mod manual;
 mod mcp;
@@ -95,6 +95,10 @@ Examples:
   sightline search octocat --sandbox           a first search, without a server or the network
   sightline key create --account me@example.org";
 
+/// Earlier names of commands, each with the kind of `health` that replaces it.
+const REPLACED: [(&str, &str); 3] =
+    [("circuit", "host"), ("quarantine", "quarantine"), ("deadline", "deadline")];
+
 #[derive(Debug, Parser)]
 #[command(name = "sightline", version, about = ABOUT, after_help = AFTER_HELP)]
 #[command(arg_required_else_help = true, max_term_width = 110)]
@@ -117,11 +121,7 @@ enum Action {
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
     #[command(subcommand)]
-    Circuit(learnt::CircuitAction),
-    #[command(subcommand)]
-    Quarantine(learnt::QuarantineAction),
-    #[command(subcommand)]
-    Deadline(learnt::DeadlineAction),
+    Health(health::HealthAction),
     Suppress(suppress::SuppressArgs),
     Migrate(migrate::MigrateArgs),
     Backup(backup::BackupArgs),
@@ -219,9 +219,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),
-        Action::Circuit(action) => learnt::circuit(&action, out),
-        Action::Quarantine(action) => learnt::quarantine(&action, out),
-        Action::Deadline(action) => learnt::deadline(&action, out),
+        Action::Health(action) => health::run(&action, out),
         Action::Suppress(args) => suppress::run(&args, out),
         Action::Migrate(args) => migrate::run(&args, out),
         Action::Backup(args) => backup::run(&args, out),
@@ -254,6 +252,15 @@ fn error_format(args: &[OsString]) -> LogFormat {
 fn show(mut error: clap::Error, format: LogFormat) -> Exit {
     if error.kind() == ErrorKind::UnknownArgument {
         hide_value(&mut error);
+    }
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some((_, kind)) = REPLACED.iter().find(|(name, _)| name == given)
+    {
+        let message = format!(
+            "`sightline {given}` is now `sightline health`: use `sightline health list --kind {kind}` or `sightline health \
+             reset --kind {kind}`"
+        );
+        error = command().error(ErrorKind::InvalidSubcommand, message);
     }
     if error.use_stderr() && format == LogFormat::Json {
         let text = error.render().to_string();

@@ -32,14 +32,8 @@ words! {
         AccountDeleted = "account-deleted",
         /// The plan of an account was changed by an operator.
         PlanChanged = "plan-changed",
-        /// The circuits of all hosts are closed.
-        CircuitsReset = "circuits-reset",
-        /// The quarantines of all modules have ended.
-        QuarantinesReset = "quarantines-reset",
-        /// The learnt deadlines of all modules are forgotten.
-        DeadlinesReset = "deadlines-reset",
-        /// Something that was learnt about one module is forgotten.
-        ModuleReset = "module-reset",
+        /// What was learnt about hosts or modules is forgotten.
+        HealthReset = "health-reset",
     }
 }
 
@@ -62,12 +56,7 @@ impl Notice {
             Self::SearchDeleted => "The search and its results are deleted.",
             Self::AccountDeleted => "Your account is deleted permanently. Its data is being removed.",
             Self::PlanChanged => "The plan is changed. Running servers apply it within seconds.",
-            Self::CircuitsReset => "Searches ask all hosts again.",
-            Self::QuarantinesReset => "Searches ask all modules again.",
-            Self::DeadlinesReset => {
-                "The learnt deadlines are forgotten. Checks have the configured deadline until new ones are learnt."
-            }
-            Self::ModuleReset => "It is reset for this module. All instances follow within seconds.",
+            Self::HealthReset => "What was learnt is forgotten. All instances follow within seconds.",
         }
     }
 

@@ -36,6 +36,10 @@ fn each_bad_flag_is_refused_by_its_name() {
         (vec!["serve", "--no-builtin"], "--no-builtin leaves no modules"),
         (vec!["serve", "--catalog", &missing], "cannot read the file"),
         (vec!["serve", "extra"], "unexpected argument 'extra'"),
+        (vec!["circuit", "reset", "a.example"], "use `sightline health list --kind host` or "),
+        (vec!["quarantine", "list"], "`sightline quarantine` is now `sightline health`"),
+        (vec!["health", "reset"], "<NAME>"),
+        (vec!["health", "list", "--kind", "circuit"], "[possible values: host, quarantine, deadline]"),
         (
             vec!["search", "https://github.com/torvalds"],
             "sightline search username torvalds --module github ",

@@ -83,7 +83,7 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
         let asked = server.get(&format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap())).json();
         assert_eq!(asked["modules"][0]["reason"], "connect", "a named module is asked in any case");
 
-        eventually("the circuit is stored", || server.cli(&["circuit", "list"]).contains(DOWN));
+        eventually("the circuit is stored", || server.cli(&["health", "list"]).contains(DOWN));
         let key = server.key.clone();
         drop(server);
         let mut server = start();
@@ -91,8 +91,8 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
         eventually("the stored circuits are read", || server.figure("sightline_circuits_open") == 1.0);
         let (again, _) = search(&server, "sixth");
         assert_eq!((is_open(&again), &again["circuit"]), (true, &report["circuit"]));
-        assert_eq!(server.cli(&["circuit", "reset", DOWN]).trim(), DOWN);
-        assert!(!server.cli(&["circuit", "list"]).contains(DOWN));
+        assert_eq!(server.cli(&["health", "reset", DOWN]).trim(), format!("host {DOWN}"));
+        assert!(!server.cli(&["health", "list"]).contains(DOWN));
         assert!(server.cli(&["audit"]).contains("health.reset"));
         let _back = bring_back(port);
         eventually("the server has read the reset", || search(&server, "seventh").0["status"] == "miss");

@@ -88,7 +88,7 @@ fn a_module_that_fails_its_control_checks_is_not_asked_and_every_view_says_so() 
         let asked = server.get(&format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap())).json();
         assert_eq!(asked["modules"][0]["reason"], "known_missed", "a named module is asked in any case");
 
-        let list = || server.cli(&["quarantine", "list"]);
+        let list = || server.cli(&["health", "list", "--kind", "quarantine"]);
         eventually("the quarantine is stored", || list().contains("stale"));
         let change =
             "a known account is a miss: HTTP 404, miss[0]: status 404; before: HTTP 200, hit[0]: status 200";
@@ -101,8 +101,8 @@ fn a_module_that_fails_its_control_checks_is_not_asked_and_every_view_says_so() 
         let (again, _) = search(&server, "fifth", "stale");
         assert_eq!((&again["reason"], &again["circuit"]), (&json!("quarantined"), &report["circuit"]));
 
-        assert_eq!(server.cli(&["quarantine", "reset", "stale"]), "stale\n");
-        assert!(!server.cli(&["quarantine", "list"]).contains("stale"));
+        assert_eq!(server.cli(&["health", "reset", "stale", "--kind", "quarantine"]), "quarantine stale\n");
+        assert!(!server.cli(&["health", "list", "--kind", "quarantine"]).contains("stale"));
         assert!(server.cli(&["audit"]).contains("health.reset"));
         site.answer_at_once("stale", 200);
         eventually("the server has read the reset", || {
@@ -128,9 +128,7 @@ fn a_trial_repeats_the_control_check_and_ends_the_quarantine_if_it_passes() {
         format!("{prefix}{}", count.get())
     };
     eventually("the quarantine is stored", || {
-        server
-            .cli(&["quarantine", "list"])
-            .contains("  a made-up name is a hit: HTTP 200, hit[0]: status 200\n")
+        server.cli(&["health", "list"]).contains("  a made-up name is a hit: HTTP 200, hit[0]: status 200\n")
     });
     eventually("a trial has failed", || {
         search(&server, &names("failing"), "broken");
@@ -155,7 +153,8 @@ fn a_trial_repeats_the_control_check_and_ends_the_quarantine_if_it_passes() {
 #[test]
 fn operators_see_and_end_quarantines_on_every_instance() {
     const PAGE: &str = "/app/operator";
-    const RESET: &str = "/app/operator/quarantines/reset";
+    const RESET: &str = "/app/operator/health/reset";
+    const QUARANTINE: (&str, &str) = ("kind", "quarantine");
     for database in databases() {
         let site = Site::start();
         let catalog = site.catalog(&modules(&site));
@@ -173,16 +172,19 @@ fn operators_see_and_end_quarantines_on_every_instance() {
         servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
         let page = text(&ann.get(PAGE));
         assert!(page.contains(">stale</a></th>"), "{page}");
-        assert!(page.contains("1 module, not asked"), "{page}");
+        assert!(page.contains("1 host or module, not asked"), "{page}");
         assert!(page.contains("a known account is a miss: HTTP 404"), "{page}");
-        assert_eq!(bob.post("/app/account", RESET, &[]).status, 403);
-        assert_eq!(ann.post_as(RESET, &[("csrf", "wrong")], &[]).status, 403);
+        assert_eq!(bob.post("/app/account", RESET, &[QUARANTINE]).status, 403);
+        assert_eq!(ann.post_as(RESET, &[("csrf", "wrong"), QUARANTINE], &[]).status, 403);
         assert!(servers[0].figure(QUARANTINED) > 0.0);
-        let answer = ann.post(PAGE, RESET, &[]);
+        let answer = ann.post(PAGE, RESET, &[QUARANTINE]);
         assert_eq!((answer.status, answer.header("location")), (303, Some(PAGE)), "{answer}");
         let page = text(&ann.get(PAGE));
-        assert!(page.contains("Searches ask all modules again.") && !page.contains(RESET), "{page}");
-        assert!(page.contains("No module is in quarantine"), "{page}");
+        assert!(
+            page.contains("What was learnt is forgotten.") && !page.contains("value=\"quarantine\""),
+            "{page}"
+        );
+        assert!(page.contains("No host is down, and no module is in quarantine"), "{page}");
         for server in &servers {
             eventually("the instance has read the reset", || server.figure(QUARANTINED) == 0.0);
         }

@@ -6,6 +6,7 @@ use crate::support::databases::{TestDatabase, databases, sqlite};
 use crate::web::person::{Person, text};
 
 const OPEN: &str = "sightline_circuits_open";
+const RESET: &str = "/app/operator/health/reset";
 
 /// Starts an instance that asks `up`, which answers at once, and `down`, whose host refuses connections.
 fn instance(catalog: &str, database: &TestDatabase) -> Server {
@@ -49,20 +50,29 @@ fn a_reset_from_the_command_line_reaches_every_instance() {
             eventually("every instance knows", || has_learnt_deadline(server) && has_open_circuit(server));
         }
         let cli = |arguments: &[&str]| servers[0].cli(arguments);
-        let listed = format!("up      real  {:.1}s", learnt_deadline(&servers[0]).unwrap());
-        eventually("the deadline is stored", || cli(&["deadline", "list"]).contains(&listed));
-        eventually("the circuit is stored", || cli(&["circuit", "list"]).contains(DOWN));
-        assert_eq!(cli(&["deadline", "reset", "up"]), "up\n");
-        assert!(!cli(&["deadline", "list"]).contains("up"), "{}", cli(&["deadline", "list"]));
+        let deadline = learnt_deadline(&servers[0]).unwrap();
+        let listed = json!({
+            "kind": "deadline", "name": "up", "simulated": false, "failures": null, "open_since": null,
+            "next_try_at": null, "deadline_ms": (deadline * 1000.0) as u64, "detail": format!("{deadline:.1}s"),
+        });
+        let list = || -> Value { serde_json::from_str(&cli(&["health", "list", "--format=json"])).unwrap() };
+        eventually("both are stored", || {
+            let list = list();
+            list[0]["kind"] == "host" && list[0]["name"] == DOWN && list[1] == listed
+        });
+        assert_eq!(cli(&["health", "reset", "up"]), "deadline up\n");
+        assert_eq!(list().as_array().unwrap().len(), 1, "{}", list());
         for server in &servers {
             eventually("the instance has read the reset", || !has_learnt_deadline(server));
             assert!(has_open_circuit(server), "{}", database.name);
         }
-        assert_eq!(cli(&["circuit", "reset", "--all"]).trim(), DOWN);
+        let refused = &["health", "reset", "up", "--database", &database.url];
+        crate::cli::ran(refused, &[]).code_is(3).err_has("nothing to reset for up");
+        assert_eq!(cli(&["health", "reset", "--all", "--kind=host"]).trim(), format!("host {DOWN}"));
         for server in &servers {
             eventually("the instance has read the reset", || !has_open_circuit(server));
         }
-        assert_eq!(cli(&["deadline", "reset", "--all"]), "", "nothing was learnt since");
+        assert_eq!(cli(&["health", "reset", "--all"]), "", "nothing was learnt since");
         let audit = cli(&["audit"]);
         assert!(audit.contains("health.reset"), "{audit}");
     }
@@ -71,7 +81,6 @@ fn a_reset_from_the_command_line_reaches_every_instance() {
 #[test]
 fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
     const PAGE: &str = "/app/operator";
-    const RESETS: [&str; 2] = ["/app/operator/circuits/reset", "/app/operator/deadlines/reset"];
     for database in databases() {
         let site = Site::start();
         let servers = instances(&site, &database);
@@ -81,30 +90,31 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
 
         let page = text(&ann.get(PAGE));
         assert!(page.contains(&format!("<th scope=\"row\">{DOWN}</th>")), "{page}");
-        assert!(page.contains("1 host, not asked"), "{page}");
+        assert!(page.contains("1 host or module, not asked"), "{page}");
         assert!(page.contains("1 of 2 modules have a deadline"), "{page}");
         assert!(page.contains("the configured deadline of 60.0 s"), "{page}");
         let learnt = format!("<td class=\"num\">{:.1} s</td>", learnt_deadline(&servers[0]).unwrap());
         assert!(page.contains(&learnt), "{page}");
-        for path in RESETS {
-            assert_eq!(bob.post("/app/account", path, &[]).status, 403, "{path}");
-            assert_eq!(ann.post_as(path, &[("csrf", "wrong")], &[]).status, 403, "{path}");
+        for kind in ["host", "deadline"] {
+            assert_eq!(bob.post("/app/account", RESET, &[("kind", kind)]).status, 403);
+            assert_eq!(ann.post_as(RESET, &[("csrf", "wrong"), ("kind", kind)], &[]).status, 403);
         }
+        assert_eq!(ann.post(PAGE, RESET, &[("kind", "everything")]).status, 404);
         assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
 
-        let reset = |path: &str, notice: &str| {
-            let answer = ann.post(PAGE, path, &[]);
+        let reset = |kind: &str| {
+            let answer = ann.post(PAGE, RESET, &[("kind", kind)]);
             assert_eq!((answer.status, answer.header("location")), (303, Some(PAGE)), "{answer}");
             let page = text(&ann.get(PAGE));
-            assert!(page.contains(notice), "{page}");
-            assert!(!page.contains(path), "nothing is left to reset: {page}");
+            assert!(page.contains("What was learnt is forgotten."), "{page}");
+            assert!(!page.contains(&format!("value=\"{kind}\"")), "nothing is left to reset: {page}");
         };
-        reset(RESETS[0], "Searches ask all hosts again.");
+        reset("host");
         assert!(
             !has_open_circuit(&servers[0]) && has_learnt_deadline(&servers[0]),
             "it has an effect at once"
         );
-        reset(RESETS[1], "The learnt deadlines are forgotten.");
+        reset("deadline");
         assert!(!has_learnt_deadline(&servers[0]), "it has an effect at once");
         for server in &servers {
             eventually("the instance has read the resets", || {
@@ -124,8 +134,7 @@ fn a_module_has_a_page_with_its_failures_and_what_was_learnt() {
     const DOWN_PAGE: &str = "/app/operator/modules/down";
     let (site, database) = (Site::start(), sqlite());
     let servers = instances(&site, &database);
-    let [ann, bob] =
-        ["ann@example.org", "bob@example.org"].map(|email| Person::signed_in(&servers[0], email, "pro"));
+    let ann = Person::signed_in(&servers[0], "ann@example.org", "pro");
     servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
 
     let page = text(&ann.get(DOWN_PAGE));
@@ -135,24 +144,22 @@ fn a_module_has_a_page_with_its_failures_and_what_was_learnt() {
     for name in ["second", "third", "fourth", "fifth"] {
         assert!(!page.contains(name), "a query: {page}");
     }
-    let circuits = format!("{DOWN_PAGE}/circuits/reset");
-    let deadline = format!("{UP}/deadline/reset");
-    for path in [&circuits, &deadline] {
-        assert_eq!(bob.post("/app/account", path, &[]).status, 403, "{path}");
-        assert_eq!(ann.post_as(path, &[("csrf", "wrong")], &[]).status, 403, "{path}");
-    }
-    assert_eq!(ann.post(UP, "/app/operator/modules/other/circuits/reset", &[]).status, 404);
-    // A reset of one module leaves the others as they are.
-    for path in [format!("{UP}/circuits/reset"), format!("{DOWN_PAGE}/deadline/reset")] {
-        assert_eq!(ann.post(UP, &path, &[]).status, 303, "{path}");
+    let (circuit, deadline) = ([("kind", "host"), ("name", DOWN)], [("kind", "deadline"), ("name", "up")]);
+    let of_module =
+        |fields: [(&'static str, &'static str); 2], module| [fields[0], fields[1], ("module", module)];
+    assert_eq!(ann.post(UP, RESET, &of_module(circuit, "other")).status, 404);
+    // A reset of one name leaves the others as they are.
+    for fields in [[("kind", "host"), ("name", "up")], [("kind", "deadline"), ("name", DOWN)]] {
+        assert_eq!(ann.post(UP, RESET, &of_module(fields, "up")).status, 303);
     }
     assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
 
-    for (page, path) in [(DOWN_PAGE, &circuits), (UP, &deadline)] {
-        let answer = ann.post(page, path, &[]);
+    for (page, fields) in [(DOWN_PAGE, of_module(circuit, "down")), (UP, of_module(deadline, "up"))] {
+        assert!(text(&ann.get(page)).contains(RESET));
+        let answer = ann.post(page, RESET, &fields);
         assert_eq!((answer.status, answer.header("location")), (303, Some(page)), "{answer}");
         let after = text(&ann.get(page));
-        assert!(after.contains("It is reset for this module.") && !after.contains(path.as_str()), "{after}");
+        assert!(after.contains("What was learnt is forgotten.") && !after.contains(RESET), "{after}");
     }
     assert!(!has_learnt_deadline(&servers[0]) && !has_open_circuit(&servers[0]));
     let audit = servers[0].cli(&["audit"]);

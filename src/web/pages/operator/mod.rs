@@ -3,10 +3,10 @@
 //! | file | holds |
 //! |---|---|
 //! | `service` | `/app/operator`: the load, what was learnt, and the health of modules |
-//! | `learnt` | the hosts that are down, the modules in quarantine and the learnt deadlines, and their resets |
+//! | `health` | the hosts and modules that are not asked, and the reset of what was learnt |
 //! | `load` | the load as tiles and as JSON |
 //! | `trends` | the last 24 hours as charts and as a table |
-//! | `module` | `/app/operator/modules/{id}`: one module, and its resets |
+//! | `module` | `/app/operator/modules/{id}`: one module |
 //! | `paging` | tables with several pages |
 //! | `table` | filters and order of the table of modules |
 //! | `rows` | a module as a row of the table |
@@ -15,7 +15,7 @@
 
 mod account_actions;
 mod accounts;
-mod learnt;
+mod health;
 mod load;
 mod module;
 mod paging;
@@ -26,8 +26,6 @@ mod trends;
 
 pub(in crate::web) use account_actions::{create, link, set_plan};
 pub(in crate::web) use accounts::accounts;
-pub(in crate::web) use learnt::{reset_circuits, reset_deadlines, reset_quarantines};
-pub(in crate::web) use module::{
-    module, reset_module_circuits, reset_module_deadline, reset_module_quarantine,
-};
+pub(in crate::web) use health::reset;
+pub(in crate::web) use module::module;
 pub(in crate::web) use service::{load, service};

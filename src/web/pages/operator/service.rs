@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::learnt::{DownHost, QuarantinedModule, down_hosts, quarantined_modules};
+use super::health::AllNotAsked;
 use super::load::{self, Figure};
 use super::paging::{pages, shown};
 use super::rows::{ModuleRow, duration, tone};
@@ -25,12 +25,7 @@ struct Page<'a> {
     frame: Frame,
     load: Vec<Figure>,
     trends: TrendView,
-    hosts_down: usize,
-    in_quarantine: usize,
-    hosts: Vec<DownHost>,
-    hosts_shown: String,
-    quarantined: Vec<QuarantinedModule>,
-    quarantined_shown: String,
+    not_asked: AllNotAsked,
     bundle: Option<StoredBundle>,
     modules: usize,
     /// The number of modules with a learnt deadline.
@@ -85,10 +80,6 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let all = health.of_all(catalog.modules(), now);
     let (modules, learnt) =
         (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());
-    let (down, quarantines) = (health.circuits.open(), health.quarantines.open());
-    let (hosts_down, in_quarantine) = (down.len(), quarantines.len());
-    let (hosts, hosts_shown) = down_hosts(down, now);
-    let (quarantined, quarantined_shown) = quarantined_modules(quarantines, now);
     let mut rows = asked.of_any_health(all);
     let chips = chips(&asked, &rows);
     asked.filter_and_sort(&mut rows);
@@ -107,12 +98,7 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
         bundle,
         load: load::figures(runs, &web.parts.load_reader.load()),
         trends: TrendView::new(web.trends.since, &web.trends.intervals(now), now),
-        hosts_down,
-        in_quarantine,
-        hosts,
-        hosts_shown,
-        quarantined,
-        quarantined_shown,
+        not_asked: AllNotAsked::of(health, now),
         modules,
         learnt,
         configured_deadline: duration(health.check_timeout().as_millis() as u64),
