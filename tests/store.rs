@@ -11,7 +11,7 @@ use sightline::model::account::{Account, Role};
 use sightline::model::audit::Origin;
 use sightline::model::coverage::Coverage;
 use sightline::model::credits::{Charge, Cycle};
-use sightline::model::drive::{Checkpoint, Claim, Delta, Ending, InstanceId, Write};
+use sightline::model::drive::{Claim, Delta, Ending, InstanceId, Write};
 use sightline::model::follow::{Class, Lookup};
 use sightline::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use sightline::model::search::Search;
@@ -102,8 +102,7 @@ impl Fixture {
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
             owner: Some(self.me),
-            // The lease expires at once: its driver may continue until another instance takes the run.
-            holds: Duration::ZERO,
+            holds: EXPIRED,
             max_waiting: Some(1000),
             is_unconfirmed: false,
             idempotency: None,
@@ -128,7 +127,7 @@ impl Fixture {
     }
 
     fn finish(&self, run: &NewRun, ending: &Ending) -> Write {
-        once_connected(|| self.store.finish(run.id, self.me.lease(0), &checkpoint(), ending))
+        once_connected(|| self.store.finish(run.id, self.me.lease(0), &both_ended(), ending))
     }
 }
 
@@ -154,6 +153,8 @@ fn charge(credits: u64, allowed: Option<u64>) -> Charge {
     Charge { credits, allowed, cycle: cycle() }
 }
 
+/// A lease of this length has expired at once: its driver may continue until another instance takes the run.
+const EXPIRED: Duration = Duration::ZERO;
 /// Longer than any test takes.
 const HOLDS: Duration = Duration::from_secs(3600);
 
@@ -199,10 +200,11 @@ fn result(id: u32, value: &str) -> ResultRecord {
 
 /// Returns a batch of new results.
 fn added(results: &[ResultRecord]) -> Delta {
-    Delta { revision: 1, added: results.to_vec(), changed: Vec::new() }
+    Delta { revision: 1, added: results.to_vec(), ..Delta::default() }
 }
 
-fn checkpoint() -> Checkpoint {
+/// Returns the reports of the two modules of a run, with a look-up.
+fn both_ended() -> Delta {
     let report = |module: &str, status, reason: Option<Reason>, http_status| ModuleReport {
         module: module.into(),
         platform: module.to_uppercase(),
@@ -214,10 +216,11 @@ fn checkpoint() -> Checkpoint {
         rules: (status == Outcome::Hit).then(|| "3f9a1c07.1".parse().unwrap()),
         partial: status == Outcome::Hit,
     };
-    Checkpoint {
+    Delta {
+        revision: 2,
         progress: Progress { modules_total: 2, modules_completed: 2, modules_with_hits: 1 },
         coverage: Coverage::of([Outcome::Hit, Outcome::Timeout]),
-        modules: vec![
+        reports: vec![
             report("github", Outcome::Hit, None, Some(200)),
             report("mastodon", Outcome::Timeout, Some(Reason::TimeoutConnect), None),
         ],
@@ -231,6 +234,7 @@ fn checkpoint() -> Checkpoint {
             outcome: Some(Outcome::Hit),
             reason: None,
         }],
+        ..Delta::default()
     }
 }
 

@@ -13,42 +13,100 @@ use crate::base::ids::RunId;
 use crate::model::coverage::Coverage;
 use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::modules::outcome::Outcome;
 
 /// The result of a driver's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
     /// The write was done.
     Done,
-    /// The write was done, and the owner stopped the run at that time. Only a checkpoint returns it.
+    /// The write was done, and the owner stopped the run at that time. Only [`save`](crate::store::Store::save) returns it.
     Stopped(Timestamp),
     /// Nothing was written. Another instance drives the run, or the run has ended or was deleted.
     LeaseLost,
 }
 
-/// The results that one write adds and changes.
+/// What one write of a driver stores, and what readers see afterwards.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Delta {
-    /// The number of the write, counted from 1 over all drivers of the run. Each try has a new number. A reader
-    /// requests the changes after the last revision that it has seen.
+    /// The number of the write, counted from 1 over all drivers of the run. Each try has a new number, because a try
+    /// whose answer was lost may have been stored and read.
     pub revision: u64,
     /// The new results in the order of their ids.
     pub added: Vec<ResultRecord>,
-    /// The stored results that have more sources now, in the order of their ids.
+    /// The stored results that have changed, in the order of their ids.
     pub changed: Vec<ResultRecord>,
+    /// The modules that have ended.
+    pub reports: Vec<ModuleReport>,
+    /// The progress of the run with these reports.
+    pub progress: Progress,
+    /// The number of modules by outcome with these reports.
+    pub coverage: Coverage,
+    /// All accounts that are or were looked up, in the order in which they were planned.
+    pub lookups: Vec<Lookup>,
 }
 
-/// A selection of the changes of a run's results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+impl Delta {
+    /// Returns whether there are neither results nor reports.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.reports.is_empty()
+    }
+
+    /// Adds the report of a module that has ended.
+    pub fn add_report(&mut self, report: ModuleReport) {
+        self.coverage.add(report.status, report.cut(), report.circuit);
+        self.progress.modules_completed += 1;
+        self.progress.modules_with_hits = self.coverage.count_of(Outcome::Hit);
+        self.reports.push(report);
+    }
+}
+
+/// How far a reader has read a run. It means the same in memory and in the store: a reader may read on from either.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The first revision that was not read. Before it, everything was.
+    pub next: u64,
+    /// How far the results from that revision on were read, if there are more of them than are read at once.
+    pub page: Option<ReadPage>,
+}
+
+/// The results that were read from a revision on, in the order of their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadPage {
+    /// The last result that was read.
+    pub result: u32,
+    /// The first revision that did not exist when the first of them were read. From it on, results with lower ids may
+    /// have changed since.
+    pub end: u64,
+}
+
+impl Position {
+    /// The position of a reader that waits for the end alone.
+    pub const END: Self = Self { next: u64::MAX, page: None };
+
+    /// Returns whether a result of that revision was not read.
+    pub fn is_before(self, result: u32, revision: u64) -> bool {
+        revision >= self.next && self.page.is_none_or(|page| result > page.result || revision >= page.end)
+    }
+
+    /// Returns the position behind everything up to that revision.
+    #[must_use]
+    pub fn behind(self, revision: u64) -> Self {
+        Self { next: self.next.max(revision.saturating_add(1)), page: None }
+    }
+}
+
+/// What a reader of the store has not read yet.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Changes {
-    /// Selects only results that were written after this revision. `None` selects all results.
-    pub since: Option<u64>,
-    /// Selects all results with an id above this one, at any revision, because they are new to the reader. A result
-    /// that changes at the same time must not leave a gap, and instances of an earlier version count no revisions.
-    pub known: u32,
-    /// Of the results that the reader has, selects only those that were last written up to this revision.
-    pub until: u64,
-    /// Selects only ids above this one.
-    pub after: u32,
+    /// The run.
+    pub summary: RunSummary,
+    /// The next results that were added or changed, in the order of their ids.
+    pub results: Vec<ResultRecord>,
+    /// The modules that have ended. They come with the last of the results.
+    pub reports: Vec<ModuleReport>,
+    /// The position behind them.
+    pub end: Position,
 }
 
 /// The end of a run.
@@ -60,19 +118,6 @@ pub struct Ending {
     pub error: Option<RunError>,
     /// The time at which the run ended.
     pub completed_at: Timestamp,
-}
-
-/// The state of the modules of a run, as its driver stores it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Checkpoint {
-    /// The progress of the run.
-    pub progress: Progress,
-    /// The number of modules by outcome.
-    pub coverage: Coverage,
-    /// The reports of the modules that have ended.
-    pub modules: Vec<ModuleReport>,
-    /// The accounts that are or were looked up, in the order in which they were planned.
-    pub lookups: Vec<Lookup>,
 }
 
 /// The identifier of a process. It has a new value at every start.
@@ -155,7 +200,7 @@ pub enum Notification {
         /// The [epoch](crate::model::drive::Lease::epoch) of the instance that stored it.
         epoch: u64,
     },
-    /// A run was stopped by its owner. A checkpoint tells its driver when.
+    /// A run was stopped by its owner. Its driver learns the time when it saves.
     Stopped(RunId),
     /// The owner of a run has changed what is noted about it or its results.
     Annotated(RunId),

@@ -18,7 +18,7 @@ use super::registry::Registry;
 use super::{driver, ending};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Claim, Delta, Notification, Resumable};
+use crate::model::drive::{Claim, Notification, Resumable};
 use crate::model::run::ModuleReport;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
@@ -228,7 +228,7 @@ impl Dispatcher {
     fn give_up(&self, from: Resumable, code: &str, message: &str) -> Option<Job> {
         let run = LiveRun::resume(from);
         let ending = ending::failed(&self.context, code, message);
-        if let Err(error) = ending::store_once(&self.context, &run, &ending) {
+        if let Err(error) = ending::store_once(&self.context, &run, &mut run.unchanged(), &ending) {
             log!(
                 error.log_level(),
                 "run {}: cannot store that it is abandoned, will retry: {error}",
@@ -261,9 +261,10 @@ impl Dispatcher {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 ModuleReport::skipped(id, platform, Reason::Stopped)
             });
-            let (reports, run) = (left.collect(), LiveRun::resume(from));
-            run.published.add(Delta::default(), reports);
-            ending::store_once(context, &run, &ending::stopped(context))?;
+            let (reports, run) = (left.collect::<Vec<_>>(), LiveRun::resume(from));
+            let mut last = run.unchanged();
+            reports.into_iter().for_each(|report| last.add_report(report));
+            ending::store_once(context, &run, &mut last, &ending::stopped(context))?;
             self.registry.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
         }
         Ok(())

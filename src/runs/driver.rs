@@ -1,12 +1,12 @@
-//! The thread that drives a run from start to end: it dispatches checks, receives their outcomes, stores results,
-//! publishes them, writes checkpoints, and ends the run.
+//! The thread that drives a run from start to end: it dispatches checks, receives their outcomes, saves what they have found,
+//! publishes it, and ends the run.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `message` | what wakes the thread |
 //! | `checks` | the modules of the run |
 //! | `pictures` | fetching profile pictures |
-//! | `recorder` | findings and ended modules, until they are stored and published |
+//! | `recorder` | findings and ended modules, until they are saved |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
 mod checks;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use log::{error, log};
+use log::error;
 
 use super::context::RunContext;
 use super::ending;
@@ -29,15 +29,12 @@ use super::health::circuits::OnOpenCircuit;
 use super::job::Job;
 use super::live::{LiveRun, Stopped};
 use super::time_limit::TimeLimit;
-use crate::model::drive::{Delta, Ending, Write};
+use crate::model::drive::Ending;
 use crate::model::run::Status;
 use checks::{Checks, Subject};
 use message::Message;
 use pictures::PictureFetcher;
 use recorder::Recorder;
-
-/// The interval at which a driver writes a checkpoint, renews its lease and publishes changed results.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
 pub(super) fn drive(context: &Arc<RunContext>, job: &Job) {
@@ -45,7 +42,7 @@ pub(super) fn drive(context: &Arc<RunContext>, job: &Job) {
     if catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, job))).is_err() {
         error!("run {}: its driver panicked", job.run.id());
         let ending = ending::failed(context, "internal_error", "the search broke");
-        ending::store(context, &job.run, ending);
+        ending::store(context, &job.run, job.run.unchanged(), ending);
     }
     context.driving.fetch_sub(1, Ordering::Relaxed);
 }
@@ -57,7 +54,6 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
     let subject = Subject { query: Arc::new(job.query.clone()), lookup: None };
     let modules = job.modules.iter().map(|module| (Arc::clone(module), subject.clone())).collect();
     driver.checks.ask(modules, &mut driver.recorder);
-    driver.record();
     while run.signals.stopped().is_none() && !driver.store_refuses() {
         if driver.is_finished() && !driver.look_up_next() {
             break;
@@ -65,12 +61,11 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
         driver.pictures.set_end(driver.checks.are_over());
         driver.receive();
         driver.checks.give_up(&mut driver.recorder);
-        driver.record();
-        driver.checkpoint_if_due();
+        driver.save_if_due();
     }
     match run.signals.stopped() {
         None => driver.finish(),
-        Some(Stopped::Shutdown) => driver.checkpoint(),
+        Some(Stopped::Shutdown) => driver.save(),
         Some(Stopped::Deleted | Stopped::LeaseLost) => {}
     }
 }
@@ -83,7 +78,6 @@ struct Driver<'a> {
     checks: Checks<'a>,
     pictures: PictureFetcher<'a>,
     recorder: Recorder<'a>,
-    checkpoint_at: Instant,
 }
 
 impl<'a> Driver<'a> {
@@ -107,12 +101,22 @@ impl<'a> Driver<'a> {
             checks: Checks::new(context, run, limit, sender.clone(), Arc::clone(&group)),
             pictures: PictureFetcher::new(context, run, limit, query, sender, group),
             recorder: Recorder::new(context, run, &job.earlier),
-            checkpoint_at: Instant::now() + CHECKPOINT_EVERY,
         }
     }
 
+    /// Returns whether nothing more is collected, unless accounts are looked up.
+    fn is_idle(&self) -> bool {
+        self.checks.are_over() && self.pictures.are_over()
+    }
+
+    /// Returns whether the run may end. What leads to look-ups and searches must be stored before, and pictures belong to
+    /// stored results. The last reports are stored with the end.
     fn is_finished(&self) -> bool {
-        self.checks.are_over() && self.recorder.is_empty() && self.pictures.are_over()
+        let is_saved = match self.run.opening().follow {
+            Some(_) => self.recorder.is_empty(),
+            None => !self.recorder.has_results(),
+        };
+        self.is_idle() && is_saved
     }
 
     /// Begins the next round of look-ups. Returns `false` if there is none.
@@ -125,11 +129,12 @@ impl<'a> Driver<'a> {
             return false;
         }
         // An interrupted round is continued before another one is planned.
-        let mut round = lookups::unfinished(self.context, self.run);
+        let as_of = self.recorder.newest();
+        let mut round = lookups::unfinished(self.context, self.recorder.lookups());
         if round.is_empty() {
-            round = lookups::plan(self.context, self.run, self.recorder.newest());
+            round = lookups::plan(self.context, self.run, self.recorder.lookups(), as_of);
             if !round.is_empty() {
-                self.checkpoint();
+                self.save();
             }
         }
         let has_round = !round.is_empty();
@@ -139,12 +144,12 @@ impl<'a> Driver<'a> {
 
     /// Waits for a message, then handles all that have arrived.
     fn receive(&mut self) {
-        if self.checks.are_over() && !self.recorder.has_results() && self.pictures.are_over() {
+        if self.is_finished() {
             return;
         }
         let now = Instant::now();
-        let due = [self.checks.due(), self.recorder.due(now), self.pictures.due()];
-        let until = due.into_iter().flatten().fold(self.checkpoint_at, Instant::min);
+        let due = [self.checks.due(), self.pictures.due()].into_iter().flatten();
+        let until = due.fold(self.recorder.due(self.is_idle(), now), Instant::min);
         match self.receiver.recv_timeout(until.saturating_duration_since(now)) {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
@@ -176,47 +181,31 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn record(&mut self) {
-        if let Some(stored) = self.recorder.record() {
-            self.pictures.add(&stored);
-            self.recorder.publish(stored);
+    fn save_if_due(&mut self) {
+        let is_due = self.recorder.is_due(self.is_idle()) && !self.is_finished();
+        if self.run.signals.take_save_request() || is_due {
+            self.save();
         }
     }
 
-    fn checkpoint_if_due(&mut self) {
-        if Instant::now() >= self.checkpoint_at || self.run.signals.take_checkpoint_request() {
-            self.run.published.announce_changes();
-            self.checkpoint();
-            self.checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+    /// Saves what was collected, and then shows it to readers.
+    fn save(&mut self) {
+        if let Some(saved) = self.recorder.save() {
+            self.pictures.add(&saved);
+            self.run.published.add(saved);
         }
     }
 
-    fn checkpoint(&self) {
-        let context = self.context;
-        let checkpoint = self.run.checkpoint();
-        let holds = context.limits.lease;
-        match context.store.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
-            Ok(Write::Done) => {}
-            // Another instance got the request, and its notification may have been lost.
-            Ok(Write::Stopped(at)) => self.run.end_early(at),
-            Ok(Write::LeaseLost) => self.run.lose(),
-            Err(error) => {
-                log!(error.log_level(), "run {}: cannot write a checkpoint: {error}", self.run.id());
-            }
-        }
-    }
-
-    /// Returns whether the results can no longer be stored. The run then ends as failed.
+    /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
         let patience =
             if self.checks.are_over() { self.context.limits.store_patience } else { Duration::MAX };
-        self.recorder.is_hopeless(patience)
+        !self.recorder.is_empty() && !self.is_finished() && self.recorder.is_hopeless(patience)
     }
 
-    fn finish(mut self) {
-        let ending = if self.store_refuses() {
-            // The modules that have ended are published, although their results cannot be stored.
-            self.recorder.publish(Delta::default());
+    fn finish(self) {
+        let has_failed = self.store_refuses();
+        let ending = if has_failed {
             ending::not_stored(self.context)
         } else if let Some(message) = self.recorder.failure() {
             match self.run.signals.stopped_at() {
@@ -227,6 +216,6 @@ impl<'a> Driver<'a> {
             lookups::start_children(self.context, self.run);
             Ending { status: Status::Completed, error: None, completed_at: self.context.clock.now() }
         };
-        ending::store(self.context, self.run, ending);
+        ending::store(self.context, self.run, self.recorder.into_last(has_failed), ending);
     }
 }

@@ -7,7 +7,7 @@ use log::log;
 use super::context::RunContext;
 use super::live::LiveRun;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Ending, Write};
+use crate::model::drive::{Delta, Ending, Write};
 use crate::model::run::{RunError, Status};
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
@@ -27,10 +27,6 @@ impl Retry {
     /// Returns the time of the next try, if the last one failed.
     pub(super) fn at(&self) -> Option<Instant> {
         self.at
-    }
-
-    pub(super) fn is_due(&self) -> bool {
-        self.at.is_none_or(|at| Instant::now() >= at)
     }
 
     /// Returns whether the store fails for another reason than being unavailable, or has been unavailable for
@@ -71,19 +67,19 @@ pub(super) fn not_stored(context: &RunContext) -> Ending {
     failed(context, "store_failed", "the results could not be stored")
 }
 
-/// Stores the ending, then notifies the readers. While the store is unavailable, the write is repeated, so that no
+/// Stores the last delta and the ending, then notifies the readers. While the store is unavailable, the write is repeated, so that no
 /// other process treats the ended run as an interrupted one. After `store_patience`, readers are notified of the
 /// failure. If the process ends before the store is available again, another one takes the run over.
-pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
+pub(super) fn store(context: &RunContext, run: &LiveRun, mut last: Delta, mut ending: Ending) {
     let mut retry = Retry::default();
     loop {
-        match store_once(context, run, &ending) {
+        match store_once(context, run, &mut last, &ending) {
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
         if retry.is_hopeless(context.limits.store_patience) && run.published.ended_at().is_none() {
             ending = not_stored(context);
-            run.end(ending.clone(), false);
+            run.end(last.clone(), ending.clone(), false);
         }
         if run.signals.stopped().is_some() {
             return;
@@ -94,16 +90,22 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
 
 /// Stores the ending with a single try. If the write fails, the lease expires, and the instance that takes the run
 /// over tries again.
-pub(super) fn store_once(context: &RunContext, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
+pub(super) fn store_once(
+    context: &RunContext,
+    run: &LiveRun,
+    last: &mut Delta,
+    ending: &Ending,
+) -> Result<(), StorageError> {
+    last.revision += 1;
     let credits = run.summary().credits_charged;
-    match context.store.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
+    match context.store.finish(run.id(), run.lease(), last, ending)? {
         Write::Done | Write::Stopped(_) => {
             match ending.status {
                 Status::Failed => context.figures.note_failure(credits),
                 _ => context.figures.completed.one(),
             }
-            context.figures.run_durations.note(run.driven.so_far());
-            run.end(ending.clone(), true);
+            context.figures.run_durations.note(run.driven_for());
+            run.end(std::mem::take(last), ending.clone(), true);
         }
         Write::LeaseLost => run.lose(),
     }

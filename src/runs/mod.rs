@@ -5,17 +5,15 @@
 //! | [`record`] | all of a run at one moment |
 //! | [`facts`] | what results say about who they belong to |
 //! | [`stored_run`] | reading a run with its results from the store |
-//! | `unstored_results` | results that are not stored yet |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
-//! | [`ring`] | the last events of a run |
+//! | [`ring`] | the last writes of a run |
 //! | [`live`] | runs in memory, and the readers that wait for them |
 //! | [`family`] | following leads: look-ups, and the runs that leads start |
 //! | [`batches`] | many searches that are accepted together and started one after the other |
 //! | [`follow`] | reading a run frame by frame, live or stored |
 //! | [`stream`] | sending a run to one reader |
 //! | `registry` | the runs that this process holds in memory |
-//! | `remote_run` | readers of runs that other instances drive |
-//! | `shared_read` | reads of the store that those readers share |
+//! | `watched` | readers of runs that this process does not drive |
 //! | [`scheduler`] | which check starts next: hosts, rates, turns, workers |
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
@@ -51,8 +49,9 @@
 //! | `maintenance` | the periodic tasks, and the shutdown |
 //! | [`service`] | these parts, put together |
 //!
-//! A driver is the only writer of its run: it numbers results, stores them, and only then publishes them, so that an id
-//! never changes after it was shown. A result may be shown again with more sources.
+//! A driver is the only writer of its run: it numbers results and collects the reports of modules, saves them under the next
+//! revision, and only then publishes them. So nothing that a reader has seen is lost, and an id never changes after it was
+//! shown. A result may be shown again with more sources.
 
 pub mod batches;
 pub mod browsing;
@@ -85,7 +84,6 @@ mod queue;
 mod reader;
 pub mod record;
 mod registry;
-mod remote_run;
 pub mod retention;
 pub mod retry;
 pub mod ring;
@@ -93,7 +91,6 @@ pub mod scheduler;
 mod selector;
 pub mod service;
 pub mod shared_answers;
-mod shared_read;
 pub mod start_request;
 mod starter;
 mod stopper;
@@ -101,4 +98,4 @@ pub mod stored_run;
 pub mod stream;
 pub mod suppression;
 mod time_limit;
-mod unstored_results;
+mod watched;

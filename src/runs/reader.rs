@@ -7,13 +7,14 @@ use jiff::Timestamp;
 
 use super::context::RunContext;
 use super::family::state::FollowState;
-use super::follow::Follower;
+use super::follow::{Follower, Frames, Next};
 use super::live::LiveRun;
 use super::record::RunRecord;
 use super::registry::Registry;
 use super::stored_run::{all_results, read_run};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::model::drive::Position;
 use crate::model::notes::StoredNotes;
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
@@ -193,41 +194,24 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Option<Found>, StorageError> {
-        let mut summary = match found {
-            Found::Live(run) if run.wait_for_end(until) || Instant::now() >= until => {
-                return Ok(Some(Found::Live(run)));
-            }
-            Found::Live(run) => Box::new(run.summary()),
-            Found::Stored(summary) => summary,
+        let (id, account) = match &found {
+            Found::Stored(run) if run.status.is_terminal() => return Ok(Some(found)),
+            Found::Stored(run) => (run.id, run.account),
+            Found::Live(run) => (run.id(), run.opening().account),
         };
-        let remote = self.registry.remote.get(summary.id);
-        while !summary.status.is_terminal() {
-            let seen = remote.count();
-            if let Some(run) = self.registry.followed(summary.id)
-                && (run.wait_for_end(until) || Instant::now() >= until)
-            {
-                return Ok(Some(Found::Live(run)));
-            }
-            match self.context.store.run(summary.id, summary.account)? {
-                Some(newer) => *summary = newer,
-                None => return Ok(None),
-            }
-            // The run is read once more after the last wait.
-            if Instant::now() >= until || self.registry.lifecycle.is_shutting_down() {
-                break;
-            }
-            self.registry.remote.wait(&remote, seen, until);
-        }
-        Ok(Some(Found::Stored(summary)))
+        let mut follower = self.follow_from(&found, Position::END, 0);
+        while let Next::Frames(_) = follower.next(until)? {}
+        self.find(id, account)
     }
 
     /// Returns a follower of a run that leaves out results up to `after`.
     pub fn follow(&self, found: Found, after: u32) -> Follower {
+        self.follow_from(&found, Position::default(), after)
+    }
+
+    fn follow_from(&self, found: &Found, at: Position, left_out: u32) -> Follower {
         let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.context.store));
-        match found {
-            Found::Live(run) => Follower::live(registry, store, run, after),
-            Found::Stored(summary) => Follower::stored(registry, store, *summary, after),
-        }
+        Follower::new(registry, store, found.summary(), at, left_out)
     }
 
     /// Returns at most `limit` runs before a place that can be compared with a run, the newest first: those that have ended,

@@ -1,14 +1,15 @@
-//! [`Registry`]: the runs that this process holds in memory, and the readers of runs that other instances drive.
+//! [`Registry`]: the runs that this process holds in memory, and the readers of other runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::RwLock;
 
 use super::lifecycle::Lifecycle;
 use super::live::{LiveRun, Stopped};
-use super::remote_run::{RemoteRuns, Subscription};
+use super::watched::WatchedRuns;
 use crate::base::ids::RunId;
 use crate::model::drive::Notification;
 
@@ -18,8 +19,10 @@ pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
 /// The runs in memory, by id.
 pub(super) struct Registry {
     live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
-    /// The runs of other instances that have readers here.
-    pub(super) remote: RemoteRuns,
+    /// The runs that this process does not drive and that have readers here.
+    pub(super) watched: Arc<WatchedRuns>,
+    /// Whether there are other processes whose notifications are not received.
+    is_disconnected: AtomicBool,
     /// The shutdown of the process, and the wake-up of its maintenance thread.
     pub(super) lifecycle: Arc<Lifecycle>,
     keep_ended: Duration,
@@ -35,8 +38,8 @@ impl Registry {
         on_deletion: OnRun,
         on_annotation: OnRun,
     ) -> Self {
-        let (live, remote) = (RwLock::default(), RemoteRuns::default());
-        Self { live, remote, lifecycle, keep_ended, on_deletion, on_annotation }
+        let (live, watched, is_disconnected) = <(_, _, AtomicBool)>::default();
+        Self { live, watched, is_disconnected, lifecycle, keep_ended, on_deletion, on_annotation }
     }
 
     /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
@@ -45,7 +48,7 @@ impl Registry {
         if !put(&mut self.live.write(), run) {
             return false;
         }
-        self.remote.notify(run.id());
+        self.watched.notify(run.id());
         if self.lifecycle.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
@@ -55,11 +58,6 @@ impl Registry {
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
     pub(super) fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
         self.live.read().get(&id).filter(|run| !run.signals.is_gone()).map(Arc::clone)
-    }
-
-    /// Returns the run with that id if it is live in this process and was not stopped.
-    pub(super) fn followed(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live(id).filter(|run| run.signals.stopped().is_none())
     }
 
     /// Returns the runs that this process drives. If the store or this machine was suspended, their leases have
@@ -91,7 +89,7 @@ impl Registry {
             live.stop(Stopped::Deleted);
         }
         (self.on_deletion)(run);
-        self.remote.notify(run);
+        self.watched.notify(run);
     }
 
     /// Lets the readers of a run read what is noted about it, if it is live in this process.
@@ -104,16 +102,10 @@ impl Registry {
 
     /// Stops all runs, and wakes all readers.
     pub(super) fn stop_all(&self) {
-        self.remote.notify_all();
+        self.watched.notify_all();
         for run in self.live.read().values() {
             run.stop(Stopped::Shutdown);
         }
-    }
-
-    /// Removes data that need not be kept in memory.
-    pub(super) fn sweep(&self) {
-        self.drop_ended();
-        self.remote.sweep();
     }
 
     /// Handles a notification.
@@ -122,7 +114,7 @@ impl Registry {
             Notification::Changed { run, epoch } => self.note_change(run, epoch),
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
-                    live.signals.request_checkpoint();
+                    live.signals.request_save();
                 }
             }
             Notification::Annotated(run) => self.note_annotated(run),
@@ -131,18 +123,18 @@ impl Registry {
             Notification::Access => {}
             Notification::Connected => {
                 // A run that ended, and was deleted without a notification, must not be kept longer.
-                self.drop_ended();
-                self.remote.subscription.set(Subscription::CONNECTED);
-                self.remote.notify_all();
+                self.sweep();
+                self.is_disconnected.store(false, Ordering::Relaxed);
+                self.watched.notify_all();
                 self.lifecycle.wake_maintenance();
             }
             Notification::Disconnected => {
-                self.remote.subscription.set(Subscription::DISCONNECTED);
+                self.is_disconnected.store(true, Ordering::Relaxed);
                 // Whether notes are changed is not told from now on.
                 self.live.read().values().for_each(|run| run.published.note_annotated());
                 // Runs may be deleted without a notification, but the store has them.
-                self.drop_ended();
-                self.remote.notify_all();
+                self.sweep();
+                self.watched.notify_all();
             }
         }
     }
@@ -153,12 +145,13 @@ impl Registry {
         if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
             live.lose();
         }
-        self.remote.notify(run);
+        self.watched.notify(run);
     }
 
     /// Removes runs that have ended, are stored and were kept long enough, and copies that are out of date.
-    fn drop_ended(&self) {
-        let keep = if self.remote.subscription.is_disconnected() { Duration::ZERO } else { self.keep_ended };
+    pub(super) fn sweep(&self) {
+        let is_disconnected = self.is_disconnected.load(Ordering::Relaxed);
+        let keep = if is_disconnected { Duration::ZERO } else { self.keep_ended };
         let may_stay = |run: &LiveRun| {
             let ended_at = run.published.ended_at().filter(|_| run.published.is_stored());
             !run.signals.is_gone() && ended_at.is_none_or(|at| at.elapsed() < keep)

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
-use super::follow::Frames;
-use super::live::{Next, Stopped};
+use super::follow::{Frames, Next};
+use super::live::Stopped;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 use crate::model::run::Status;

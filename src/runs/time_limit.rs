@@ -31,7 +31,7 @@ impl TimeLimit {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
         };
-        let at = run.driven.reaches(time);
+        let at = run.driven_until(time);
         Self { at, abandon_at: at + grace, reason }
     }
 }

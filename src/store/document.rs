@@ -88,8 +88,7 @@ pub(super) fn not_confirmed() -> RunError {
     }
 }
 
-/// A module report as an array, which is shorter than an object: 500 of them are rewritten about once a second while a
-/// run is live.
+/// A module report as an array, which is shorter than an object.
 type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64);
 
 /// A module report as an array. It is followed by the open circuit of a host that was not asked, or by the version of the
@@ -102,7 +101,7 @@ enum StoredReport<'a> {
     Concluded(Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64, RulesVersion, bool),
 }
 
-/// Encodes the module reports of a run.
+/// Encodes module reports.
 pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String, StorageError> {
     encode(&reports.iter().map(shorten).collect::<Vec<_>>())
 }
@@ -121,9 +120,9 @@ fn shorten(report: &ModuleReport) -> StoredReport<'_> {
     }
 }
 
-/// Decodes the module reports of a run.
+/// Decodes the module reports of a run: the arrays that [`encode_reports`] has written, separated by commas.
 pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>, StorageError> {
-    let stored: Vec<StoredReport<'_>> = decode(text)?;
+    let stored: Vec<Vec<StoredReport<'_>>> = decode(&format!("[{text}]"))?;
     let whole = |report: StoredReport<'_>| {
         let (short, circuit, rules, partial) = match report {
             StoredReport::Asked(short) => (short, None, None, false),
@@ -138,5 +137,5 @@ pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>, StorageErr
         let (module, platform) = (module.into_owned(), platform.into_owned());
         ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial }
     };
-    Ok(stored.into_iter().map(whole).collect())
+    Ok(stored.into_iter().flatten().map(whole).collect())
 }

@@ -34,6 +34,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(26, "0026_searches"),
     migration!(27, "0027_running"),
     migration!(28, "0028_learnt"),
+    migration!(29, "0029_reports"),
     migration!(30, "0030_links"),
 ];
 

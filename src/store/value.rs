@@ -114,7 +114,7 @@ impl<T: DeserializeOwned> FromRow for Option<Json<T>> {
 impl FromRow for Vec<ModuleReport> {
     fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
         cells.next += 1;
-        decode_reports(cells.row.text(cells.next - 1)?)
+        decode_reports(cells.row.optional_text(cells.next - 1)?.unwrap_or_default())
     }
 }
 

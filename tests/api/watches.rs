@@ -135,7 +135,7 @@ fn a_run_that_cannot_be_read_holds_up_no_other_watch() {
         let watch = create(&server);
         compared(&server, &database, &watch, 1);
         // The comparison of this run begins again, and cannot read how its modules ended.
-        database.execute("UPDATE runs SET reports = '[1]'");
+        database.execute("UPDATE module_reports SET reports = '[1]'");
         database.execute("UPDATE watches SET is_open = true");
         let other = create(&server);
         compared(&server, &database, &other, 1);

@@ -49,7 +49,8 @@ impl Scene {
     /// their checkpoint.
     fn checkpoints(&self) -> Vec<(String, Vec<String>)> {
         // Names have no blanks.
-        let running = "SELECT query || ' ' || CAST(reports AS TEXT) FROM runs WHERE status = 'running'";
+        let running = "SELECT query || ' ' || reports FROM runs JOIN module_reports ON run = runs.id \
+             WHERE status = 'running'";
         let modules = |reports: &str| {
             let reports: Vec<Vec<Value>> = serde_json::from_str(reports).unwrap();
             reports.iter().map(|report| report[0].as_str().unwrap().to_owned()).collect()

@@ -1,6 +1,7 @@
 //! Runs whose process, store or lease fails.
 
 use sightline::base::secret::Secret;
+use sightline::model::drive::Delta;
 use sightline::runs::suppression::{SuppressKey, Suppressed};
 
 use super::*;
@@ -78,9 +79,9 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
         if taken.is_empty() { Err("no run is free") } else { Ok(taken) }
     });
     assert_eq!(taken[0].results.len(), 3);
-    let checkpoint = run.checkpoint();
+    let last = Delta { revision: taken[0].summary.revision + 1, ..run.unchanged() };
     let ending = Ending { status: Status::Completed, error: None, completed_at: now };
-    assert_eq!(first.store.finish(run.id(), other.lease(1), &checkpoint, &ending).unwrap(), Write::Done);
+    assert_eq!(first.store.finish(run.id(), other.lease(1), &last, &ending).unwrap(), Write::Done);
     first.web.open_gate();
     loop {
         match follower.next(Instant::now() + PATIENCE).unwrap() {

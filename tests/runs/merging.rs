@@ -123,27 +123,36 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
 }
 
 #[test]
-fn a_crash_before_a_checkpoint_duplicates_nothing() {
+fn a_crash_before_a_save_duplicates_nothing_and_takes_nothing_back() {
     let catalog = [lists("list", 8, &[]), lists("gatelist", 8, &[])].concat();
     let first = bench(&catalog, config());
     let switch = Switch::of(&first.store);
-    *switch.refused.lock() = Some("checkpoint");
     let run = first.start("alice");
     eventually("eight are done", || run.summary().progress.modules_completed == 8);
     let before = records(&run);
     assert_eq!(entities(&before), named("list", 8));
-    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    // What is answered from now on cannot be stored, so nobody sees it.
+    *switch.refused.lock() = Some("save");
     first.web.open_gate();
-    assert_eq!(first.store.modules(run.id()).unwrap(), [], "no checkpoint was kept");
+    eventually("all are asked", || (0..8).all(|at| first.web.asked(&format!("gatelist-{at:03}")) == 1));
+    eventually("it was tried", || switch.refusals.load(Ordering::SeqCst) > 1);
+    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    assert_eq!((records(&run), run.summary().progress.modules_completed), (before.clone(), 8));
+    assert_eq!(first.store.modules(run.id()).unwrap(), run.published.reports());
+    *switch.refused.lock() = None;
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
     second.maintenance.run_due_tasks();
     let resumed = second.reader.live(run.id()).expect("taken over");
-    eventually("eight are done again", || resumed.summary().progress.modules_completed == 8);
-    assert_eq!(web.asked("list-000"), 1, "asked again: nobody knew that it had ended");
-    assert_eq!(records(&resumed), before, "and nothing has changed");
+    assert_eq!(records(&resumed), before, "nothing has changed");
+    assert_eq!(resumed.summary().progress, run.summary().progress, "nothing is taken back");
     web.open_gate();
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    assert_eq!(
+        (web.asked("list-000"), web.asked("gatelist-000")),
+        (0, 1),
+        "only what was not stored is asked"
+    );
     let after = records(&resumed);
     for (was, is) in before.iter().zip(&after) {
         assert_eq!(
@@ -248,8 +257,9 @@ fn results_written_before_a_take_over_are_not_missed() {
     let mut more = taken.results[0].clone();
     let found = ResultRecord { source: "elsewhere".into(), ..more.clone() };
     assert!(merge(&mut more, &found));
-    let batch = Delta { revision: taken.summary.revision + 1, added: vec![], changed: vec![more.clone()] };
-    assert_eq!(first.store.add_results(run.id(), me.lease(1), &batch).unwrap(), Write::Done);
+    let revision = taken.summary.revision + 1;
+    let batch = Delta { revision, changed: vec![more.clone()], ..Delta::default() };
+    assert_eq!(first.store.save(run.id(), me.lease(1), &batch, Duration::ZERO).unwrap(), Write::Done);
     first.store.release(me).unwrap();
     second.maintenance.run_due_tasks();
     let resumed = second.reader.live(run.id()).expect("taken over");

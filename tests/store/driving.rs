@@ -24,10 +24,10 @@ impl Fixture {
 on_both! {
     fn a_known_result_stays_as_it_was_first_stored(f) {
         let run = f.started();
-        f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap();
+        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a")]), Duration::ZERO).unwrap();
         let mut again = result(2, "a");
         again.confidence = 0.1;
-        f.store.add_results(run.id, f.me.lease(0), &added(&[again, result(3, "b"), result(4, "b")])).unwrap();
+        f.store.save(run.id, f.me.lease(0), &added(&[again, result(3, "b"), result(4, "b")]), Duration::ZERO).unwrap();
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a"), result(3, "b")]);
         assert_eq!(f.summary(&run).total_results, 2);
     }
@@ -43,14 +43,14 @@ on_both! {
             record.id = id;
             record.entity_type = record.result_type.clone();
         }
-        f.store.add_results(run.id, f.me.lease(0), &added(&others)).unwrap();
+        f.store.save(run.id, f.me.lease(0), &added(&others), Duration::ZERO).unwrap();
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), others);
     }
 
     fn a_new_result_under_a_taken_id_is_an_error_and_not_a_loss(f) {
         let run = f.started();
-        f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap();
-        let error = f.store.add_results(run.id, f.me.lease(0), &added(&[result(2, "b"), result(1, "c")])).unwrap_err();
+        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a")]), Duration::ZERO).unwrap();
+        let error = f.store.save(run.id, f.me.lease(0), &added(&[result(2, "b"), result(1, "c")]), Duration::ZERO).unwrap_err();
         assert!(!error.is_unavailable(), "{error}");
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a")]);
         assert_eq!(f.summary(&run).total_results, 1);
@@ -67,7 +67,7 @@ on_both! {
     fn a_run_cannot_end_as_running(f) {
         let run = f.started();
         let ending = Ending { status: Status::Running, ..completed() };
-        assert!(f.store.finish(run.id, f.me.lease(0), &checkpoint(), &ending).is_err());
+        assert!(f.store.finish(run.id, f.me.lease(0), &both_ended(), &ending).is_err());
         assert_eq!(f.summary(&run).status, Status::Running);
     }
 

@@ -33,7 +33,9 @@ impl Fixture {
     fn ended(&self, day: i64, results: u32) -> RunId {
         let run = self.started();
         let records: Vec<_> = (1..=results).map(|id| result(id, &format!("value-{id}"))).collect();
-        self.store.add_results(run.id, self.me.lease(0), &Delta { revision: 1, ..added(&records) }).unwrap();
+        self.store
+            .save(run.id, self.me.lease(0), &Delta { revision: 1, ..added(&records) }, Duration::ZERO)
+            .unwrap();
         let completed_at =
             at("2026-03-01T12:01:00Z") + Duration::from_secs(86_400) * u32::try_from(day).unwrap();
         self.finish(&run, &Ending { completed_at, ..completed() });
@@ -104,7 +106,7 @@ on_both! {
         f.store.add_key(&theirs, &Origin::CLI).unwrap();
         let foreign = NewRun { account: stranger.id, ..f.new_run() };
         f.store.start(&foreign, &charge(1, None)).unwrap();
-        f.store.add_results(foreign.id, f.me.lease(0), &added(&[result(1, "b")])).unwrap();
+        f.store.save(foreign.id, f.me.lease(0), &added(&[result(1, "b")]), Duration::ZERO).unwrap();
 
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
         f.store.add_key(&key, &Origin::CLI).unwrap();
@@ -279,7 +281,12 @@ fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
     let run = NewRun { search: search("a-query-to-forget"), ..f.new_run() };
     f.store.start(&run, &charge(1, None)).unwrap();
     f.store
-        .add_results(run.id, f.me.lease(0), &added(&[result(1, &"a-result-to-forget ".repeat(1000))]))
+        .save(
+            run.id,
+            f.me.lease(0),
+            &added(&[result(1, &"a-result-to-forget ".repeat(1000))]),
+            Duration::ZERO,
+        )
         .unwrap();
     assert!(stands_on_disk(&f.database, "a-query-to-forget"));
     // By a command, beside the server that has the file open.
@@ -324,7 +331,7 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
         let run = NewRun { search: search(texts[0]), ..f.new_run() };
         f.store.start(&run, &charge(1, None)).unwrap();
         let found = added(&[result(1, &format!("{} ", texts[1]).repeat(1000))]);
-        f.store.add_results(run.id, f.me.lease(0), &found).unwrap();
+        f.store.save(run.id, f.me.lease(0), &found, Duration::ZERO).unwrap();
         f.finish(&run, &completed());
         assert!(f.store.wipe().unwrap());
         assert_eq!(stands(), [true; 2]);

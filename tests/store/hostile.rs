@@ -5,11 +5,11 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 use sightline::model::account::Account;
 use sightline::model::audit::Origin;
-use sightline::model::drive::{Checkpoint, Ending, Write};
+use sightline::model::drive::{Delta, Ending, Write};
 use sightline::model::run::{ModuleReport, ResultRecord, RunError};
 use sightline::model::start::NewRun;
 
-use super::{Fixture, added, charge, checkpoint, failed, new_account, result, search};
+use super::{Fixture, added, both_ended, charge, failed, new_account, result, search};
 
 fn metadata(value: Value) -> Map<String, Value> {
     let Value::Object(map) = value else { panic!("no object") };
@@ -20,8 +20,10 @@ impl Fixture {
     /// Stores a record and returns what is read back.
     fn stored(&self, record: &ResultRecord) -> ResultRecord {
         let run = self.started();
-        let added =
-            self.store.add_results(run.id, self.me.lease(0), &added(std::slice::from_ref(record))).unwrap();
+        let added = self
+            .store
+            .save(run.id, self.me.lease(0), &added(std::slice::from_ref(record)), super::EXPIRED)
+            .unwrap();
         assert_eq!(added, Write::Done);
         self.store.results(run.id, 0, 10).unwrap().pop().unwrap()
     }
@@ -81,7 +83,7 @@ on_both! {
                 Some(value) => value.push_str(&record.id.to_string()),
                 None => record.source.push_str(&record.id.to_string()),
             }
-            f.store.add_results(run.id, f.me.lease(0), &added(std::slice::from_ref(&record))).unwrap();
+            f.store.save(run.id, f.me.lease(0), &added(std::slice::from_ref(&record)), super::EXPIRED).unwrap();
             let stored = f.store.results(run.id, record.id - 1, 1).unwrap();
             // Equal, and with the members in the same order.
             prop_assert_eq!(format!("{:?}", stored), format!("{:?}", [record]));
@@ -109,12 +111,12 @@ on_both! {
 
     fn nul_in_reports_and_errors_is_kept(f) {
         let run = f.started();
-        let report = ModuleReport { platform: "a\0b".into(), ..checkpoint().modules[0].clone() };
-        let last = Checkpoint { modules: vec![report], ..checkpoint() };
+        let report = ModuleReport { platform: "a\0b".into(), ..both_ended().reports[0].clone() };
+        let last = Delta { reports: vec![report], ..both_ended() };
         let error = RunError { code: "internal_error".into(), message: "a\0b 💥".into() };
         let ending = Ending { error: Some(error.clone()), ..failed() };
         assert_eq!(f.store.finish(run.id, f.me.lease(0), &last, &ending).unwrap(), Write::Done);
-        assert_eq!(f.store.modules(run.id).unwrap(), last.modules);
+        assert_eq!(f.store.modules(run.id).unwrap(), last.reports);
         assert_eq!(f.summary(&run).error, Some(error));
     }
 
@@ -148,11 +150,11 @@ on_both! {
     fn five_hundred_results_and_reports_fit_in_one_write(f) {
         let run = f.started();
         let all: Vec<_> = (1..=500).map(|id| result(id, &format!("https://example.com/{id}"))).collect();
-        f.store.add_results(run.id, f.me.lease(0), &added(&all)).unwrap();
-        let report = checkpoint().modules[1].clone();
+        f.store.save(run.id, f.me.lease(0), &added(&all), super::EXPIRED).unwrap();
+        let report = both_ended().reports[1].clone();
         let modules: Vec<_> =
             (0..500).map(|n| ModuleReport { module: format!("module-{n}"), ..report.clone() }).collect();
-        let last = Checkpoint { modules: modules.clone(), ..checkpoint() };
+        let last = Delta { reports: modules.clone(), ..both_ended() };
         f.store.finish(run.id, f.me.lease(0), &last, &super::completed()).unwrap();
         assert_eq!(f.store.results(run.id, 0, 1000).unwrap(), all);
         assert_eq!(f.store.modules(run.id).unwrap(), modules);

@@ -1,13 +1,16 @@
-//! Results that get more sources, readers that ask for changes, and databases of version 1.
+//! Results that get more sources, and readers that ask for what they have not read.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sightline::base::ids::RunId;
-use sightline::model::drive::{Changes, Delta, Write};
+use sightline::base::ids::{AccountId, RunId};
+use sightline::model::drive::{Delta, Position, Write};
 use sightline::model::entity::merge::{merge, name_source, sources};
 use sightline::model::run::ResultRecord;
 
-use super::{Fixture, added, completed, new_instance, result};
+use super::{Fixture, added, both_ended, completed, new_instance, result};
 
 /// Returns an email address that was found by that many modules.
 fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
@@ -30,17 +33,19 @@ fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
 }
 
 fn changed(revision: u64, changed: Vec<ResultRecord>) -> Delta {
-    Delta { revision, added: Vec::new(), changed }
+    Delta { revision, changed, ..Delta::default() }
 }
 
 impl Fixture {
     fn write(&self, run: RunId, batch: &Delta) {
-        assert_eq!(self.store.add_results(run, self.me.lease(0), batch).unwrap(), Write::Done);
+        assert_eq!(self.store.save(run, self.me.lease(0), batch, Duration::ZERO).unwrap(), Write::Done);
     }
 
-    fn changed_ids(&self, run: RunId, since: Option<u64>, until: u64, after: u32) -> Vec<u32> {
-        let changes = self.store.changes(run, Changes { since, known: u32::MAX, until, after }, 100).unwrap();
-        changes.iter().map(|record| record.id).collect()
+    /// Returns the results that a reader from revision `next` on gets, without those up to `left_out`.
+    fn unread(&self, run: RunId, next: u64, left_out: u32) -> Vec<u32> {
+        let at = Position { next, page: None };
+        let changes = self.store.changes(run, self.account.id, at, left_out, 100).unwrap();
+        changes.map_or_else(Vec::new, |it| it.results.iter().map(|record| record.id).collect())
     }
 }
 
@@ -51,7 +56,7 @@ on_both! {
         f.write(run.id, &added(&[a.clone(), b]));
         let more = named_by(2, "b@x.example", 3);
         let new = named_by(3, "c@x.example", 1);
-        f.write(run.id, &Delta { revision: 2, added: vec![new.clone()], changed: vec![more.clone()] });
+        f.write(run.id, &Delta { revision: 2, added: vec![new.clone()], changed: vec![more.clone()], ..Delta::default() });
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [a, more, new]);
         let summary = f.summary(&run);
         assert_eq!((summary.total_results, summary.revision), (3, 2));
@@ -64,16 +69,21 @@ on_both! {
         f.write(run.id, &changed(2, vec![named_by(3, "c@x.example", 2)]));
         f.write(run.id, &changed(3, vec![named_by(1, "a@x.example", 2)]));
         f.write(run.id, &Delta { revision: 4, ..added(&[named_by(4, "d@x.example", 1)]) });
-        assert_eq!(f.changed_ids(run.id, None, 4, 0), [1, 2, 3, 4]);
-        assert_eq!(f.changed_ids(run.id, Some(1), 4, 0), [1, 3, 4]);
-        assert_eq!(f.changed_ids(run.id, Some(1), 3, 0), [1, 3]);
-        assert_eq!(f.changed_ids(run.id, Some(1), 4, 1), [3, 4]);
-        assert_eq!(f.changed_ids(run.id, Some(4), 4, 0), Vec::<u32>::new());
-        assert_eq!(f.changed_ids(RunId::new(), None, 9, 0), Vec::<u32>::new());
-        assert_eq!(f.store.changes(run.id, Changes { since: None, known: 0, until: 4, after: 0 }, 2).unwrap().len(), 2);
+        for (next, left_out, want) in [
+            (0, 0, &[1, 2, 3, 4][..]),
+            (2, 0, &[1, 3, 4]),
+            (3, 0, &[1, 4]),
+            (2, 1, &[3, 4]),
+            (5, 0, &[]),
+            (u64::MAX, 0, &[]),
+        ] {
+            assert_eq!(f.unread(run.id, next, left_out), want, "from {next} on, without {left_out}");
+        }
+        assert_eq!(f.unread(RunId::new(), 0, 0), [0; 0]);
+        assert_eq!(f.store.changes(run.id, AccountId::new(), Position::default(), 0, 9).unwrap(), None);
         // Stored as it is given: the driver may have told its readers of this write and of no other.
         f.write(run.id, &changed(5, vec![named_by(1, "a@x.example", 2)]));
-        assert_eq!((f.changed_ids(run.id, Some(4), 5, 0), f.summary(&run).revision), (vec![1], 5));
+        assert_eq!((f.unread(run.id, 5, 0), f.summary(&run).revision), (vec![1], 5));
     }
 
     fn a_try_whose_answer_was_lost_may_be_made_again_with_more_sources(f) {
@@ -84,35 +94,10 @@ on_both! {
         f.write(run.id, &Delta { revision: 2, ..added(&again) });
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), again);
         assert_eq!(f.summary(&run).total_results, 3);
-        assert_eq!(f.changed_ids(run.id, Some(1), 2, 0), [1, 2, 3], "all that the newest try has written");
+        assert_eq!(f.unread(run.id, 2, 0), [1, 2, 3], "all that the newest try has written");
         // A try without any change: the driver's readers rely on its revision all the same.
         f.write(run.id, &Delta { revision: 3, ..added(&[named_by(7, "a@x.example", 1)]) });
         assert_eq!((f.summary(&run).revision, f.summary(&run).total_results), (3, 3));
-    }
-
-    fn results_of_a_writer_that_counts_no_revisions_are_read_by_their_ids(f) {
-        let run = f.started();
-        let all: Vec<_> = (1..).zip(["a@x.example", "b@x.example", "c@x.example"]).map(|(id, value)| named_by(id, value, 1)).collect();
-        f.write(run.id, &added(&all[..1]));
-        f.write(run.id, &Delta { revision: 0, ..added(&all[1..]) });
-        assert_eq!(f.summary(&run).revision, 1, "never less than before");
-        let ids = |known, after| {
-            let changes = Changes { since: Some(1), known, until: 1, after };
-            f.store.changes(run.id, changes, 100).unwrap().iter().map(|record| record.id).collect::<Vec<_>>()
-        };
-        assert_eq!(ids(1, 0), [2, 3]);
-        assert_eq!(ids(2, 0), [3]);
-        assert_eq!(ids(1, 2), [3]);
-        assert_eq!(ids(3, 0), Vec::<u32>::new());
-    }
-
-    fn a_new_result_is_read_even_if_it_was_written_after_the_summary(f) {
-        let run = f.started();
-        f.write(run.id, &added(&[named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)]));
-        f.write(run.id, &changed(2, vec![named_by(1, "a@x.example", 2), named_by(2, "b@x.example", 2)]));
-        let changes = Changes { since: Some(0), known: 1, until: 1, after: 0 };
-        let ids: Vec<u32> = f.store.changes(run.id, changes, 100).unwrap().iter().map(|record| record.id).collect();
-        assert_eq!(ids, [2], "the first is known to the reader, and its change comes later");
     }
 
     fn a_change_is_written_by_the_driver_alone(f) {
@@ -120,9 +105,9 @@ on_both! {
         let before = named_by(1, "a@x.example", 1);
         f.write(run.id, &added(std::slice::from_ref(&before)));
         let batch = changed(2, vec![named_by(1, "a@x.example", 2)]);
-        assert_eq!(f.store.add_results(run.id, new_instance().lease(0), &batch).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.save(run.id, new_instance().lease(0), &batch, Duration::ZERO).unwrap(), Write::LeaseLost);
         f.finish(&run, &completed());
-        assert_eq!(f.store.add_results(run.id, f.me.lease(0), &batch).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.save(run.id, f.me.lease(0), &batch, Duration::ZERO).unwrap(), Write::LeaseLost);
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [before]);
     }
 
@@ -134,10 +119,13 @@ on_both! {
             revision: 2,
             added: vec![named_by(3, "c@x.example", 1), named_by(1, "taken@x.example", 1)],
             changed: vec![named_by(2, "b@x.example", 5)],
+            reports: both_ended().reports,
+            ..Delta::default()
         };
-        assert!(!f.store.add_results(run.id, f.me.lease(0), &mixed).unwrap_err().is_unavailable());
+        assert!(!f.store.save(run.id, f.me.lease(0), &mixed, Duration::ZERO).unwrap_err().is_unavailable());
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), before);
         assert_eq!((f.summary(&run).total_results, f.summary(&run).revision), (2, 1));
+        assert_eq!(f.store.modules(run.id).unwrap(), []);
     }
 
     fn an_interrupted_run_tells_the_next_driver_its_revision_and_sources(f) {
@@ -150,44 +138,51 @@ on_both! {
         assert_eq!(sources(&taken[0].results[0]).len(), 3);
     }
 
-    fn a_follower_of_any_pace_sees_every_change_once(f) {
-        // Each step has new results, changed results, and whether a reader looks.
-        let steps = prop::collection::vec((0usize..3, prop::collection::vec(0usize..20, 0..4), any::<bool>()), 1..25);
+    fn a_reader_of_any_pace_gets_the_newest_results_and_each_report_once(f) {
+        // Each step has new results, changed results, whether a module ends, and how many results a reader reads.
+        let step = (0usize..3, prop::collection::vec(0usize..20, 0..4), any::<bool>(), 0usize..5);
         let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
-        runner.run(&steps, |steps| {
+        runner.run(&prop::collection::vec(step, 1..25), |steps| {
             let run = f.started();
-            let mut modules: Vec<usize> = Vec::new();
-            let (mut seen, mut has): (Option<u64>, Vec<ResultRecord>) = (None, Vec::new());
+            let (mut modules, mut state): (Vec<usize>, _) = (Vec::new(), Delta::default());
+            let (mut at, mut has, mut ended): (_, Vec<ResultRecord>, usize) = (Position::default(), Vec::new(), 0);
             let last = steps.len() - 1;
-            for (number, (new, touched, looks)) in steps.into_iter().enumerate() {
+            for (number, (new, touched, ends, most)) in steps.into_iter().enumerate() {
                 let first = modules.len();
                 modules.extend(std::iter::repeat_n(1, new));
-                let mut touched: Vec<usize> = touched.into_iter().filter(|at| *at < first).collect();
-                touched.sort_unstable();
-                touched.dedup();
+                let touched: BTreeSet<usize> = touched.into_iter().filter(|at| *at < first).collect();
                 touched.iter().for_each(|at| modules[*at] += 1);
                 let of = |at: usize| named_by(u32::try_from(at).unwrap() + 1, &format!("{at}@x.example"), modules[at]);
-                f.write(run.id, &Delta {
+                let mut delta = Delta {
                     revision: number as u64 + 1,
                     added: (first..modules.len()).map(of).collect(),
                     changed: touched.into_iter().map(of).collect(),
-                });
-                if !looks && number < last {
-                    continue;
+                    ..state
+                };
+                if ends {
+                    delta.add_report(both_ended().reports[0].clone());
                 }
-                let until = f.summary(&run).revision;
-                for record in f.store.changes(run.id, Changes { since: seen, known: has.last().map_or(0, |last| last.id), until, after: 0 }, 100).unwrap() {
-                    match has.binary_search_by_key(&record.id, |known| known.id) {
-                        Ok(at) => {
-                            prop_assert_ne!(&has[at], &record, "told again without a change");
-                            has[at] = record;
+                f.write(run.id, &delta);
+                state = Delta { added: Vec::new(), changed: Vec::new(), reports: Vec::new(), ..delta };
+                let (mut is_last, most) = (false, if number < last { most } else { 3 });
+                while most > 0 && !is_last {
+                    let changes = f.store.changes(run.id, run.account, at, 0, most).unwrap().unwrap();
+                    for record in changes.results {
+                        match has.binary_search_by_key(&record.id, |known| known.id) {
+                            Ok(at) => has[at] = record,
+                            Err(at) => {
+                                prop_assert_eq!(at, has.len(), "new results come in the order of their ids");
+                                has.push(record);
+                            }
                         }
-                        Err(at) => has.insert(at, record),
                     }
+                    ended += changes.reports.len();
+                    at = changes.end;
+                    is_last = number < last || at == Position { next: changes.summary.revision + 1, page: None };
                 }
-                seen = Some(until);
             }
             prop_assert_eq!(has, f.store.results(run.id, 0, 1000).unwrap());
+            prop_assert_eq!(ended as u32, state.progress.modules_completed);
             Ok(())
         }).unwrap();
     }

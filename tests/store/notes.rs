@@ -18,7 +18,7 @@ impl Fixture {
     fn found_two(&self) -> NewRun {
         let run = self.started();
         let batch = added(&[result(1, "a"), result(2, "b")]);
-        self.store.add_results(run.id, self.me.lease(0), &batch).unwrap();
+        self.store.save(run.id, self.me.lease(0), &batch, super::EXPIRED).unwrap();
         run
     }
 

@@ -3,7 +3,7 @@
 use sightline::model::drive::Write;
 use sightline::store::Role;
 
-use super::{Fixture, charge, checkpoint, completed, once_connected, open, race};
+use super::{Fixture, both_ended, charge, completed, once_connected, open, race};
 use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
 use crate::support::relay::Relay;
@@ -78,12 +78,12 @@ fn a_write_that_timed_out_on_a_lock_does_not_degrade_health() {
     let mut blocker = f.database.client();
     let mut lock = blocker.transaction().unwrap();
     lock.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&run.id.0]).unwrap();
-    let error = store.finish(run.id, f.me.lease(0), &checkpoint(), &completed()).unwrap_err();
+    let error = store.finish(run.id, f.me.lease(0), &both_ended(), &completed()).unwrap_err();
     assert!(error.is_unavailable() && error.is_contended() && !error.is_unconfirmed(), "{error:?}");
     assert!(error.to_string().contains("55P03"), "{error}");
     store.ping().unwrap();
     lock.rollback().unwrap();
-    assert_eq!(store.finish(run.id, f.me.lease(0), &checkpoint(), &completed()).unwrap(), Write::Done);
+    assert_eq!(store.finish(run.id, f.me.lease(0), &both_ended(), &completed()).unwrap(), Write::Done);
 }
 
 #[test]

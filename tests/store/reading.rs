@@ -22,7 +22,7 @@ on_both! {
     fn results_are_read_in_pieces(f) {
         let run = f.started();
         let all: Vec<_> = (1..=7).map(|id| result(id, &format!("value {id}"))).collect();
-        f.store.add_results(run.id, f.me.lease(0), &added(&all)).unwrap();
+        f.store.save(run.id, f.me.lease(0), &added(&all), super::EXPIRED).unwrap();
         assert_eq!(f.store.results(run.id, 0, 3).unwrap(), all[..3]);
         assert_eq!(f.store.results(run.id, 3, 3).unwrap(), all[3..6]);
         assert_eq!(f.store.results(run.id, 6, 3).unwrap(), all[6..]);
@@ -122,7 +122,7 @@ on_both! {
     fn a_deleted_run_leaves_its_charge_alone(f) {
         let run = with_key(f.new_run(), "key-1", 7);
         f.store.start(&run, &charge(1, Some(2))).unwrap();
-        f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap();
+        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a")]), super::EXPIRED).unwrap();
         f.finish(&run, &completed());
         let kept = f.started();
         let now = at("2026-03-02T00:00:00Z");
@@ -168,7 +168,12 @@ fn deleted_data_are_no_longer_in_the_file() {
     let run = NewRun { search: search("a-query-to-forget"), ..f.new_run() };
     f.store.start(&run, &charge(1, None)).unwrap();
     f.store
-        .add_results(run.id, f.me.lease(0), &added(&[result(1, &"a-result-to-forget ".repeat(1000))]))
+        .save(
+            run.id,
+            f.me.lease(0),
+            &added(&[result(1, &"a-result-to-forget ".repeat(1000))]),
+            super::EXPIRED,
+        )
         .unwrap();
     let kept = NewRun { search: search("a-query-to-keep"), ..f.new_run() };
     f.store.start(&kept, &charge(1, None)).unwrap();

@@ -20,7 +20,7 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::reason::Reason;
 use sightline::store::{self, OpenError, Store};
 
-use super::{at, checkpoint, claim, completed, new_instance, open};
+use super::{at, both_ended, claim, completed, new_instance, open};
 use crate::support::databases::{TestDatabase, empty_databases, empty_postgres};
 use crate::support::eventually;
 
@@ -246,7 +246,7 @@ fn goes_on(store: &Store) {
     let run: RunId = id("d3");
     let resumed = taken.iter().find(|taken| taken.summary.id == run).unwrap();
     assert_eq!((resumed.modules.len(), resumed.done.len(), resumed.results.len()), (2, 1, 1));
-    assert_eq!(store.finish(run, resumed.lease, &checkpoint(), &completed()).unwrap(), Write::Done);
+    assert_eq!(store.finish(run, resumed.lease, &both_ended(), &completed()).unwrap(), Write::Done);
     let ended = store.run(run, id("0a")).unwrap().unwrap();
     assert_eq!(ended.status, Status::Completed);
     let batch = store.batch(id("0a"), id("b1")).unwrap().unwrap();

@@ -126,7 +126,7 @@ on_both! {
         // The report cannot be stored, so the run does not end either.
         f.database.execute("ALTER TABLE webhook_deliveries RENAME TO hidden");
         let ending = completed();
-        assert!(f.store.finish(run.id, f.me.lease(0), &super::checkpoint(), &ending).is_err());
+        assert!(f.store.finish(run.id, f.me.lease(0), &super::both_ended(), &ending).is_err());
         assert!(!f.summary(&run).status.is_terminal());
         f.database.execute("ALTER TABLE hidden RENAME TO webhook_deliveries");
         assert_eq!(f.finish(&run, &ending), Write::Done);

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use log::log;
 
 use super::checks::{Round, Subject};
+use crate::model::follow::Lookup;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
@@ -17,33 +18,34 @@ use crate::runs::leads::RunLinks;
 use crate::runs::live::LiveRun;
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
-pub(super) fn unfinished(context: &RunContext, run: &LiveRun) -> Round {
+pub(super) fn unfinished(context: &RunContext, lookups: &mut [Lookup]) -> Round {
     let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
     let mut round = Vec::new();
-    let lookups = run.following.lookups();
-    for (at, lookup) in lookups.iter().enumerate().filter(|(_, lookup)| lookup.outcome.is_none()) {
+    for (at, lookup) in lookups.iter_mut().enumerate().filter(|(_, lookup)| lookup.outcome.is_none()) {
         let query = Query::parse(SearchType::Username, &lookup.query).ok();
         let query = query.filter(|query| !suppressed.holds(query));
         match (catalog.get(&lookup.module), query) {
             (Some(module), Some(query)) => round.push((Arc::clone(module), Subject::of_lookup(query, at))),
-            _ => run.following.end_lookup(at, Outcome::Skipped, Some(Reason::Disabled)),
+            _ => (lookup.outcome, lookup.reason) = (Some(Outcome::Skipped), Some(Reason::Disabled)),
         }
     }
     round
 }
 
-/// Plans the next round of look-ups by the results so far, and adds it to the run.
-pub(super) fn plan(context: &RunContext, run: &LiveRun, as_of: Timestamp) -> Round {
+/// Plans the next round of look-ups by the stored results, and adds it to `lookups`.
+pub(super) fn plan(
+    context: &RunContext,
+    run: &LiveRun,
+    lookups: &mut Vec<Lookup>,
+    as_of: Timestamp,
+) -> Round {
     let opening = run.opening();
     let Some(order) = &opening.follow else { return Round::new() };
-    let (record, known) = (run.record(as_of), run.following.lookups());
+    let (record, known) = (run.record(as_of), lookups.len());
     let rules = Rules::of(context, order, opening.search_type);
-    let planned = record.findings().map_or_else(Vec::new, |run| next_lookups(&rules, &run, &known));
-    run.following.add_lookups(planned.iter().map(|(lookup, ..)| lookup.clone()));
-    (known.len()..)
-        .zip(planned)
-        .map(|(at, (_, module, query))| (module, Subject::of_lookup(query, at)))
-        .collect()
+    let planned = record.findings().map_or_else(Vec::new, |run| next_lookups(&rules, &run, lookups));
+    lookups.extend(planned.iter().map(|(lookup, ..)| lookup.clone()));
+    (known..).zip(planned).map(|(at, (_, module, query))| (module, Subject::of_lookup(query, at))).collect()
 }
 
 /// Stores what the results of a run point to, and starts the first runs of its family, so that readers of the root learn
@@ -59,7 +61,7 @@ pub(super) fn start_children(context: &Arc<RunContext>, run: &LiveRun) {
     }
     advance(context, run.id(), summary.account, Some(run.id()));
     match context.store.children(run.id(), run.id()) {
-        Ok(children) => run.following.set_children(children),
+        Ok(children) => run.published.set_children(children),
         Err(error) => log!(error.log_level(), "run {}: cannot read its children: {error}", run.id()),
     }
 }

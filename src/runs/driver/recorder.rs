@@ -1,5 +1,6 @@
-//! [`Recorder`]: keeps findings and ended modules of a run until they are stored, and publishes them then.
+//! [`Recorder`]: collects findings and ended modules of a run, and saves them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,9 +8,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::model::drive::{Delta, Write};
-use crate::model::run::ModuleReport;
+use crate::model::entity::{EntityKey, merge};
+use crate::model::follow::Lookup;
+use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::module::Module;
-use crate::modules::outcome::{Finding, Outcome, Report};
+use crate::modules::outcome::{Finding, Report};
 use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::earlier::EarlierConclusions;
@@ -18,7 +21,9 @@ use crate::runs::health::updates::HealthUpdates;
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, Avatar};
-use crate::runs::unstored_results::UnstoredResults;
+
+/// The longest time until what was collected is saved. The lease is renewed as often. New results are saved at once.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// The findings and ended modules of a run that are not stored yet. Readers see nothing of them before.
 pub(super) struct Recorder<'a> {
@@ -27,10 +32,13 @@ pub(super) struct Recorder<'a> {
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
     /// their ids.
     newest: Timestamp,
-    found: UnstoredResults,
-    reports: Vec<ModuleReport>,
-    /// The look-ups that have ended since results were last stored.
-    ended_lookups: Vec<EndedLookup>,
+    /// The entities of the run.
+    known: HashMap<EntityKey, u32>,
+    next_id: u32,
+    unsaved: Delta,
+    /// Whether look-ups have ended, or were planned, since the last save.
+    has_lookups: bool,
+    save_at: Instant,
     retry: Retry,
     health_updates: HealthUpdates,
     /// Whether a module that queries a site, rather than a local list, had no conclusion for any reason.
@@ -53,47 +61,60 @@ pub(super) struct Answer {
     pub(super) at: Timestamp,
 }
 
-/// The end of a look-up. It is recorded after its results were stored.
-struct EndedLookup {
-    place: usize,
-    outcome: Outcome,
-    reason: Option<Reason>,
-}
-
 impl<'a> Recorder<'a> {
     pub(super) fn new(context: &'a RunContext, run: &'a LiveRun, earlier: &EarlierConclusions) -> Self {
+        let (_, results, _) = run.snapshot();
+        let mut known = HashMap::with_capacity(results.len());
+        for result in &results {
+            // An earlier version stored equal entities as separate results. The first of them gets later sources.
+            known.entry(EntityKey::of(&result.record)).or_insert(result.record.id);
+        }
         Self {
             context,
             run,
             newest: context.clock.now(),
-            found: UnstoredResults::of(run),
-            reports: Vec::new(),
-            ended_lookups: Vec::new(),
+            known,
+            next_id: results.last().map_or(1, |last| last.record.id + 1),
+            unsaved: run.unchanged(),
+            has_lookups: false,
+            save_at: Instant::now() + SAVE_EVERY,
             retry: Retry::default(),
             health_updates: HealthUpdates::new(run.id(), earlier.site_concluded),
             site_failed: earlier.site_failed,
         }
     }
 
-    /// Returns whether everything is recorded.
+    /// Returns whether everything is saved.
     pub(super) fn is_empty(&self) -> bool {
-        !self.has_results() && self.reports.is_empty() && self.ended_lookups.is_empty()
+        self.unsaved.is_empty() && !self.has_lookups
     }
 
-    /// Returns whether there are results that are not stored.
+    /// Returns whether there are results that are not saved.
     pub(super) fn has_results(&self) -> bool {
-        !self.found.is_empty()
+        !self.unsaved.added.is_empty() || !self.unsaved.changed.is_empty()
     }
 
-    /// Returns the moment at which [`Self::record`] has something to do, if there is one. What was noted without a
-    /// message, such as an answer that an earlier search got, is recorded at once.
-    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
-        (!self.is_empty()).then(|| self.retry.at().unwrap_or(now))
+    /// Returns the moment at which the next save is due. `is_last` tells whether nothing more will be collected for now.
+    pub(super) fn due(&self, is_last: bool, now: Instant) -> Instant {
+        let is_urgent = !self.unsaved.added.is_empty() || is_last && !self.is_empty();
+        self.retry.at().unwrap_or(if is_urgent { now } else { self.save_at })
+    }
+
+    /// Returns whether a save is due.
+    pub(super) fn is_due(&self, is_last: bool) -> bool {
+        let now = Instant::now();
+        now >= self.due(is_last, now)
     }
 
     /// Returns the time at which the latest check ended.
     pub(super) fn newest(&self) -> Timestamp {
         self.newest
+    }
+
+    /// Returns the accounts that are or were looked up, to change them.
+    pub(super) fn lookups(&mut self) -> &mut Vec<Lookup> {
+        self.has_lookups = true;
+        &mut self.unsaved.lookups
     }
 
     /// Returns whether the store fails for another reason than being unavailable, or has been unavailable for
@@ -104,7 +125,7 @@ impl<'a> Recorder<'a> {
 
     /// Returns why the run fails if its own modules have ended, or `None` if it is worth its price.
     pub(super) fn failure(&self) -> Option<&'static str> {
-        if self.run.summary().coverage.conclusive() == 0 {
+        if self.unsaved.coverage.conclusive() == 0 {
             return Some("no module came to a conclusion");
         }
         // Results from local lists are shown, but they alone do not justify the price of a search.
@@ -114,8 +135,9 @@ impl<'a> Recorder<'a> {
 
     /// Notes modules that the catalogue no longer has.
     pub(super) fn note_gone(&mut self, gone: &[String]) {
-        let gone = gone.iter().map(|module| ModuleReport::skipped(module, module, Reason::Disabled));
-        self.reports.extend(gone);
+        for module in gone {
+            self.unsaved.add_report(ModuleReport::skipped(module, module, Reason::Disabled));
+        }
     }
 
     /// Takes the answer of a module.
@@ -164,71 +186,120 @@ impl<'a> Recorder<'a> {
         if let Some(cut) = module_report.cut() {
             self.context.figures.note_cut(cut);
         }
-        self.reports.push(module_report);
+        self.unsaved.add_report(module_report);
         self.add(module, report.findings);
     }
 
     /// Notes the end of a look-up. It changes neither the coverage nor the end of the run.
     fn note_lookup(&mut self, at: usize, module: &Module, mut report: Report) {
-        let known = self.run.following.lookups();
-        let Some(lookup) = known.get(at) else { return };
-        let by = FoundBy {
-            run_id: self.run.id(),
-            result_id: lookup.result_id,
-            class: lookup.class,
-            lead_id: lookup.lead_id,
-        };
+        let run_id = self.run.id();
+        let Some(lookup) = self.lookups().get_mut(at) else { return };
+        (lookup.outcome, lookup.reason) = (Some(report.outcome), report.reason);
+        let by =
+            FoundBy { run_id, result_id: lookup.result_id, class: lookup.class, lead_id: lookup.lead_id };
         for finding in &mut report.findings {
             // Writing a flat value to memory cannot fail.
             finding.metadata.insert(FOUND_BY.to_owned(), serde_json::to_value(by).unwrap_or(Value::Null));
         }
         self.add(module, report.findings);
-        self.ended_lookups.push(EndedLookup { place: at, outcome: report.outcome, reason: report.reason });
     }
 
+    /// Adds findings, each either as a new result or as a source of a known one.
     fn add(&mut self, module: &Module, findings: Vec<Finding>) {
         for finding in findings {
-            self.found.take(self.run, module.id(), finding, self.newest);
+            let mut record = number(finding, self.next_id, module.id(), self.newest);
+            merge::name_source(&mut record);
+            let key = EntityKey::of(&record);
+            match self.known.get(&key) {
+                Some(&id) => self.change(id, |known| merge::merge(known, &record)),
+                None => {
+                    self.known.insert(key, self.next_id);
+                    self.next_id += 1;
+                    self.unsaved.added.push(record);
+                }
+            }
         }
     }
 
     /// Adds a picture to its result.
     pub(super) fn add_avatar(&mut self, result: u32, avatar: &Avatar) {
-        self.found.set_member(self.run, result, AVATAR, avatar.to_value());
+        self.change(result, |record| {
+            record.metadata.insert(AVATAR.to_owned(), avatar.to_value());
+            true
+        });
     }
 
-    /// Stores the results, and records the ends of look-ups. Returns the stored results, which are to be published, or
-    /// `None` as long as the store fails.
-    pub(super) fn record(&mut self) -> Option<Delta> {
-        if self.has_results() {
-            if !self.retry.is_due() {
+    /// Changes a result, if there is one with that id. `change` returns whether it has changed anything.
+    fn change(&mut self, id: u32, change: impl FnOnce(&mut ResultRecord) -> bool) {
+        let Delta { added, changed, .. } = &mut self.unsaved;
+        let place = |records: &[ResultRecord]| records.binary_search_by_key(&id, |record| record.id);
+        match (place(added), place(changed)) {
+            (Ok(at), _) => drop(change(&mut added[at])),
+            (_, Ok(at)) => drop(change(&mut changed[at])),
+            (_, Err(at)) => {
+                if let Some(mut record) = self.run.published.result(id)
+                    && change(&mut record)
+                {
+                    changed.insert(at, record);
+                }
+            }
+        }
+    }
+
+    /// Saves what was collected, and renews the lease. Returns what was saved, which is to be published, or `None` if the
+    /// store fails.
+    pub(super) fn save(&mut self) -> Option<Delta> {
+        // A save that only renews the lease changes nothing that readers see.
+        self.unsaved.revision += u64::from(!self.unsaved.is_empty());
+        let (run, context) = (self.run, self.context);
+        match context.store.save(run.id(), run.lease(), &self.unsaved, context.limits.lease) {
+            Ok(Write::LeaseLost) => {
+                run.lose();
                 return None;
             }
-            let batch = self.found.next_try();
-            let added = batch.added.len() as u64;
-            match self.context.store.add_results(self.run.id(), self.run.lease(), batch) {
-                Ok(Write::Done | Write::Stopped(_)) => {
-                    self.retry = Retry::default();
-                    self.context.figures.results.add(added);
-                }
-                Ok(Write::LeaseLost) => {
-                    self.run.lose();
-                    return None;
-                }
-                Err(error) => {
-                    self.retry.again(self.run, &error);
-                    return None;
-                }
+            // Another instance got the request, and its notification may have been lost.
+            Ok(Write::Stopped(at)) => run.end_early(at),
+            Ok(Write::Done) => {}
+            Err(error) => {
+                self.retry.again(run, &error);
+                return None;
             }
         }
-        for EndedLookup { place, outcome, reason } in self.ended_lookups.drain(..) {
-            self.run.following.end_lookup(place, outcome, reason);
-        }
-        Some(self.found.stored())
+        self.retry = Retry::default();
+        self.save_at = Instant::now() + SAVE_EVERY;
+        self.has_lookups = false;
+        context.figures.results.add(self.unsaved.added.len() as u64);
+        let Delta { revision, progress, coverage, lookups, .. } = &self.unsaved;
+        let next = Delta {
+            revision: *revision,
+            progress: *progress,
+            coverage: *coverage,
+            lookups: lookups.clone(),
+            ..Delta::default()
+        };
+        Some(std::mem::replace(&mut self.unsaved, next))
     }
 
-    /// Publishes results that are stored, and the modules that have ended.
-    pub(super) fn publish(&mut self, stored: Delta) {
-        self.run.published.add(stored, std::mem::take(&mut self.reports));
+    /// Returns what is left to be saved with the end of the run. Results that could not be stored so far are left out.
+    pub(super) fn into_last(self, has_failed: bool) -> Delta {
+        match has_failed {
+            true => Delta { added: Vec::new(), changed: Vec::new(), ..self.unsaved },
+            false => self.unsaved,
+        }
+    }
+}
+
+fn number(finding: Finding, id: u32, module: &str, now: Timestamp) -> ResultRecord {
+    ResultRecord {
+        id,
+        result_type: finding.result_type.as_str().to_owned(),
+        entity_type: finding.result_type.as_str().to_owned(),
+        platform: finding.platform,
+        value: finding.value,
+        confidence: finding.confidence,
+        source: module.to_owned(),
+        metadata: finding.metadata,
+        created_at: now,
+        annotation: None,
     }
 }

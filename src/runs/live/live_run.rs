@@ -6,15 +6,11 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use log::info;
 
-use super::cursor::Cursor;
-use super::driven_time::DrivenTime;
-use super::following::Following;
-use super::published::PublishedState;
-use super::reading::{self, Next};
 use super::signals::{Signals, Stopped};
-use super::state::{PublishedResult, State};
+use super::state::{PublishedResult, PublishedState, State, Step};
 use crate::base::ids::RunId;
-use crate::model::drive::{Checkpoint, Ending, Lease, Resumable};
+use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
+use crate::model::follow::Lookup;
 use crate::model::run::{RunSummary, Thumbnails};
 use crate::runs::record::RunRecord;
 
@@ -22,12 +18,10 @@ use crate::runs::record::RunRecord;
 pub struct LiveRun {
     opening: RunSummary,
     lease: Lease,
-    /// The time for which the run has been driven.
-    pub driven: DrivenTime,
+    /// The moment at which this process began to drive the run, and the time for which it had been driven before.
+    began: (Instant, Duration),
     /// Requests to the driver.
     pub signals: Signals,
-    /// The accounts that are looked up, and the runs that leads have started.
-    pub following: Following,
     /// The state that readers see.
     pub published: PublishedState,
 }
@@ -53,14 +47,12 @@ impl LiveRun {
 
     /// Creates a run that was waiting or interrupted. Its stored results count as published.
     pub fn resume(from: Resumable) -> Self {
-        let state = State::new(&from.summary, from.modules.len(), from.results, from.done);
         Self {
             lease: from.lease,
-            driven: DrivenTime::after(from.ran_for),
+            began: (Instant::now(), from.ran_for),
             signals: Signals::new(from.summary.stopped_at),
-            following: Following::new(from.lookups),
-            published: PublishedState::new(state),
-            opening: RunSummary { queue_position: None, ..from.summary },
+            opening: RunSummary { queue_position: None, ..from.summary.clone() },
+            published: PublishedState::new(from),
         }
     }
 
@@ -94,35 +86,38 @@ impl LiveRun {
         self.published.read(|state| RunRecord {
             summary: self.summary_of(state),
             results: state.results.iter().map(|result| result.record.clone()).collect(),
-            modules: state.reports.clone(),
-            lookups: self.following.lookups(),
+            modules: state.reports.iter().map(|(_, report)| report.clone()).collect(),
+            lookups: state.lookups.clone(),
             follow: None,
             as_of,
             thumbnails: Thumbnails::new(),
         })
     }
 
-    /// Returns the state that the store stores beside the results.
-    pub fn checkpoint(&self) -> Checkpoint {
-        self.published.read(|state| Checkpoint {
-            progress: state.progress(),
-            coverage: state.coverage,
-            modules: state.reports.clone(),
-            lookups: self.following.lookups(),
-        })
+    /// Returns the accounts that are or were looked up.
+    pub fn lookups(&self) -> Vec<Lookup> {
+        self.published.read(|state| state.lookups.clone())
     }
 
-    /// Ends the run. The `done` frame is the last that readers get. `is_stored` tells whether the ending and all
-    /// results are stored. A run ends only once, so a further call can only mark it as stored.
-    pub fn end(&self, ending: Ending, is_stored: bool) {
-        self.published.change(|state| {
-            state.is_stored |= is_stored;
-            if state.status.is_terminal() {
-                return false;
-            }
-            state.end(self.id(), ending, is_stored, &self.following.frames());
-            true
-        });
+    /// Returns the delta of a driver that has collected nothing since the last write.
+    pub fn unchanged(&self) -> Delta {
+        self.published.read(State::unchanged)
+    }
+
+    /// Returns the time for which the run has been driven, by this process or another. The pause in between does not
+    /// count.
+    pub(in crate::runs) fn driven_for(&self) -> Duration {
+        self.began.1 + self.began.0.elapsed()
+    }
+
+    /// Returns the moment at which the run has been driven for `time`.
+    pub(in crate::runs) fn driven_until(&self, time: Duration) -> Instant {
+        self.began.0 + time.saturating_sub(self.began.1)
+    }
+
+    /// Ends the run, after its last write. `is_stored` tells whether both are stored.
+    pub fn end(&self, delta: Delta, ending: Ending, is_stored: bool) {
+        self.published.end(self.id(), delta, ending, is_stored);
     }
 
     /// Stops the run in this process, and wakes the driver and the readers.
@@ -162,10 +157,21 @@ impl LiveRun {
         ended.unwrap_or(false)
     }
 
-    /// Returns the frames after `cursor`. Waits for them until the given moment.
-    pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
-        let next = self.published.wait_for(until, |state| reading::next(state, cursor, &self.signals));
-        next.unwrap_or(Next::Quiet)
+    /// Returns whether a reader at that position can read on from memory.
+    pub fn serves(&self, at: Position) -> bool {
+        self.published.read(|state| state.serves(at))
+    }
+
+    /// Returns what a reader at that position has not read, without results up to `left_out`. Waits for it until the
+    /// given moment, and returns `None` if there is nothing then.
+    ///
+    /// # Errors
+    /// Returns the reason if this process no longer drives the run.
+    pub fn changes(&self, at: Position, left_out: u32, until: Instant) -> Result<Option<Step>, Stopped> {
+        let next = self.published.wait_for(until, |state| {
+            state.after(at, left_out).map(Ok).or_else(|| self.signals.stopped().map(Err))
+        });
+        next.transpose()
     }
 
     fn summary_of(&self, state: &State) -> RunSummary {

@@ -19,7 +19,7 @@ pub enum Stopped {
     Deleted,
 }
 
-/// Requests of other threads to the driver of a run: to stop, to end the run early, or to write a checkpoint. Each wakes
+/// Requests of other threads to the driver of a run: to stop, to end the run early, or to save. Each wakes
 /// it.
 #[derive(Default)]
 pub struct Signals {
@@ -32,8 +32,8 @@ struct Told {
     stopped: Option<Stopped>,
     /// The time at which the owner stopped the run. Its driver then ends it with what it has.
     stopped_at: Option<Timestamp>,
-    /// Whether the driver is to write a checkpoint before the next one is due.
-    wants_checkpoint: bool,
+    /// Whether the driver is to save before the next save is due.
+    wants_save: bool,
     wake_driver: Option<Waker>,
 }
 
@@ -63,15 +63,14 @@ impl Signals {
         matches!(self.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
     }
 
-    /// Returns whether a checkpoint was requested since the last call.
-    pub(in crate::runs) fn take_checkpoint_request(&self) -> bool {
-        std::mem::take(&mut self.told.lock().wants_checkpoint)
+    /// Returns whether a save was requested since the last call.
+    pub(in crate::runs) fn take_save_request(&self) -> bool {
+        std::mem::take(&mut self.told.lock().wants_save)
     }
 
-    /// Wakes the driver and lets it write a checkpoint, which tells whether the run was stopped through another
-    /// instance.
-    pub(in crate::runs) fn request_checkpoint(&self) {
-        self.tell(|told| told.wants_checkpoint = true);
+    /// Wakes the driver and lets it save, which tells whether the run was stopped through another instance.
+    pub(in crate::runs) fn request_save(&self) {
+        self.tell(|told| told.wants_save = true);
     }
 
     /// Sets the waker of the driver.

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::*;
-use crate::model::drive::{Delta, Ending, InstanceId};
-use crate::model::run::{ModuleReport, ResultRecord, Status};
+use crate::model::drive::{Delta, Ending, InstanceId, Position, ReadPage, Resumable};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::model::start::NewRun;
 use crate::modules::outcome::Outcome;
 use crate::runs::event::Frame;
@@ -34,9 +34,16 @@ fn record(id: u32) -> ResultRecord {
     }
 }
 
-/// Returns the first write, with new results.
-fn added(results: Vec<ResultRecord>) -> Delta {
-    Delta { revision: 1, added: results, changed: Vec::new() }
+/// Publishes the next write, as the driver of the run does after it was stored.
+fn publish(run: &LiveRun, added: Vec<ResultRecord>, changed: Vec<ResultRecord>, reports: Vec<ModuleReport>) {
+    let unchanged = run.unchanged();
+    let mut delta = Delta { revision: unchanged.revision + 1, added, changed, ..unchanged };
+    reports.into_iter().for_each(|report| delta.add_report(report));
+    run.published.add(delta);
+}
+
+fn far() -> Instant {
+    Instant::now() + Duration::from_secs(60)
 }
 
 fn report(number: usize) -> ModuleReport {
@@ -68,10 +75,9 @@ fn parse(frame: &Frame) -> (String, Value) {
 fn a_late_reader_gets_one_merged_progress_frame() {
     let run = run(100);
     for number in 0..100 {
-        run.published.add(added(vec![record(number + 1)]), vec![report(number as usize)]);
+        publish(&run, vec![record(number + 1)], vec![], vec![report(number as usize)]);
     }
-    let far = Instant::now() + Duration::from_secs(60);
-    let Next::Frames(frames) = run.read(&mut Cursor::default(), far) else { panic!("nothing came") };
+    let frames = run.changes(Position::default(), 0, far()).unwrap().unwrap().frames;
     let results = frames.iter().map(parse).filter(|(name, _)| name == "result").count();
     let (name, progress) = parse(&frames[100]);
     let modules = progress["module_status"].as_object().unwrap().len();
@@ -81,34 +87,32 @@ fn a_late_reader_gets_one_merged_progress_frame() {
 #[test]
 fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
     let run = Arc::new(run(1));
-    let far = Instant::now() + Duration::from_secs(60);
+    let start = run.changes(Position::default(), 0, Instant::now()).unwrap().unwrap().end;
     let waiting = {
         let run = Arc::clone(&run);
         std::thread::spawn(move || {
-            let mut cursor = Cursor::default();
-            let first = run.read(&mut cursor, far);
-            let second = run.read(&mut cursor, far);
-            (matches!(first, Next::Frames(_)), matches!(second, Next::Stopped(Stopped::Shutdown)))
+            let first = run.changes(start, 0, far()).unwrap().unwrap();
+            (first.frames.len(), run.changes(first.end, 0, far()).unwrap_err())
         })
     };
-    run.published.add(added(vec![record(1)]), vec![]);
+    publish(&run, vec![record(1)], vec![], vec![]);
     run.stop(Stopped::Shutdown);
     // The run may be stopped before the reader has read. It still gets the result first.
-    assert_eq!(waiting.join().unwrap(), (true, true));
-    assert!(!run.wait_for_end(far), "a stopped run does not end here");
+    assert_eq!(waiting.join().unwrap(), (1, Stopped::Shutdown));
+    assert!(!run.wait_for_end(far()), "a stopped run does not end here");
 }
 
 #[test]
 fn the_version_changes_with_every_change() {
     let run = run(1);
     let mut versions = vec![run.published.version()];
-    run.published.add(added(vec![record(1)]), vec![]);
+    publish(&run, vec![record(1)], vec![], vec![]);
     versions.push(run.published.version());
-    run.published.add(Delta::default(), vec![report(0)]);
+    publish(&run, vec![], vec![], vec![report(0)]);
     versions.push(run.published.version());
-    run.end(ending(), true);
+    run.end(run.unchanged(), ending(), true);
     versions.push(run.published.version());
-    run.end(ending(), true);
+    run.end(run.unchanged(), ending(), true);
     assert_eq!(run.published.version(), versions[3], "a run ends once");
     versions.dedup();
     assert_eq!(versions.len(), 4);
@@ -117,19 +121,10 @@ fn the_version_changes_with_every_change() {
 #[test]
 fn a_frame_is_serialized_once_for_all_readers() {
     let run = run(1);
-    let mut cursors = [Cursor::default(), Cursor::default()];
-    for cursor in &mut cursors {
-        assert!(matches!(run.read(cursor, Instant::now()), Next::Quiet));
-    }
-    run.published.add(added(vec![record(1)]), vec![report(0)]);
-    run.end(ending(), true);
-    let read: Vec<Vec<Frame>> = cursors
-        .iter_mut()
-        .map(|cursor| match run.read(cursor, Instant::now()) {
-            Next::Frames(frames) => frames,
-            other => panic!("{other:?}"),
-        })
-        .collect();
+    let start = run.changes(Position::default(), 0, Instant::now()).unwrap().unwrap().end;
+    publish(&run, vec![record(1)], vec![], vec![report(0)]);
+    run.end(run.unchanged(), ending(), true);
+    let read = [0, 0].map(|left_out| run.changes(start, left_out, far()).unwrap().unwrap().frames);
     assert_eq!(read[0].len(), 3, "result, progress, done");
     for (one, other) in read[0].iter().zip(&read[1]) {
         assert!(Arc::ptr_eq(one, other));
@@ -137,13 +132,10 @@ fn a_frame_is_serialized_once_for_all_readers() {
 }
 
 #[test]
-fn a_reader_that_leaves_out_results_gets_those_after_them() {
+fn a_reader_that_leaves_out_results_gets_what_comes_with_them() {
     let run = run(2);
-    let mut cursor = Cursor::after(1000);
-    assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Quiet));
-    run.published.add(added((1..=600).map(record).collect()), vec![report(0)]);
-    let far = Instant::now() + Duration::from_secs(60);
-    let Next::Frames(frames) = run.read(&mut cursor, far) else { panic!("nothing came") };
+    publish(&run, (1..=600).map(record).collect(), vec![], vec![report(0)]);
+    let frames = run.changes(Position::default(), 1000, far()).unwrap().unwrap().frames;
     assert_eq!(parse(&frames[0]).0, "progress");
 }
 
@@ -156,7 +148,8 @@ fn with_sources(id: u32, count: usize) -> ResultRecord {
 /// the order of their ids, that none comes twice between two progress frames, and that nothing comes after `done`.
 #[derive(Default)]
 struct Client {
-    cursor: Cursor,
+    at: Position,
+    left_out: u32,
     newest: BTreeMap<u64, u64>,
     modules: Vec<String>,
     since_progress: BTreeSet<u64>,
@@ -166,16 +159,16 @@ struct Client {
 
 impl Client {
     fn read(&mut self, run: &LiveRun) {
-        loop {
-            let Next::Frames(frames) = run.read(&mut self.cursor, Instant::now()) else { return };
-            for (name, data) in frames.iter().map(parse) {
-                assert!(!self.done, "nothing comes after done");
+        while !self.done {
+            let Ok(Some(step)) = run.changes(self.at, self.left_out, Instant::now()) else { return };
+            (self.at, self.done) = (step.end, step.is_last);
+            for (at, (name, data)) in step.frames.iter().map(parse).enumerate() {
                 match name.as_str() {
                     "progress" => {
                         self.since_progress.clear();
                         self.modules.extend(data["module_status"].as_object().unwrap().keys().cloned());
                     }
-                    "done" => self.done = true,
+                    "done" => assert!(self.done && at + 1 == step.frames.len(), "nothing comes after done"),
                     _ => {
                         let id = data["id"].as_u64().unwrap();
                         let sources = data["value"].as_str().unwrap().parse().unwrap();
@@ -194,41 +187,33 @@ impl Client {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Checks with readers and announcements of any speed that a reader ends with the results of a snapshot and gets
-    /// each module's outcome once, although the ring holds fewer events than there are.
+    /// Checks with readers of any speed that a reader ends with the results of a snapshot and gets each module's outcome
+    /// once, although the ring holds fewer writes than there are.
     #[test]
     fn readers_of_any_speed_end_with_the_snapshot(
-        steps in prop::collection::vec((0usize..4, prop::collection::vec(0u32..40, 0..6), any::<bool>()), 1..60),
-        paces in prop::collection::vec(prop_oneof![1usize..30, 200usize..600], 1..5),
+        steps in prop::collection::vec((0usize..4, prop::collection::vec(0u32..40, 0..6)), 1..60),
+        paces in prop::collection::vec(prop_oneof![1usize..30, 100usize..600], 1..5),
         repeat in 1usize..40,
     ) {
         let run = run(10_000);
         let mut clients: Vec<(usize, Client)> = paces.into_iter().map(|pace| (pace, Client::default())).collect();
-        let (mut counts, mut revision): (Vec<usize>, u64) = (Vec::new(), 0);
+        let mut counts: Vec<usize> = Vec::new();
         // This is repeated, so that slow readers fall behind the ring.
-        for (at, (new, touched, announces)) in steps.iter().cycle().take(steps.len() * repeat).enumerate() {
+        for (at, (new, touched)) in steps.iter().cycle().take(steps.len() * repeat).enumerate() {
             let first = counts.len();
             counts.extend(std::iter::repeat_n(1, *new));
             let touched: BTreeSet<usize> = touched.iter().map(|at| *at as usize).filter(|at| *at < first).collect();
             touched.iter().for_each(|at| counts[*at] += 1);
             let of = |at: usize| with_sources(u32::try_from(at).unwrap() + 1, counts[at]);
-            revision += 1;
-            let batch = Delta {
-                revision,
-                added: (first..counts.len()).map(of).collect(),
-                changed: touched.iter().copied().map(of).collect(),
-            };
-            run.published.add(batch, vec![report(at)]);
-            if *announces {
-                run.published.announce_changes();
-            }
+            let added = (first..counts.len()).map(of).collect();
+            publish(&run, added, touched.iter().copied().map(of).collect(), vec![report(at)]);
             for (pace, client) in &mut clients {
                 if at % *pace == 0 {
                     client.read(&run);
                 }
             }
         }
-        run.end(ending(), true);
+        run.end(run.unchanged(), ending(), true);
         clients.push((1, Client::default()));
         let want: BTreeMap<u64, u64> = (1..).zip(counts.iter().map(|count| *count as u64)).collect();
         let (_, results, _) = run.snapshot();
@@ -245,52 +230,40 @@ proptest! {
 }
 
 #[test]
-fn twelve_sources_at_once_are_announced_in_one_frame() {
+fn twelve_sources_that_a_slow_reader_has_missed_are_one_frame() {
     let run = run(2000);
     let mut client = Client::default();
-    run.published.add(added(vec![with_sources(1, 1)]), vec![report(0)]);
+    publish(&run, vec![with_sources(1, 1)], vec![], vec![report(0)]);
     client.read(&run);
     for count in 2..=12 {
-        let changed = vec![with_sources(1, count)];
-        run.published.add(Delta { revision: count as u64, added: vec![], changed }, vec![report(count)]);
-        client.read(&run);
-        assert_eq!(
-            run.published.result(1).unwrap().value.as_deref(),
-            Some(&*count.to_string()),
-            "a poll sees it at once"
-        );
+        publish(&run, vec![], vec![with_sources(1, count)], vec![report(count)]);
+        assert_eq!(run.published.result(1).unwrap().value, Some(count.to_string()), "a poll sees it at once");
     }
-    assert_eq!(client.frames, 1);
     let mut late = Client::default();
-    late.read(&run);
-    run.published.announce_changes();
-    client.read(&run);
-    assert_eq!((client.frames, client.newest[&1]), (2, 12));
     late.read(&run);
     assert_eq!((late.frames, late.newest[&1]), (1, 12), "who came late has it already");
     // The reader falls behind the ring. Results that it has are not sent again.
-    for number in 0..=RING_EVENTS {
-        run.published.add(Delta::default(), vec![report(number)]);
+    for number in 0..=RING_WRITES {
+        publish(&run, vec![], vec![], vec![report(number)]);
     }
     client.read(&run);
-    assert_eq!(client.frames, 2);
-    run.published.announce_changes();
-    run.end(ending(), true);
+    late.read(&run);
+    assert_eq!((client.frames, client.newest[&1], late.frames), (2, 12, 1));
+    publish(&run, vec![], vec![with_sources(1, 13)], vec![]);
+    run.end(run.unchanged(), ending(), true);
     client.read(&run);
-    assert_eq!((client.frames, client.done), (2, true));
+    assert_eq!((client.frames, client.newest[&1], client.done), (3, 13, true));
 }
 
 #[test]
-fn the_end_announces_changes_except_to_readers_that_leave_them_out() {
+fn changes_are_not_told_to_readers_that_leave_the_results_out() {
     let run = run(3);
-    let mut all = Client::default();
-    let mut rest = Client { cursor: Cursor::after(1), ..Client::default() };
-    run.published.add(added(vec![with_sources(1, 1), with_sources(2, 1)]), vec![report(0)]);
+    let (mut all, mut rest) = (Client::default(), Client { left_out: 1, ..Client::default() });
+    publish(&run, vec![with_sources(1, 1), with_sources(2, 1)], vec![], vec![report(0)]);
     all.read(&run);
     rest.read(&run);
-    let changed = vec![with_sources(1, 2), with_sources(2, 2)];
-    run.published.add(Delta { revision: 2, added: vec![], changed }, vec![report(1)]);
-    run.end(ending(), true);
+    publish(&run, vec![], vec![with_sources(1, 2), with_sources(2, 2)], vec![report(1)]);
+    run.end(run.unchanged(), ending(), true);
     all.read(&run);
     rest.read(&run);
     assert_eq!(all.newest, BTreeMap::from([(1, 2), (2, 2)]));
@@ -298,49 +271,42 @@ fn the_end_announces_changes_except_to_readers_that_leave_them_out() {
 }
 
 #[test]
-fn a_change_changes_the_version_and_wakes_a_waiting_reader() {
-    let run = Arc::new(run(2));
-    run.published.add(added(vec![with_sources(1, 1)]), vec![report(0)]);
-    let mut cursor = Cursor::default();
-    run.read(&mut cursor, Instant::now());
-    let version = run.published.version();
-    let changed = vec![with_sources(1, 2)];
-    run.published.add(Delta { revision: 2, added: vec![], changed }, vec![report(1)]);
-    assert_ne!(run.published.version(), version);
-    run.read(&mut cursor, Instant::now());
-    let waiting = {
-        let run = Arc::clone(&run);
-        let far = Instant::now() + Duration::from_secs(60);
-        std::thread::spawn(
-            move || matches!(run.read(&mut cursor, far), Next::Frames(frames) if frames.len() == 1),
-        )
-    };
-    run.published.announce_changes();
-    assert!(waiting.join().unwrap());
-}
-
-#[test]
-fn a_reader_of_a_lost_run_knows_which_changes_it_has_not_received() {
-    for announced in [false, true] {
-        let run = run(3);
-        let mut cursor = Cursor::after(1);
-        run.published.add(added((1..=3).map(record).collect()), vec![report(0)]);
-        let changed = vec![with_sources(2, 2)];
-        assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Frames(_)));
-        run.published.add(Delta { revision: 4, added: vec![], changed }, vec![report(1)]);
-        if announced {
-            run.published.announce_changes();
-        }
-        run.published.add(Delta { revision: 5, added: vec![record(4)], changed: vec![] }, vec![report(2)]);
-        run.stop(Stopped::LeaseLost);
-        while let Next::Frames(_) = run.read(&mut cursor, Instant::now()) {}
-        let want = Place {
-            left_out: 1,
-            last_result: 4,
-            // This is the write before the first change that was not announced.
-            revision: Some(if announced { 5 } else { 3 }),
-            reports: 3,
-        };
-        assert_eq!(cursor.place(), want);
+fn a_reader_of_the_store_reads_on_where_it_is() {
+    let first = run(9);
+    publish(&first, (1..=4).map(|id| with_sources(id, 1)).collect(), vec![], vec![report(0)]);
+    // This process takes the run over at revision 3.
+    let summary = RunSummary { revision: 3, ..first.summary() };
+    let (results, done) = ((1..=4).map(|id| with_sources(id, 2)).collect(), vec![report(0), report(1)]);
+    let run = LiveRun::resume(Resumable {
+        lease: first.lease(),
+        ran_for: Duration::ZERO,
+        summary,
+        modules: vec![String::new(); 9],
+        done,
+        lookups: vec![],
+        results,
+    });
+    let page = |next, result, end| Position { next, page: Some(ReadPage { result, end }) };
+    let behind = |next| Position { next, page: None };
+    for (at, serves) in [(behind(0), true), (behind(3), false), (page(0, 2, 4), false), (behind(4), true)] {
+        assert_eq!(run.serves(at), serves, "{at:?}");
     }
+    publish(&run, vec![record(5)], vec![with_sources(1, 3)], vec![report(2)]);
+    publish(&run, vec![record(6)], vec![], vec![report(3)]);
+    let names = |at| {
+        let step = run.changes(at, 0, far()).unwrap().unwrap();
+        assert_eq!(step.end, behind(6));
+        let name = |frame: &Frame| {
+            let (name, data) = parse(frame);
+            if name == "result" { data["id"].to_string() } else { name }
+        };
+        step.frames.iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(behind(0)), ["1", "2", "3", "4", "5", "6", "progress"]);
+    assert_eq!(names(behind(4)), ["5", "progress", "1", "6", "progress"]);
+    assert_eq!(names(behind(5)), ["6", "progress"]);
+    // A reader in the middle of a page gets the rest of it, and what has changed since.
+    assert_eq!(names(page(4, 5, 6)), ["6", "progress"]);
+    assert_eq!(names(page(4, 1, 5)), ["5", "6", "progress"]);
+    assert_eq!(names(page(4, 1, 4)), ["1", "5", "6", "progress"]);
 }

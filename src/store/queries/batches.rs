@@ -9,6 +9,7 @@ use super::accounts::lock_shared;
 use super::audit::note;
 use super::fragments::{encode_ids, ids};
 use super::outbox::report_end_of_batch;
+use super::results::reports;
 use super::start::note_request;
 use super::summary::run_columns;
 use crate::base::ids::{AccountId, BatchId, RunId};
@@ -52,8 +53,12 @@ const LIST: &str = concat!(
 const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
 const RUNS: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id IN ", ids!("?1"));
-const REPORTS: &str = "SELECT r.id, r.reports FROM runs r JOIN \
-     (SELECT run FROM batch_rows WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
+const REPORTS: &str = concat!(
+    "SELECT r.id, ",
+    reports!("r.id"),
+    " FROM runs r JOIN \
+     (SELECT run FROM batch_rows WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id"
+);
 
 const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";

@@ -1,25 +1,42 @@
-//! Results of runs.
+//! What the driver of a run stores (results, the reports of modules, look-ups), and what readers have not read of it.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::fragments::driven;
-use crate::base::ids::RunId;
+use super::fragments::{driven, encode_ids, ids};
+use super::summary::run_columns;
+use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::model::drive::{Delta, Lease, Write};
+use crate::model::drive::{Changes, Delta, Lease, Position, ReadPage, Write};
 use crate::model::entity::EntityKey;
-use crate::model::run::ResultRecord;
-use crate::store::backend::Statements;
-use crate::store::document::{encode, encode_result};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::store::Store;
+use crate::store::backend::{Operation, Statements};
+use crate::store::document::{decode, encode, encode_reports, encode_result};
 use crate::store::value::values;
 
 /// Selects the results of a run in order. `?1` is the run, `?2` the id after which they start, `?3` the maximum
 /// number.
 pub(super) const RESULTS: &str = "SELECT record FROM results WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
-/// Selects the results of a run with an id above `?4`, and those that were written after revision `?3` and up to
-/// revision `?5`. The other parameters are those of [`RESULTS`], and the maximum number is `?6`.
-pub(super) const CHANGES: &str = "SELECT record FROM results \
-     WHERE run = ?1 AND id > ?2 AND (revision > ?3 AND revision <= ?5 OR id > ?4) ORDER BY id LIMIT ?6";
+/// Selects a run and what a reader has not read: at most `?6` results with ids above `?4` that were written in revision
+/// `?3` or later and, with the last of them, the reports from that revision on, up to revision `?5`. It is one statement, so
+/// that all is from one moment.
+const CHANGES: &str = concat!(
+    "WITH page AS (SELECT id, record/*pg ::text */ AS record FROM results \
+     WHERE run = ?1 AND id > ?4 AND revision >= ?3 ORDER BY id LIMIT ?6) SELECT ",
+    run_columns!(),
+    ", (SELECT string_agg(record, ',' ORDER BY id) FROM page), \
+     CASE WHEN (SELECT count(*) FROM page) < ?6 THEN (SELECT string_agg(reports, ',' ORDER BY first) \
+     FROM module_reports WHERE run = ?1 AND revision >= ?3 AND revision < ?5) END \
+     FROM runs WHERE id = ?1 AND account = ?2"
+);
+
+/// Selects how far runs have got.
+const REVISIONS: &str =
+    concat!("SELECT id, revision, status FROM runs WHERE id IN ", ids!("?1"), " ORDER BY id");
 
 /// Locks the run's row, so that no other instance takes the run over between this statement and the commit.
 const LOCK: &str = concat!("SELECT 1 FROM runs WHERE ", driven!(), " /*pg FOR NO KEY UPDATE */");
@@ -53,17 +70,34 @@ const CHANGE: &str = concat!(
     batch!(),
     " WHERE results.run = r.run AND results.id = r.id"
 );
-const COUNT: &str = "UPDATE runs SET total_results = total_results + ?2, revision = greatest(revision, ?3) \
-     WHERE id = ?1";
+/// Adds the reports of modules that have ended. `?2` is the number of the reports before them. A try whose answer was
+/// lost may have stored some of them.
+const REPORT: &str = "INSERT INTO module_reports (run, first, revision, reports) VALUES (?1, ?2, ?3, ?4) \
+     ON CONFLICT (run, first) DO UPDATE SET revision = excluded.revision, reports = excluded.reports";
+const SAVE: &str = concat!(
+    "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, revision = greatest(revision, ?7), \
+     total_results = total_results + ?8, lease_until = now() + ms(?9), unconfirmed = false WHERE ",
+    driven!(),
+    " RETURNING stopped_at"
+);
 
-/// Adds and replaces results of a run if the lease is still valid.
-pub(super) fn add(
+/// The reports of the modules of a run that have ended, for `Vec<ModuleReport>`.
+macro_rules! reports {
+    ($run:literal) => {
+        concat!("(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = ", $run, ")")
+    };
+}
+pub(super) use reports;
+
+/// Saves a delta and renews the lease, if it is still valid.
+pub(super) fn save(
     statements: &mut dyn Statements,
     run: RunId,
     lease: Lease,
     delta: &Delta,
+    holds: Duration,
 ) -> Result<Write, StorageError> {
-    if !statements.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
+    if !delta.is_empty() && !statements.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
         return Ok(Write::LeaseLost);
     }
     let revision = delta.revision;
@@ -78,8 +112,66 @@ pub(super) fn add(
     if !delta.changed.is_empty() {
         statements.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
     }
-    statements.execute(COUNT, values![run, new, revision])?;
-    Ok(Write::Done)
+    if !delta.reports.is_empty() {
+        let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
+        statements.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
+    }
+    let values = values![
+        run,
+        lease.owner.0,
+        lease.epoch,
+        encode(&delta.progress)?,
+        encode(&delta.coverage)?,
+        encode(&delta.lookups)?,
+        revision,
+        new,
+        holds,
+    ];
+    Ok(match statements.first::<Option<Timestamp>>(SAVE, values)? {
+        None => Write::LeaseLost,
+        Some(None) => Write::Done,
+        Some(Some(at)) => Write::Stopped(at),
+    })
+}
+
+impl Store {
+    /// Returns what a reader at that position has not read of a run of that account, with at most `most` results, and
+    /// without those up to `left_out`. Returns `None` if the run is unknown, deleted or of another account.
+    pub fn changes(
+        &self,
+        run: RunId,
+        account: AccountId,
+        at: Position,
+        left_out: u32,
+        most: usize,
+    ) -> Result<Option<Changes>, StorageError> {
+        let after = at.page.map_or(left_out, |page| page.result.max(left_out));
+        let end = at.page.map_or(u64::MAX, |page| page.end);
+        let values = values![run, account, at.next, after, end, most];
+        type Found = (RunSummary, Option<String>, Vec<ModuleReport>);
+        let found = self.first::<Found>(Operation::new("changes"), CHANGES, values)?;
+        let Some((summary, results, reports)) = found else { return Ok(None) };
+        let results: Vec<ResultRecord> = decode(&format!("[{}]", results.unwrap_or_default()))?;
+        let behind = at.behind(summary.revision);
+        let end = match (results.last(), at.page) {
+            (Some(last), page) if results.len() >= most => {
+                let end = page.map_or(behind.next, |page| page.end);
+                Position { page: Some(ReadPage { result: last.id, end }), ..at }
+            }
+            (_, Some(page)) => Position { next: page.end, page: None },
+            (_, None) => behind,
+        };
+        Ok(Some(Changes { summary, results, reports, end }))
+    }
+
+    /// Returns the revision and the status of each of the runs that exist, in the order of their ids.
+    pub fn revisions(
+        &self,
+        runs: impl IntoIterator<Item = RunId>,
+    ) -> Result<Vec<(RunId, u64, Status)>, StorageError> {
+        let ids = encode_ids(runs.into_iter().map(|run| run.0))?;
+        self.all(Operation::new("revisions").in_background(), REVISIONS, values![ids])
+    }
 }
 
 /// Encodes results for `batch!`.

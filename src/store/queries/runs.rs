@@ -11,7 +11,7 @@ use super::credits::refund;
 use super::fragments::driven;
 use super::outbox::report_end;
 use super::queue::{has_begun, queue_length, queue_position};
-use super::results::{self, CHANGES, RESULTS};
+use super::results::{self, RESULTS, reports};
 use super::start::{self, forget_request};
 use super::summary::run_columns;
 use super::take_over::take_over;
@@ -20,7 +20,7 @@ use crate::base::storage::StorageError;
 use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::credits::Charge;
 use crate::model::drive::{
-    Changes, Checkpoint, Claim, Delta, Ending, InstanceId, Lease, Notification, Resumable, Subscriber, Write,
+    Claim, Delta, Ending, InstanceId, Lease, Notification, Resumable, Subscriber, Write,
 };
 use crate::model::page::ListFilter;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
@@ -28,8 +28,8 @@ use crate::model::start::{Idempotency, NewRun, QueueLength, Started};
 use crate::modules::query::SearchType;
 use crate::store::Store;
 use crate::store::backend::Operation;
-use crate::store::document::{Json, encode, encode_reports};
-use crate::store::value::{Row, Value, values};
+use crate::store::document::{Json, encode};
+use crate::store::value::{Value, values};
 
 /// Selects a run with its position in the queue, which no list has: it is counted.
 const RUN: &str =
@@ -58,15 +58,8 @@ const LIST_BY_TEXT: &str = list!(
      AND strpos(lower(query), lower(?7)) > 0"
 );
 
-const CHECKPOINT: &str = concat!(
-    "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = now() + ms(?7), \
-     lookups = ?8, unconfirmed = false WHERE ",
-    driven!(),
-    " RETURNING stopped_at"
-);
 const FINISH: &str = concat!(
-    "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, planned = '[]', error = ?8, \
-     completed_at = ?9, owner = NULL, lease_until = NULL, lookups = ?10 WHERE ",
+    "UPDATE runs SET status = ?4, planned = '[]', error = ?5, completed_at = ?6, owner = NULL, lease_until = NULL WHERE ",
     driven!()
 );
 const RELEASE: &str = concat!(
@@ -116,72 +109,45 @@ impl Store {
         self.read(operation, |statements| start::known_request(statements, account, idempotency))
     }
 
-    /// Adds new results and replaces changed ones, in one transaction. A result is unique in its run by its
-    /// [`EntityKey`](crate::model::entity::EntityKey). If the entity of a new result is stored under the same id, an earlier
-    /// try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
+    /// Saves what a driver has collected and renews the lease for `holds`, in one transaction. A result is unique in its run
+    /// by its [`EntityKey`](crate::model::entity::EntityKey). If the entity of a new result is stored under the same id, an
+    /// earlier try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
     /// result is ignored. A new entity with a used id is an error.
-    pub fn add_results(&self, run: RunId, lease: Lease, delta: &Delta) -> Result<Write, StorageError> {
-        let operation = Operation::new("add_results").in_background().light();
-        let write = self.write(operation, |statements| results::add(statements, run, lease, delta))?;
-        Ok(self.published(run, lease, write))
-    }
-
-    /// Replaces the checkpoint and renews the lease.
-    pub fn checkpoint(
+    pub fn save(
         &self,
         run: RunId,
         lease: Lease,
-        checkpoint: &Checkpoint,
+        delta: &Delta,
         holds: Duration,
     ) -> Result<Write, StorageError> {
-        let operation = Operation::new("checkpoint").in_background().light();
-        let values = values![
-            run,
-            lease.owner.0,
-            lease.epoch,
-            encode(&checkpoint.progress)?,
-            encode(&checkpoint.coverage)?,
-            encode_reports(&checkpoint.modules)?,
-            holds,
-            encode(&checkpoint.lookups)?,
-        ];
-        let rows = self.change(operation, CHECKPOINT, values)?;
-        let write = match rows.first().map(Row::read).transpose()? {
-            None => Write::LeaseLost,
-            Some(None) => Write::Done,
-            Some(Some(at)) => Write::Stopped(at),
-        };
+        let operation = Operation::new("save").in_background().light();
+        let write =
+            self.write(operation, |statements| results::save(statements, run, lease, delta, holds))?;
         Ok(self.published(run, lease, write))
     }
 
-    /// Stores the last checkpoint, ends the run and releases the lease, in one transaction. A failed run is refunded
-    /// once, to the cycle that paid.
+    /// Saves what a driver has collected, ends the run and releases the lease, in one transaction. A failed run is
+    /// refunded once, to the cycle that paid.
     pub fn finish(
         &self,
         run: RunId,
         lease: Lease,
-        checkpoint: &Checkpoint,
+        delta: &Delta,
         ending: &Ending,
     ) -> Result<Write, StorageError> {
         if !ending.status.is_terminal() {
             return Err(StorageError::broken("a run cannot end in the status running"));
         }
-        let values = values![
-            run,
-            lease.owner.0,
-            lease.epoch,
-            ending.status.as_str(),
-            encode(&checkpoint.progress)?,
-            encode(&checkpoint.coverage)?,
-            encode_reports(&checkpoint.modules)?,
-            ending.error.as_ref().map(encode).transpose()?,
-            ending.completed_at,
-            encode(&checkpoint.lookups)?,
-        ];
+        let error = ending.error.as_ref().map(encode).transpose()?;
+        let (status, at) = (ending.status.as_str(), ending.completed_at);
+        let values = values![run, lease.owner.0, lease.epoch, status, error, at];
         let write = self.write(Operation::new("finish").in_background(), |statements| {
+            if results::save(statements, run, lease, delta, Duration::ZERO)? == Write::LeaseLost {
+                return Ok(Write::LeaseLost);
+            }
             let ended = statements.execute(FINISH, values)?;
             if ended == 1 && ending.status == Status::Failed {
-                refund(statements, run, ending.completed_at)?;
+                refund(statements, run, at)?;
             }
             if ended == 1 {
                 report_end(statements, run)?;
@@ -235,25 +201,10 @@ impl Store {
         Ok(results.into_iter().map(|Json(result)| result).collect())
     }
 
-    /// Returns at most `count` results of a run that were added or changed, in their current state and in the order
-    /// of their ids.
-    pub fn changes(
-        &self,
-        id: RunId,
-        changes: Changes,
-        count: usize,
-    ) -> Result<Vec<ResultRecord>, StorageError> {
-        // Revisions begin at 0.
-        let since = changes.since.map_or(Value::from(-1i64), Value::from);
-        let values = values![id, changes.after, since, changes.known, changes.until, count];
-        let results = self.all(Operation::new("changes"), CHANGES, values)?;
-        Ok(results.into_iter().map(|Json(result)| result).collect())
-    }
-
     /// Returns the modules of a run that have ended.
     pub fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
-        let sql = "SELECT reports FROM runs WHERE id = ?1";
-        Ok(self.first(Operation::new("modules"), sql, values![id])?.unwrap_or_default())
+        const SQL: &str = concat!("SELECT ", reports!("?1"));
+        Ok(self.first(Operation::new("modules"), SQL, values![id])?.unwrap_or_default())
     }
 
     /// Returns at most `count` runs of an account, the newest first.

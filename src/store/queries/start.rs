@@ -37,12 +37,12 @@ const REQUEST_TRIES: usize = 10;
 /// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
-     lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
+     lease_until, started_at, turn, query, progress, coverage, planned, options, follow, root_run, \
      parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
+    " END, ?10, ?11, ?12, ?13, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 

@@ -51,7 +51,8 @@ struct Taken {
 }
 
 row! {
-    taken_columns: Taken from "" { epoch, started_at, now = "now()", planned, reports, lookups }
+    taken_columns: Taken from "" { epoch, started_at, now = "now()", planned, reports = "(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = runs.id)",
+        lookups }
 }
 
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
@@ -69,7 +70,7 @@ const TAKE: &str = concat!(
     ", ",
     run_columns!()
 );
-const END: &str = "UPDATE runs SET status = 'failed', error = ?2, \
+const END: &str = "UPDATE runs SET status = 'failed', error = ?2, revision = revision + 1, \
      completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
      WHERE id = ?1 RETURNING completed_at";
 

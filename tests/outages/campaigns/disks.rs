@@ -38,7 +38,7 @@ fn postgres_on_a_full_disk() {
 const FILLERS: [&str; 2] = [
     "INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), \
      'query', 'filler', 'status', 'completed', 'owner', NULL, 'lease_until', NULL, 'started_at', NULL, 'progress', 0, \
-     'coverage', 0, 'planned', 0, 'reports', 0, 'options', 0))).* FROM runs r WHERE query = 'alice'",
+     'coverage', 0, 'planned', 0, 'options', 0))).* FROM runs r WHERE query = 'alice'",
     "INSERT INTO results (run, id, dedup, record, revision) \
      SELECT r.id, nextval('filler'), decode(md5(random()::text), 'hex'), x.record, 0 FROM \
      (SELECT id FROM runs WHERE query = 'filler' LIMIT 1) r, (SELECT record FROM results LIMIT 1) x",
