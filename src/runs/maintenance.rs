@@ -126,7 +126,7 @@ impl Maintenance {
         }
     }
 
-    /// Stops all runs at a checkpoint and releases them, so that this or another instance can resume them at once.
+    /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
     /// Stores what was learnt, and wakes readers and waiting threads. Waits until the given moment at most.
     pub fn shut_down(&self, until: Instant) {
         self.lifecycle.shut_down();

@@ -45,6 +45,13 @@ impl Found {
         }
     }
 
+    fn into_summary(self) -> RunSummary {
+        match self {
+            Self::Live(run) => run.summary(),
+            Self::Stored(summary) => *summary,
+        }
+    }
+
     /// Returns whether the run is the first of a family whose leads are followed.
     pub fn is_following_root(&self) -> bool {
         match self {
@@ -194,24 +201,24 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Option<Found>, StorageError> {
-        let (id, account) = match &found {
-            Found::Stored(run) if run.status.is_terminal() => return Ok(Some(found)),
-            Found::Stored(run) => (run.id, run.account),
-            Found::Live(run) => (run.id(), run.opening().account),
-        };
-        let mut follower = self.follow_from(&found, Position::END, 0);
+        if matches!(&found, Found::Stored(run) if run.status.is_terminal()) {
+            return Ok(Some(found));
+        }
+        let run = found.into_summary();
+        let (id, account) = (run.id, run.account);
+        let mut follower = self.follow_from(run, Position::END, 0);
         while let Next::Frames(_) = follower.next(until)? {}
         self.find(id, account)
     }
 
     /// Returns a follower of a run that leaves out results up to `after`.
     pub fn follow(&self, found: Found, after: u32) -> Follower {
-        self.follow_from(&found, Position::default(), after)
+        self.follow_from(found.into_summary(), Position::default(), after)
     }
 
-    fn follow_from(&self, found: &Found, at: Position, left_out: u32) -> Follower {
+    fn follow_from(&self, run: RunSummary, at: Position, left_out: u32) -> Follower {
         let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.context.store));
-        Follower::new(registry, store, found.summary(), at, left_out)
+        Follower::new(registry, store, run, at, left_out)
     }
 
     /// Returns at most `limit` runs before a place that can be compared with a run, the newest first: those that have ended,

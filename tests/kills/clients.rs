@@ -1,5 +1,6 @@
 //! Clients that continue through every kill: they order searches, and read them until they have seen the end.
 
+use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
@@ -81,12 +82,14 @@ pub(super) struct Client<'a> {
     world: &'a World,
     agent: Agent,
     chance: Chance,
+    /// The number of modules that had ended when this client last saw it, by run.
+    ended: HashMap<String, u64>,
 }
 
 impl<'a> Client<'a> {
     pub(super) fn new(world: &'a World, seed: u64) -> Self {
         let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
-        Self { world, agent: agent.build().into(), chance: Chance::new(seed) }
+        Self { world, agent: agent.build().into(), chance: Chance::new(seed), ended: HashMap::new() }
     }
 
     /// Sends the order until it is accepted. Returns the run, or `None` if the answer of an unrepeatable order was
@@ -162,6 +165,7 @@ impl<'a> Client<'a> {
         let answer = self.send("GET", &format!("/searches/{run}"), None, None);
         let Some(shown) = answer.and_then(|answer| self.text(answer)) else { return false };
         self.world.sightings.whole(run, &shown, &before);
+        self.progress(run, &shown["progress"]);
         if shown["status"] != "running" {
             return true;
         }
@@ -188,7 +192,7 @@ impl<'a> Client<'a> {
     }
 
     /// Checks a frame; `newest` is the newest result of this stream. Returns whether it was the last frame.
-    fn frame(&self, run: &str, event: &str, data: &Value, newest: &mut u64) -> bool {
+    fn frame(&mut self, run: &str, event: &str, data: &Value, newest: &mut u64) -> bool {
         match event {
             "result" => {
                 let id = data["id"].as_u64().unwrap();
@@ -199,12 +203,21 @@ impl<'a> Client<'a> {
             "done" => {
                 assert_eq!(data["total_results"], *newest, "run {run}: {data}");
                 self.world.sightings.status(run, data, &Seen::default());
+                self.progress(run, data);
                 return true;
             }
-            "run" | "progress" | "" => {}
+            "progress" => self.progress(run, data),
+            "run" | "" => {}
             other => panic!("run {run}: {other} {data}"),
         }
         false
+    }
+
+    /// Checks that a module which this client has seen as ended stays so, even if the server was killed since.
+    fn progress(&mut self, run: &str, data: &Value) {
+        let now = data["modules_completed"].as_u64().unwrap();
+        let before = self.ended.insert(run.to_owned(), now).unwrap_or(0);
+        assert!(now >= before, "run {run}: {before} modules had ended, and now {now}: {data}");
     }
 
     /// Returns the body of an answer, unless it was cut off.

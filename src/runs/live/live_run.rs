@@ -159,7 +159,7 @@ impl LiveRun {
 
     /// Returns whether a reader at that position can read on from memory.
     pub fn serves(&self, at: Position) -> bool {
-        self.published.read(|state| state.serves(at))
+        self.published.serves(at)
     }
 
     /// Returns what a reader at that position has not read, without results up to `left_out`. Waits for it until the

@@ -23,6 +23,8 @@ pub const RING_WRITES: usize = 256;
 
 /// The state of a run that readers see. All of it is stored. Readers can wait for its changes.
 pub struct PublishedState {
+    /// The revision with which this process began to drive the run. What was written up to it has this revision.
+    base: u64,
     state: Mutex<State>,
     waiters: Waiters,
 }
@@ -42,8 +44,6 @@ pub(super) struct State {
     pub(super) children: Vec<(FollowedLead, RunSummary)>,
     /// The revision of the last write.
     pub(super) revision: u64,
-    /// The revision with which this process began to drive the run. What was written up to it has this revision.
-    base: u64,
     ring: Ring<Arc<Written>>,
     done: Option<Frame>,
     is_stored: bool,
@@ -118,7 +118,6 @@ impl State {
             lookups: from.lookups,
             children: Vec::new(),
             revision: base,
-            base,
             ring: Ring::new(base + 1, RING_WRITES),
             done: None,
             is_stored: false,
@@ -211,12 +210,6 @@ impl State {
         self.ended_at = Some(Instant::now());
     }
 
-    /// Returns whether this state tells what a reader at that position has not read. What was written before this process
-    /// drove the run is only told as a whole.
-    pub(super) fn serves(&self, at: Position) -> bool {
-        at == Position::default() || at.next > self.base
-    }
-
     /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if there is
     /// nothing.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
@@ -253,7 +246,14 @@ fn push_all<'a>(
 
 impl PublishedState {
     pub(super) fn new(from: Resumable) -> Self {
-        Self { state: Mutex::new(State::new(from)), waiters: Waiters::default() }
+        let base = from.summary.revision;
+        Self { base, state: Mutex::new(State::new(from)), waiters: Waiters::default() }
+    }
+
+    /// Returns whether this state tells what a reader at that position has not read. What was written before this process
+    /// drove the run is only told as a whole.
+    pub(super) fn serves(&self, at: Position) -> bool {
+        at == Position::default() || at.next > self.base
     }
 
     /// Returns a number that changes whenever anything in the run changes.

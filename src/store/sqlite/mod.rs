@@ -5,8 +5,8 @@
 //!
 //! # Durability
 //! A crash of the process loses nothing. Commits that concern money, access or a guarantee reach the disk at once
-//! (`synchronous = FULL`). Results and checkpoints of a live run (`NORMAL`) reach it with the next such commit or
-//! with the next checkpoint of the WAL. A power cut may lose their last seconds, and the run is then resumed from its
+//! (`synchronous = FULL`). What a live run saves (`NORMAL`) reaches it with the next such commit
+//! or with the next checkpoint of the WAL. A power cut may lose its last seconds, and the run is then resumed from its
 //! stored state. The file stays consistent in any case.
 
 mod backup;
