@@ -14,7 +14,7 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
-use crate::model::follow::{FollowEnd, LeadCounts, Lookup, NewMember, StopReason};
+use crate::model::follow::{FollowEnd, LeadCounts, Lookup, MAX_SEARCHES, NewMember, StopReason};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
@@ -119,11 +119,7 @@ fn start_next(
     for search in next {
         let Some(charge) = (context.charge_of)(root.account)? else { return Ok(None) };
         let named = !order.choice_for(search.query.search_type(), root.search_type).modules.is_empty();
-        let (like, max_searches, origin) = (root, order.max_searches, Origin::SYSTEM);
-        match (Start { like, search, named, max_searches, is_on_request: false, origin })
-            .start(context, &charge)?
-            .1
-        {
+        match start(context, root, search, named, None, &charge)?.1 {
             Started::Refused(Refused::InsufficientCredits { .. }) => {
                 return Ok(Some(StopReason::InsufficientCredits));
             }
@@ -162,61 +158,50 @@ pub(in crate::runs) fn advance_idle(context: &RunContext) {
     }
 }
 
-/// A run that a lead is to start.
-pub(super) struct Start<'a> {
-    /// A run of the family, whose account and options it has.
-    pub(super) like: &'a RunSummary,
-    /// What it searches for.
-    pub(super) search: NextSearch,
-    /// Whether its modules were named.
-    pub(super) named: bool,
-    /// The maximum number of runs that leads start in the family.
-    pub(super) max_searches: u8,
-    /// Whether its owner asked for it, and not the following of leads.
-    pub(super) is_on_request: bool,
-    /// Who asked for it.
-    pub(super) origin: Origin,
-}
-
-impl Start<'_> {
-    /// Charges the run, and queues it for any instance. Returns its id, which is in use only if it was created. If the
-    /// answer of the commit is lost, the next try finds the run by its lead.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub(super) fn start(
-        self,
-        context: &RunContext,
-        charge: &Charge,
-    ) -> Result<(RunId, Started), StorageError> {
-        let Self { like, search, named, max_searches, is_on_request, origin } = self;
-        let NextSearch { lead, class, query, modules, place } = search;
-        let new = NewRun {
-            id: RunId::new(),
-            account: like.account,
-            search: Search {
-                options: RunOptions { named, ..like.options },
-                follow: like.follow.clone(),
-                ..Search::plain(&query)
-            },
-            cause: Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request }),
-            simulated: like.simulated,
-            modules: modules.iter().map(|module| module.id().to_string()).collect(),
-            created_at: context.clock.now(),
-            owner: None,
-            holds: context.limits.lease,
-            max_waiting: None,
-            // A lead is searched once.
-            is_unconfirmed: false,
-            idempotency: None,
-            origin,
-        };
-        let started = context.store.start(&new, charge)?;
-        if started == Started::Created {
-            info!("run {}: started for a lead of run {}", new.id, place.parent);
-            context.figures.note_start(new.search.search_type, charge.credits);
-            context.lifecycle.wake_maintenance();
-        }
-        Ok((new.id, started))
+/// Charges the run for a lead, and queues it for any instance. It has the account and the options of `like`, a run of the
+/// family, and `named` tells whether its modules were named. `by_hand` is who asked for it, if it was not started by
+/// itself. Returns its id, which is in use only if it was created. If the answer of the commit is lost, the next try finds
+/// the run by its lead.
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub(super) fn start(
+    context: &RunContext,
+    like: &RunSummary,
+    search: NextSearch,
+    named: bool,
+    by_hand: Option<Origin>,
+    charge: &Charge,
+) -> Result<(RunId, Started), StorageError> {
+    let NextSearch { lead, class, query, modules, place } = search;
+    let is_on_request = by_hand.is_some();
+    let order = like.follow.as_deref().filter(|_| !is_on_request);
+    let max_searches = order.map_or(MAX_SEARCHES, |order| order.max_searches);
+    let new = NewRun {
+        id: RunId::new(),
+        account: like.account,
+        search: Search {
+            options: RunOptions { named, ..like.options },
+            follow: like.follow.clone(),
+            ..Search::plain(&query)
+        },
+        cause: Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request }),
+        simulated: like.simulated,
+        modules: modules.iter().map(|module| module.id().to_string()).collect(),
+        created_at: context.clock.now(),
+        owner: None,
+        holds: context.limits.lease,
+        max_waiting: None,
+        // A lead is searched once.
+        is_unconfirmed: false,
+        idempotency: None,
+        origin: by_hand.unwrap_or(Origin::SYSTEM),
+    };
+    let started = context.store.start(&new, charge)?;
+    if started == Started::Created {
+        info!("run {}: started for a lead of run {}", new.id, place.parent);
+        context.figures.note_start(new.search.search_type, charge.credits);
+        context.lifecycle.wake_maintenance();
     }
+    Ok((new.id, started))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::advance::Start;
+use super::advance::start;
 use super::plan::{NextSearch, Rules, Verdict, is_asked, next_searches};
 use super::state::FamilyTree;
 use super::view::settle;
@@ -208,18 +208,12 @@ impl FamilyService {
             parent: parent.id,
             depth: lead.level(),
         };
-        let start = Start {
-            like: parent,
-            named: lead.kind == ResultType::Account,
-            search: NextSearch { lead: lead_id, class: lead.class, query, modules, place },
-            max_searches: MAX_SEARCHES,
-            is_on_request: true,
-            origin,
-        };
-        let (run, started) = start.start(&self.context, charge)?;
+        let (named, class) = (lead.kind == ResultType::Account, lead.class);
+        let search = NextSearch { lead: lead_id, class, query, modules, place };
+        let (run, started) = start(&self.context, parent, search, named, Some(origin), charge)?;
         Ok(match started {
             Started::Created => FollowResult::Run(run),
-            Started::Repeated(run) => FollowResult::Run(run),
+            Started::Repeated(known) => FollowResult::Run(known),
             Started::Refused(refused) => FollowResult::Refused(refused),
         })
     }
