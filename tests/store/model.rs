@@ -19,10 +19,13 @@ use super::*;
 use crate::support::tier::{is_all, often};
 
 /// The operations. Others need runs, so a start is the most frequent one.
-const OPERATIONS: &str = "start start start start start start start follow follow follow confirm undo_unconfirmed \
-    take_over take_over take_over take_over save save save save save save finish finish finish finish release stop stop \
+const OPERATIONS: &str = "start start start start start start start follow follow follow follow follow follow confirm undo_unconfirmed \
+    take_over take_over take_over take_over save save save save save save finish finish finish finish release stop stop stop \
     delete delete delete add_batch add_batch start_row start_row start_row sweep wait \
     forget_keys close";
+
+/// The most leads of a family that are searched.
+const MOST_LEADS: u8 = 2;
 
 /// An operation. Each uses some of the fields. A run or a batch is named by the number of those after it, modulo their number:
 /// mostly it is one of the last.
@@ -183,7 +186,7 @@ impl<'a> Model<'a> {
         let waits = op.even[0] || cause.member().is_some();
         let is_unconfirmed = rarely || !waits && op.number % 2 == 1;
         let key = op.key.filter(|_| is_request);
-        let follow = (op.number == 0 && is_request).then(|| ORDER.into());
+        let follow = (op.number < 2 && is_request).then(|| ORDER.into());
         let new = NewRun {
             id: RunId::new(),
             account,
@@ -250,7 +253,7 @@ impl<'a> Model<'a> {
                 return Err(Started::Repeated(known));
             }
             let count = self.leads.keys().filter(|(of, _)| *of == root).count();
-            if searched.is_none() && count >= ORDER.max_searches as usize {
+            if searched.is_none() && count >= MOST_LEADS as usize {
                 return Err(Started::Refused(Refused::FamilyFull));
             }
         }
@@ -308,7 +311,7 @@ impl<'a> Model<'a> {
     }
 
     fn apply(&mut self, op: &Op) {
-        self.now = self.now + 1.second();
+        self.now += 1.second();
         let (store, now, by) = (Arc::clone(&self.f.store), self.now, &Origin::CLI);
         let account = self.accounts[op.account];
         let last = |count: usize| op.place.checked_rem(count).map(|place| count - 1 - place);
@@ -317,7 +320,7 @@ impl<'a> Model<'a> {
         let batch = last(self.batches.len()).and_then(|place| self.batches.iter().nth(place));
         match (op.name, place.zip(run), batch) {
             ("start", run, _) => {
-                let retried = run.filter(|_| op.number == 1).map(|(_, run)| Cause::Retry(run));
+                let retried = run.filter(|_| op.number == 3).map(|(_, run)| Cause::Retry(run));
                 self.start(op, account, retried.unwrap_or(Cause::Request));
             }
             ("follow", Some((place, _)), _) => {
@@ -326,7 +329,7 @@ impl<'a> Model<'a> {
                 let NewRun { id: root, account, .. } = self.runs[oldest.unwrap_or(place)].new;
                 let place = Membership { root, parent: root, depth: 1 };
                 let (lead, class) = (Uuid::from_u128(op.lead().into()), Class::Stated);
-                let (max_searches, is_on_request) = (ORDER.max_searches, op.even[1]);
+                let (max_searches, is_on_request) = (MOST_LEADS, op.even[1]);
                 let member = NewMember { place, lead, class, max_searches, is_on_request };
                 self.start(op, account, Cause::Lead(member));
             }
