@@ -144,7 +144,7 @@ fn readers_that_take_nothing_hold_no_request_worker_and_are_cut_off() {
     let server = TestServer::with(|config| {
         config.request_workers = 1;
         // Long enough that all are noticed before the first is disconnected.
-        config.write_timeout = SECOND * 20;
+        config.write_timeout = SECOND * 8;
     });
     let mut deaf: Vec<_> = (0..4).map(|_| server.connect()).collect();
     for client in &mut deaf {
