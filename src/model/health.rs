@@ -127,4 +127,13 @@ impl BreakerState {
         let next = self.changed_at.saturating_add(Duration::from_millis(1)).unwrap_or(Timestamp::MAX);
         *self = Self { changed_at: now.max(next), opening };
     }
+
+    /// Closes the breaker. Returns `false` if it was closed.
+    pub fn close(&mut self, now: Timestamp) -> bool {
+        let was_open = self.opening.is_some();
+        if was_open {
+            self.change(None, now);
+        }
+        was_open
+    }
 }

@@ -145,24 +145,20 @@ impl Breaker {
             Opening { failures, cause, since: now, wait, next_try: after(now, wait) }
         };
         self.tried = None;
-        self.change(Some(opening), now);
+        self.state.change(Some(opening), now);
+        self.is_unwritten = true;
     }
 
     /// Counts a success, which closes the breaker.
     pub(super) fn note_success(&mut self, now: Timestamp) {
         self.succeeded = self.succeeded.max(now);
-        let was_open = self.state.opening.is_some();
-        let row = if was_open { ROW_OF_OPEN } else { f64::from(self.row.failures).min(LONGEST_ROW) };
+        let row = match self.state.opening {
+            Some(_) => ROW_OF_OPEN,
+            None => f64::from(self.row.failures).min(LONGEST_ROW),
+        };
         self.usual_row = row.max(KEPT_ROW * self.usual_row + (1.0 - KEPT_ROW) * row);
         (self.row, self.tried) = (Row::default(), None);
-        if was_open {
-            self.change(None, now);
-        }
-    }
-
-    fn change(&mut self, opening: Option<Opening>, now: Timestamp) {
-        self.state.change(opening, now);
-        self.is_unwritten = true;
+        self.is_unwritten |= self.state.close(now);
     }
 
     /// Takes over a state of the store if it is newer. An opening that is older than a success seen here stays closed.
@@ -172,10 +168,9 @@ impl Breaker {
             return;
         }
         (self.row, self.tried) = (Row::default(), None);
-        let is_over = stored.opening.is_some() && self.succeeded >= stored.changed_at;
         (self.state, self.is_unwritten) = (stored, false);
-        if is_over {
-            self.change(None, self.succeeded);
+        if self.succeeded >= self.state.changed_at {
+            self.is_unwritten = self.state.close(self.succeeded);
         }
     }
 

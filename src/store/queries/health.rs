@@ -18,62 +18,35 @@ use crate::store::backend::Operation;
 use crate::store::document::{Json, encode};
 use crate::store::value::values;
 
-macro_rules! now {
-    () => {
-        "date_trunc('milliseconds', clock_timestamp())"
-    };
-}
-
-/// The rows that [`rows`] has written into `?3`.
-macro_rules! is_written {
-    () => {
-        "kind = ?1 AND simulated = ?2 AND name IN (SELECT value ->> 0 FROM json_each(?3))"
-    };
-}
-
-/// Adds the rows that do not exist yet, so that they can be locked.
-const NEW: &str = concat!(
-    "INSERT INTO learnt (kind, simulated, name, changed_at, document) SELECT ?1, ?2, value ->> 0, ",
-    now!(),
-    ", 'null' FROM json_each(?3) WHERE true ORDER BY 3 ON CONFLICT (kind, simulated, name) DO NOTHING"
-);
+/// Adds the rows of `?3` that do not exist yet, so that they can be locked.
+const NEW: &str = "INSERT INTO learnt (kind, simulated, name, changed_at, document) \
+     SELECT ?1, ?2, value ->> 0, clock_timestamp(), 'null' FROM json_each(?3) WHERE true ORDER BY 3 \
+     ON CONFLICT (kind, simulated, name) DO NOTHING";
 /// Locks and reads rows. Instances that write at the same time lock the rows in the same order, so they cannot wait for
 /// each other in a circle.
-const LOCK: &str = concat!(
-    "SELECT name, document FROM learnt WHERE ",
-    is_written!(),
-    " ORDER BY name /*pg FOR NO KEY UPDATE */"
-);
-const LOCK_ALL: &str = "SELECT simulated, name, document FROM learnt WHERE kind = ?1 AND name = coalesce(?2, name) \
-     ORDER BY name, simulated /*pg FOR NO KEY UPDATE */";
-const WRITE: &str = concat!(
-    "UPDATE learnt SET changed_at = ",
-    now!(),
-    ", document = /*pg CAST( */ value ->> 1 /*pg AS json) */ FROM json_each(?3) WHERE kind = ?1 AND simulated = ?2 AND name = value ->> 0"
-);
+const LOCK: &str = "SELECT name, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
+     AND name IN (SELECT value ->> 0 FROM json_each(?3)) ORDER BY name /*pg FOR NO KEY UPDATE */";
+const LOCK_NAMED: &str = "SELECT name, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
+     AND name = coalesce(?3, name) ORDER BY name /*pg FOR NO KEY UPDATE */";
+const WRITE: &str = "UPDATE learnt SET changed_at = clock_timestamp(), \
+     document = /*pg CAST( */ value ->> 1 /*pg AS json) */ \
+     FROM json_each(?3) WHERE kind = ?1 AND simulated = ?2 AND name = value ->> 0";
 /// Selects the rows that have changed since `?3`. A minute more is read, because transactions may overtake each other.
-const CHANGED: &str = concat!(
-    "SELECT name, changed_at, document FROM learnt WHERE kind = ?1 AND simulated = ?2 AND changed_at >= least(?3, ",
-    now!(),
-    ") - ms(60000) ORDER BY name"
-);
+const CHANGED: &str = "SELECT name, changed_at, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
+     AND changed_at >= least(?3, clock_timestamp()) - ms(60000) ORDER BY name";
 /// Removes what has not changed for a week, except the tallies of modules. No search has asked since then.
 const FORGET: &str =
-    concat!("DELETE FROM learnt WHERE kind <> 'deadline' AND changed_at < ", now!(), " - ms(604800000)");
-
+    "DELETE FROM learnt WHERE kind <> 'deadline' AND changed_at < clock_timestamp() - ms(604800000)";
 /// Counts a check. `changed_at` is that of the first one, and the document is the number of checks in the 24 hours since
 /// then. Returns no row if there are `?3`.
-const COUNT: &str = concat!(
-    "INSERT INTO learnt AS l (kind, simulated, name, changed_at, document) VALUES ('day', ?1, ?2, ",
-    now!(),
-    ", '1') ON CONFLICT (kind, simulated, name) DO UPDATE SET \
+const COUNT: &str = "INSERT INTO learnt AS l (kind, simulated, name, changed_at, document) \
+     VALUES ('day', ?1, ?2, clock_timestamp(), '1') ON CONFLICT (kind, simulated, name) DO UPDATE SET \
      changed_at = CASE WHEN l.changed_at <= excluded.changed_at - ms(86400000) \
      THEN excluded.changed_at ELSE l.changed_at END, \
      document = CASE WHEN l.changed_at <= excluded.changed_at - ms(86400000) THEN excluded.document \
      ELSE /*pg to_json( */ CAST(CAST(l.document AS text) AS bigint) + 1 /*pg ) */ END \
      WHERE l.changed_at <= excluded.changed_at - ms(86400000) OR CAST(CAST(l.document AS text) AS bigint) < ?3 \
-     RETURNING name"
-);
+     RETURNING name";
 
 impl Store {
     /// Merges what a process has learnt on the simulated or the real web with what is stored, in one transaction. Returns
@@ -127,13 +100,7 @@ impl Store {
     ) -> Result<Vec<String>, StorageError> {
         match what {
             Learnt::Deadline => self.reset_each(what, name, at, by, Tally::forget_durations),
-            Learnt::Host | Learnt::Quarantine => {
-                self.reset_each(what, name, at, by, |state: &mut BreakerState| {
-                    let was_open = state.opening.is_some();
-                    state.change(None, at);
-                    was_open
-                })
-            }
+            _ => self.reset_each(what, name, at, by, |state: &mut BreakerState| state.close(at)),
         }
     }
 
@@ -146,27 +113,26 @@ impl Store {
         by: &Origin,
         reset: impl Fn(&mut T) -> bool,
     ) -> Result<Vec<String>, StorageError> {
-        let kind = what.as_str();
+        let (kind, mut names) = (what.as_str(), Vec::new());
         self.write(Operation::new("reset_learnt"), |statements| {
-            let mut known: Vec<(bool, String, Json<T>)> = statements.all(LOCK_ALL, values![kind, name])?;
-            known.retain_mut(|(_, _, Json(value))| reset(value));
             for simulated in [false, true] {
-                let of_web = known.iter().filter(|(web, ..)| *web == simulated);
-                let documents = rows(of_web.map(|(_, name, Json(value))| (name, value)))?;
-                statements.execute(WRITE, values![kind, simulated, documents])?;
+                let mut found: Vec<(String, Json<T>)> =
+                    statements.all(LOCK_NAMED, values![kind, simulated, name])?;
+                found.retain_mut(|(_, Json(value))| reset(value));
+                let reset = rows(found.iter().map(|(name, Json(value))| (name, value)))?;
+                statements.execute(WRITE, values![kind, simulated, reset])?;
+                names.extend(found.into_iter().map(|(name, _)| name));
             }
-            let mut names: Vec<String> = known.into_iter().map(|(_, name, _)| name).collect();
+            names.sort();
             names.dedup();
-            if !names.is_empty() {
-                let event = AuditEvent::of_service(Action::HealthReset).with("kind", kind);
-                let event = match name {
-                    Some(name) => event.with("name", name),
-                    None => event.with("count", names.len()),
-                };
-                note(statements, &event, at, by)?;
-            }
-            Ok(names)
-        })
+            let event = AuditEvent::of_service(Action::HealthReset).with("kind", kind);
+            let event = match name {
+                Some(name) => event.with("name", name),
+                None => event.with("count", names.len()),
+            };
+            if names.is_empty() { Ok(()) } else { note(statements, &event, at, by) }
+        })?;
+        Ok(names)
     }
 }
 
