@@ -252,9 +252,8 @@ impl Page {
         self.title("##", "Coverage");
         let _ = writeln!(
             self.text,
-            "{} of {} modules gave an answer ({:.0}%). The others are neither a hit nor a miss: nothing is known about them.",
-            coverage.conclusive(),
-            coverage.applicable(),
+            "{} ({:.0}%). The others are neither a hit nor a miss: nothing is known about them.",
+            coverage.answers_text(),
             coverage.ratio() * 100.0
         );
         if let Some(cuts) = coverage.cuts_text() {

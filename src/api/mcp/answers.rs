@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::api::context::Api;
 use crate::api::error::ApiError;
 use crate::base::text::visible;
-use crate::model::coverage::Coverage;
 use crate::model::diff::Diff;
 use crate::model::run::{RunSummary, Status};
 use crate::modules::outcome::Outcome;
@@ -113,7 +112,7 @@ fn statement(run: &RunSummary) -> String {
         counts.count_of(Outcome::Hit),
         counts.count_of(Outcome::Miss)
     ));
-    if let Some(others) = without_conclusion(counts) {
+    if let Some(others) = counts.others_text() {
         text.push_str(&format!(
             " The others gave no answer ({others}): whether something exists there is unknown, and must not be reported as absent."
         ));
@@ -126,15 +125,6 @@ fn statement(run: &RunSummary) -> String {
         text.push_str(" The web is simulated: no result is real.");
     }
     text
-}
-
-/// Returns the counts of the modules that came to no conclusion, or `None` if there are none.
-fn without_conclusion(counts: &Coverage) -> Option<String> {
-    let others = Outcome::ALL.into_iter().map(|outcome| (outcome, counts.count_of(outcome)));
-    let others = others.filter(|(outcome, count)| !outcome.is_conclusive() && *count > 0);
-    let others: Vec<String> =
-        others.map(|(outcome, count)| format!("{count} {}", outcome.title().to_lowercase())).collect();
-    (!others.is_empty()).then(|| others.join(", "))
 }
 
 fn modules(count: usize) -> String {

@@ -6,7 +6,6 @@ use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::model::run::{ModuleReport, Progress, Status};
-use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
 use crate::runs::record::RunRecord;
 
@@ -40,20 +39,9 @@ pub(super) fn exit_of(record: &RunRecord) -> Exit {
 pub(super) fn summary(record: &RunRecord) -> String {
     let run = &record.summary;
     let coverage = &run.coverage;
-    let mut text = format!(
-        "{} results; {} of {} modules gave an answer",
-        run.total_results,
-        coverage.conclusive(),
-        coverage.applicable()
-    );
-    let others: Vec<String> = Outcome::ALL
-        .into_iter()
-        .map(|outcome| (outcome, coverage.count_of(outcome)))
-        .filter(|(outcome, count)| !outcome.is_conclusive() && *count > 0)
-        .map(|(outcome, count)| format!("{count} {}", outcome.title().to_lowercase()))
-        .collect();
-    if !others.is_empty() {
-        text = format!("{text} ({})", others.join(", "));
+    let mut text = format!("{} results; {}", run.total_results, coverage.answers_text());
+    if let Some(others) = coverage.others_text() {
+        text = format!("{text} ({others})");
     }
     if let Some(cuts) = coverage.cuts_text() {
         text = format!("{text}; {cuts}");

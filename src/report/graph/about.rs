@@ -43,9 +43,8 @@ impl About {
 
 fn coverage(run: &RunRecord) -> String {
     let coverage = &run.summary.coverage;
-    let (conclusive, applicable) = (coverage.conclusive(), coverage.applicable());
-    let mut text = format!("{conclusive} of {applicable} modules gave an answer.");
-    if conclusive < applicable {
+    let mut text = format!("{}.", coverage.answers_text());
+    if coverage.conclusive() < coverage.applicable() {
         text.push_str(" Nothing is known about the others.");
     }
     if let Some(cuts) = coverage.cuts_text() {
