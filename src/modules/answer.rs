@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::barrier::Barrier;
 use super::digest::Algorithm;
-use super::html::{Element, Page, ScriptKind, Selectors, has_xml_prolog};
+use super::html::{Element, Page, ScriptKind, Selectors};
 use super::json_size::{self, MAX_COST, MAX_SHARED_COST};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
@@ -119,12 +119,9 @@ impl<'r> Answer<'r> {
         if self.shared.is_some() { MAX_SHARED_COST } else { MAX_COST }
     }
 
-    /// Returns the body as HTML, or as XML if the content type or the prolog says so.
+    /// Returns the body as HTML.
     pub(crate) fn page(&self) -> &Page {
-        self.page.get_or_init(|| {
-            let read = if self.is_xml() { Page::read_xml } else { Page::read };
-            read(self.text(), self.selectors)
-        })
+        self.page.get_or_init(|| Page::read(self.text(), self.selectors))
     }
 
     /// Returns the elements that a selector of the module finds, in document order, at most 1,000.
@@ -150,17 +147,11 @@ impl<'r> Answer<'r> {
         self.visible.get_or_init(|| self.page().visible_text())
     }
 
-    fn is_xml(&self) -> bool {
-        let kind = self.media_type();
-        let is_xml = matches!(kind.as_str(), "application/xml" | "text/xml") || kind.ends_with("+xml");
-        (is_xml && kind != "application/xhtml+xml") || has_xml_prolog(self.text())
-    }
-
     /// Returns whether the body is an HTML page, by its content type or, without one, by its beginning.
     pub(crate) fn is_page(&self) -> bool {
         match self.media_type().as_str() {
             "text/html" | "application/xhtml+xml" => true,
-            "" => self.text().trim_start().starts_with('<') && !self.is_xml(),
+            "" => self.text().trim_start().starts_with('<') && !has_xml_prolog(self.text()),
             _ => false,
         }
     }
@@ -253,6 +244,14 @@ fn collect_objects(value: Value, out: &mut Vec<Value>) {
         }
         _ => {}
     }
+}
+
+/// Returns whether the text at the beginning of a body shows that the body is XML and not an HTML page. XHTML has a
+/// prolog, too.
+fn has_xml_prolog(text: &str) -> bool {
+    let head: String = text.trim_start_matches('\u{feff}').trim_start().chars().take(1024).collect();
+    let head = head.to_ascii_lowercase();
+    head.starts_with("<?xml") && !head.contains("<!doctype html") && !head.contains("<html")
 }
 
 /// Removes the prefix that some APIs put before their JSON so that it cannot be run as a script.

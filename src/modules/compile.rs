@@ -7,8 +7,8 @@ use jiff::civil::Date;
 use url::Url;
 
 use super::definition::{
-    Each, Elements, Entry, Extractor, JsonRule, ListResult, LongExtractor, Matcher, Method, Probe, Reads,
-    Scripts, Source, Via,
+    Each, Elements, Entry, Extractor, JsonBody, JsonRule, ListResult, LongExtractor, Matcher, Method, Probe,
+    Reads, Scripts, Source, Via,
 };
 use super::mistake::{Mistake, Mistakes};
 use super::module::{Module, selectors};
@@ -206,7 +206,7 @@ impl<'e> Check<'e> {
                 check.template(value, place);
             });
         }
-        let json = probe.json.iter().flat_map(|json| json.templates());
+        let json = probe.json.iter().flat_map(JsonBody::templates);
         self.at("json", |check| json.for_each(|template| check.template(template, place)));
         self.method(probe);
         for (name, extractor) in &probe.save {

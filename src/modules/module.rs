@@ -11,7 +11,7 @@ use super::pattern::{Searches, WholeRegex};
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::rules_version::RulesVersion;
-use super::template::{Host, Saved, Values, Variable};
+use super::template::{Host, Saved, Template, Values, Variable};
 
 /// An entry that can run. It never changes.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl Module {
 
     /// Returns the keys that the module's requests use, sorted by name.
     pub fn keys(&self) -> BTreeSet<KeyUse<'_>> {
-        let variables = self.entry.probes.iter().flat_map(Probe::templates).flat_map(|it| it.variables());
+        let variables = self.entry.probes.iter().flat_map(Probe::templates).flat_map(Template::variables);
         let keys = variables.filter_map(|variable| match variable {
             Variable::Config { name, is_optional } => Some(KeyUse { name, is_optional: *is_optional }),
             _ => None,

@@ -7,7 +7,7 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::barrier::BARRIER_REACH;
-use super::definition::{Extractor, Method, Probe};
+use super::definition::{Extractor, JsonBody, Method, Probe};
 use super::extract::Reading;
 use super::feed::MAX_FEED_BYTES;
 use super::module::Module;
@@ -30,7 +30,7 @@ impl Probe {
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
         let headers = self.headers.values().map(|value| &**value);
         let form = self.form.iter().flatten().flat_map(|(name, value)| [name, value]);
-        let json = self.json.iter().flat_map(|json| json.templates());
+        let json = self.json.iter().flat_map(JsonBody::templates);
         std::iter::once(&*self.url).chain(headers).chain(form).chain(json)
     }
 

@@ -69,14 +69,19 @@ fn marks_of(rule: &Matcher) -> Vec<Draft<'_>> {
 }
 
 fn text_marks(rule: &Matcher) -> Vec<Draft<'_>> {
-    let draft = |kind, template| -> Draft<'_> { (kind, Wording::Template(template)) };
-    let first: [(fn(String) -> Mark, Option<&Template>); 4] = [
-        (Mark::Text, rule.text.iter().max_by_key(|text| text.len())),
-        (Mark::TitleIs, rule.title_is.as_ref()),
-        (Mark::Title, rule.title.as_ref()),
-        (Mark::Source, rule.words.iter().max_by_key(|word| word.len())),
+    fn draft(kind: fn(String) -> Mark, template: &Template) -> Draft<'_> {
+        (kind, Wording::Template(template))
+    }
+    fn longest(texts: &[Template]) -> Option<&Template> {
+        texts.iter().max_by_key(|text| text.len())
+    }
+    let first = [
+        longest(&rule.text).map(|text| draft(Mark::Text, text)),
+        rule.title_is.as_ref().map(|text| draft(Mark::TitleIs, text)),
+        rule.title.as_ref().map(|text| draft(Mark::Title, text)),
+        longest(&rule.words).map(|text| draft(Mark::Source, text)),
     ];
-    let first = first.into_iter().find_map(|(kind, template)| Some(draft(kind, template?)));
+    let first = first.into_iter().flatten().next();
     match first {
         Some(mark) => vec![mark],
         None => rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect(),
@@ -265,7 +270,7 @@ mod tests {
         };
         for (changes, place, told) in [
             (probe(&json!({"method": "POST"})), "probes[0].via", "method GET, no body"),
-            (probe(&json!({"form": {"a": "b"}})), "probes[0].via", "method GET, no body"),
+            (probe(&json!({"method": "PUT", "form": {"a": "b"}})), "probes[0].via", "method GET, no body"),
             (probe(&json!({"headers": {"A": "b"}})), "probes[0].headers", "leave them out"),
             (probe(&json!({"feed": {"keep_s": 60}})), "probes[0].feed", ""),
             (json!({"miss": []}), "miss", "it is empty"),

@@ -68,7 +68,7 @@
 //! | text | value |
 //! |---|---|
 //! | `json:/a/*/b` | the value at a JSON pointer; `*` is every element or member |
-//! | `css:SELECTOR`, `css:SELECTOR@ATTRIBUTE` | text or attribute of the elements found, in HTML or XML |
+//! | `css:SELECTOR`, `css:SELECTOR@ATTRIBUTE` | text or attribute of the elements found |
 //! | `meta:NAME` | `content` of the `<meta>` with that name or property |
 //! | `jsonld:/pointer` | the value at a pointer in any JSON-LD block of the page |
 //! | `script:/pointer` | JSON inside `<script>` elements: the first document that has the pointer |
@@ -82,9 +82,6 @@
 //! Inside `results[].value` and `.metadata`, `json:` and `count:` are relative to the element that `each`
 //! selected. `value:` is the element itself, `key:` its member name or index, and `group:N` a capture
 //! group of an `each` regex.
-//!
-//! XML (by its content type or prolog) is read as XML: names are in lower
-//! case, `a:b` is written `a\\:b`, and CDATA is text.
 //!
 //! # Built-in rules
 //! - If a barrier of the global list matches, the check ends as `blocked` or `rate_limited`. The reason is
@@ -126,7 +123,7 @@ mod verified;
 pub use entry::{Contact, Entry, Scripts};
 pub use field::{Field, FieldType, METADATA, field_type};
 pub use limits::MAX_PROBES;
-pub use probe::{FeedEntry, Method, Probe, Via};
+pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
 pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
 pub use rule::{CssCondition, CssRule, JsonRule, JsonType, Matcher, StatusClass, StatusRule};

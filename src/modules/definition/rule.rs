@@ -76,7 +76,7 @@ pub struct Matcher {
     /// Conditions on the body as JSON. None of them holds for a body that is not JSON.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub json: Vec<JsonRule>,
-    /// Conditions on the body as HTML, or as XML if the answer declares it.
+    /// Conditions on the body as HTML.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub css: Vec<CssRule>,
 }
@@ -243,7 +243,7 @@ pub enum CssRule {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "css_rule")]
 pub struct CssCondition {
-    /// The selector: compound selectors (`tag#id.class[attr^="v"]`) joined by a space or `>`, in a list joined by `,`.
+    /// The selector: compound selectors (`tag#id.class[attr^="v"]`) joined by a space, in a list joined by `,`.
     #[schemars(length(min = 1))]
     pub select: Selector,
     /// Whether there must be such an element (`true`, the default) or must not be one (`false`).

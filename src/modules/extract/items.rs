@@ -23,10 +23,6 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn json(found: Selected<'a>) -> Self {
-        Self { value: Cow::Borrowed(found.value), key: found.key, groups: Vec::new() }
-    }
-
     fn text(index: usize, text: impl Into<String>) -> Self {
         let value = Cow::Owned(Value::String(text.into()));
         Self { value, key: Key::Index(index), groups: Vec::new() }
@@ -44,7 +40,9 @@ impl Each {
     ) -> Vec<Item<'a>> {
         let select = |pointer: &Pointer, root: &'a Value| -> Vec<Item<'a>> {
             let found = pointer.select(root).into_iter().filter(|found| !found.value.is_null());
-            found.take(MAX_ITEMS).map(Item::json).collect()
+            let item =
+                |it: Selected<'a>| Item { value: Cow::Borrowed(it.value), key: it.key, groups: Vec::new() };
+            found.take(MAX_ITEMS).map(item).collect()
         };
         if let (Elements::Json(pointer), Some(root)) = (&self.elements, inside) {
             return select(pointer, root);

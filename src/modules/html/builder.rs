@@ -7,7 +7,7 @@ use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
 
 use super::page::{Element, Page, Script, ScriptKind};
-use super::selectors::{Inherited, Selectors};
+use super::selectors::{Progress, Selectors};
 use super::tags::{self, Tag};
 use crate::modules::text::squeeze;
 
@@ -25,8 +25,20 @@ const IMPLIED_REACH: usize = 16;
 /// The maximum total size of the attribute values that are kept for a page, in bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * 1024 * 1024;
 
-pub(super) fn read(html: &str, selectors: &Selectors) -> Page {
-    let mut builder = Builder::new(selectors, false);
+impl Page {
+    /// Reads an HTML page.
+    pub(crate) fn read(html: &str, selectors: &Selectors) -> Self {
+        read(html, selectors)
+    }
+}
+
+/// Returns the text of an HTML fragment, without tags and with entities decoded.
+pub(crate) fn fragment_text(html: &str) -> String {
+    squeeze(&Page::read(html, &Selectors::default()).text)
+}
+
+fn read(html: &str, selectors: &Selectors) -> Page {
+    let mut builder = Builder::new(selectors);
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
         builder.event(&event);
         None
@@ -63,7 +75,7 @@ struct Frame {
     is_inline: bool,
     is_foreign: bool,
     is_hidden: bool,
-    inherited: Inherited,
+    progress: Progress,
     /// The number of captures that were open before this element was opened.
     captures: usize,
 }
@@ -71,10 +83,10 @@ struct Frame {
 /// An element that is still open, as the index of its selector and its index among that selector's elements.
 type Capture = (usize, usize);
 
-pub(super) struct Builder<'s> {
+struct Builder<'s> {
     selectors: &'s Selectors,
-    /// Whether the text is XML, in which no tag has special rules.
-    is_xml: bool,
+    /// The progress of the selectors outside of all elements.
+    outside: Progress,
     page: Page,
     stack: Vec<Frame>,
     /// The number of open elements below the deepest frame.
@@ -98,11 +110,11 @@ pub(super) struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    pub(super) fn new(selectors: &'s Selectors, is_xml: bool) -> Self {
+    fn new(selectors: &'s Selectors) -> Self {
         let page = Page { found: vec![Vec::new(); selectors.count()], ..Page::default() };
         Self {
             selectors,
-            is_xml,
+            outside: selectors.start(),
             page,
             stack: Vec::new(),
             overflow: 0,
@@ -143,7 +155,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Begins a start tag. `name` is in lower case.
-    pub(super) fn open(&mut self, name: &str) {
+    fn open(&mut self, name: &str) {
         self.attributes.clear();
         self.expects_value = false;
         self.name.clear();
@@ -151,7 +163,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Adds an attribute to the tag that is being read. `name` is in lower case.
-    pub(super) fn attribute_name(&mut self, name: &str) {
+    fn attribute_name(&mut self, name: &str) {
         let is_special = match self.name.as_str() {
             "meta" => matches!(name, "name" | "property" | "itemprop" | "content"),
             "script" => name == "type",
@@ -168,7 +180,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Appends to the value of the attribute that was added last.
-    pub(super) fn attribute_value(&mut self, value: &str) {
+    fn attribute_value(&mut self, value: &str) {
         if let Some((_, known)) = self.attributes.last_mut().filter(|_| self.expects_value) {
             known.push_str(value);
         }
@@ -179,27 +191,24 @@ impl<'s> Builder<'s> {
     }
 
     /// Ends the start tag that is being read, which opens the element.
-    pub(super) fn start(&mut self, self_closing: bool) {
+    fn start(&mut self, self_closing: bool) {
         self.in_tag = false;
         let name = std::mem::take(&mut self.name);
-        let is_html = !self.is_xml;
-        if is_html {
-            self.imply_ends(&name);
-        }
-        let is_inline = is_html && tags::is_inline(&name);
+        self.imply_ends(&name);
+        let is_inline = tags::is_inline(&name);
         if !is_inline {
             self.separate();
         }
         match name.as_str() {
-            "meta" if is_html => self.meta(),
-            "link" if is_html => self.link(),
+            "meta" => self.meta(),
+            "link" => self.link(),
             _ => {}
         }
-        let is_raw = is_html && tags::is_raw(&name) && self.foreign == 0;
-        let inherited = self.stack.last().map(|frame| frame.inherited).unwrap_or_default();
-        let matched = self.selectors.test(inherited, &name, |wanted| self.attribute(wanted));
+        let is_raw = tags::is_raw(&name) && self.foreign == 0;
+        let above = self.stack.last().map_or(&self.outside, |frame| &frame.progress);
+        let (matched, progress) = self.selectors.test(above, &name, |wanted| self.attribute(wanted));
         let captures = self.captures.len();
-        self.capture(matched, is_raw);
+        self.capture(&matched, is_raw);
         let tag = Tag::of(&name);
         if is_raw {
             let kind = (name == "script").then(|| ScriptKind::of(self.attribute("type").unwrap_or_default()));
@@ -209,8 +218,8 @@ impl<'s> Builder<'s> {
             self.title_start = Some(self.page.text.len());
         }
         let is_closed = match self_closing {
-            true => !is_html || self.foreign > 0 || tags::is_foreign(&name) || tags::is_void(&name),
-            false => is_html && tags::is_void(&name),
+            true => self.foreign > 0 || tags::is_foreign(&name) || tags::is_void(&name),
+            false => tags::is_void(&name),
         };
         if is_closed {
             self.close_captures(captures);
@@ -218,14 +227,13 @@ impl<'s> Builder<'s> {
             self.overflow += 1;
             self.close_captures(captures);
         } else {
-            let is_foreign = is_html && tags::is_foreign(&name);
-            let is_hidden = is_html && self.is_hidden(&name);
+            let is_foreign = tags::is_foreign(&name);
+            let is_hidden = self.is_hidden(&name);
             if is_hidden {
                 self.hide();
             }
             self.foreign += usize::from(is_foreign);
-            let inherited = Inherited { above: inherited.above | matched, parent: matched };
-            self.stack.push(Frame { tag, is_inline, is_foreign, is_hidden, inherited, captures });
+            self.stack.push(Frame { tag, is_inline, is_foreign, is_hidden, progress, captures });
         }
         self.name = name;
     }
@@ -263,7 +271,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Handles an end tag. `name` is in lower case.
-    pub(super) fn end(&mut self, name: &str) {
+    fn end(&mut self, name: &str) {
         let tag = Tag::of(name);
         if let Some((_, start, Some(kind))) = self.raw.take_if(|(open, _, _)| *open == tag)
             && self.page.scripts.len() < MAX_METAS
@@ -315,10 +323,10 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn capture(&mut self, matched: u128, is_raw: bool) {
+    fn capture(&mut self, matched: &[usize], is_raw: bool) {
         let start = if is_raw { self.page.raw.len() } else { self.page.text.len() };
         let open = self.captures.len();
-        for selector in self.selectors.completed(matched) {
+        for &selector in matched {
             let found = &mut self.page.found[selector];
             if found.len() >= MAX_ELEMENTS
                 || self.captures[open..].iter().any(|(known, _)| *known == selector)
@@ -357,7 +365,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str) {
         if self.raw.is_some() {
             self.page.raw.push_str(text);
         } else {
@@ -372,7 +380,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Page {
+    fn finish(mut self) -> Page {
         self.end_title();
         self.close_captures(0);
         if self.hidden > 0 {

@@ -1,14 +1,8 @@
 //! CSS selectors: parses them and tests one compound against one element.
 
 /// The supported selectors, for error messages.
-const ALLOWED: &str = "compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space or `>`, listed by `,`";
-
-/// The combinator between a compound and the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Combinator {
-    Descendant,
-    Child,
-}
+const ALLOWED: &str =
+    "compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space, listed by `,`";
 
 /// A compound selector, such as `tag#id.class[attr]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +17,6 @@ pub(crate) struct AttributeTest {
     pub(crate) name: String,
     pub(crate) operator: Operator,
     pub(crate) value: String,
-    ignore_case: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,33 +24,18 @@ pub(crate) enum Operator {
     Present,
     Equals,
     Word,
-    Dash,
     Prefix,
-    Suffix,
     Substring,
 }
 
-/// The compounds of a selector, each with the combinator before it. The first combinator has no meaning.
-pub(crate) type Complex = Vec<(Combinator, Compound)>;
-
 impl AttributeTest {
     pub(crate) fn holds(&self, actual: &str) -> bool {
-        if self.ignore_case {
-            return self.compare(&actual.to_ascii_lowercase(), &self.value.to_ascii_lowercase());
-        }
-        self.compare(actual, &self.value)
-    }
-
-    fn compare(&self, actual: &str, wanted: &str) -> bool {
+        let wanted = self.value.as_str();
         match self.operator {
             Operator::Present => true,
             Operator::Equals => actual == wanted,
             Operator::Word => actual.split_ascii_whitespace().any(|word| word == wanted),
-            Operator::Dash => {
-                actual.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-            }
             Operator::Prefix => !wanted.is_empty() && actual.starts_with(wanted),
-            Operator::Suffix => !wanted.is_empty() && actual.ends_with(wanted),
             Operator::Substring => !wanted.is_empty() && actual.contains(wanted),
         }
     }
@@ -73,11 +51,11 @@ impl Compound {
 }
 
 /// Parses a selector list.
-pub(crate) fn parse(text: &str) -> Result<Vec<Complex>, String> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Vec<Compound>>, String> {
     let mut reader = Reader { text, at: 0 };
     let mut list = Vec::new();
     loop {
-        list.push(reader.complex()?);
+        list.push(reader.compounds()?);
         if reader.at == text.len() {
             return Ok(list);
         }
@@ -108,23 +86,17 @@ impl Reader<'_> {
     }
 
     /// Parses one selector, up to a comma or the end of the text.
-    fn complex(&mut self) -> Result<Complex, String> {
-        let mut complex = Vec::new();
-        let mut combinator = Combinator::Descendant;
+    fn compounds(&mut self) -> Result<Vec<Compound>, String> {
+        let mut compounds = Vec::new();
         self.skip_space();
         loop {
-            complex.push((combinator, self.compound()?));
+            compounds.push(self.compound()?);
             let spaced = self.skip_space();
-            combinator = match self.peek() {
-                None | Some(',') => return Ok(complex),
-                Some('>') => {
-                    self.at += 1;
-                    self.skip_space();
-                    Combinator::Child
-                }
-                Some(_) if spaced => Combinator::Descendant,
+            match self.peek() {
+                None | Some(',') => return Ok(compounds),
+                Some(_) if spaced => {}
                 Some(c) => return Err(self.error(&format!("contains `{c}`, which is not supported"))),
-            };
+            }
         }
     }
 
@@ -157,26 +129,18 @@ impl Reader<'_> {
     fn shorthand(&mut self, name: &str, operator: Operator) -> Result<AttributeTest, String> {
         self.at += 1;
         let value = self.name()?;
-        Ok(AttributeTest { name: name.to_owned(), operator, value, ignore_case: false })
+        Ok(AttributeTest { name: name.to_owned(), operator, value })
     }
 
-    /// Parses a name. A `\` makes the next character literal.
     fn name(&mut self) -> Result<String, String> {
-        let mut name = String::new();
-        while let Some(c) = self.peek() {
-            if c == '\\' {
-                self.at += 1;
-                let Some(escaped) = self.peek() else { break };
-                name.push(escaped);
-                self.at += escaped.len_utf8();
-            } else if is_name_char(c) {
-                name.push(c);
-                self.at += c.len_utf8();
-            } else {
-                break;
-            }
+        let rest = &self.text[self.at..];
+        let name = &rest[..rest.find(|c| !is_name_char(c)).unwrap_or(rest.len())];
+        self.at += name.len();
+        if name.is_empty() {
+            Err(self.error("lacks a name after `#`, `.` or `[`"))
+        } else {
+            Ok(name.to_owned())
         }
-        if name.is_empty() { Err(self.error("lacks a name after `#`, `.` or `[`")) } else { Ok(name) }
     }
 
     fn attribute(&mut self) -> Result<AttributeTest, String> {
@@ -184,18 +148,12 @@ impl Reader<'_> {
         self.skip_space();
         let name = self.name()?.to_ascii_lowercase();
         self.skip_space();
-        let mut test =
-            AttributeTest { name, operator: Operator::Present, value: String::new(), ignore_case: false };
+        let mut test = AttributeTest { name, operator: Operator::Present, value: String::new() };
         if self.peek() != Some(']') {
             test.operator = self.operator()?;
             self.skip_space();
             test.value = self.value()?;
             self.skip_space();
-            if matches!(self.peek(), Some('i' | 'I')) {
-                test.ignore_case = true;
-                self.at += 1;
-                self.skip_space();
-            }
         }
         if self.peek() != Some(']') {
             return Err(self.error("has a `[` without its `]`"));
@@ -209,11 +167,9 @@ impl Reader<'_> {
         let (length, operator) = match rest.as_bytes() {
             [b'=', ..] => (1, Operator::Equals),
             [b'~', b'=', ..] => (2, Operator::Word),
-            [b'|', b'=', ..] => (2, Operator::Dash),
             [b'^', b'=', ..] => (2, Operator::Prefix),
-            [b'$', b'=', ..] => (2, Operator::Suffix),
             [b'*', b'=', ..] => (2, Operator::Substring),
-            _ => return Err(self.error("compares an attribute with something else than = ~= |= ^= $= *=")),
+            _ => return Err(self.error("compares an attribute with something else than = ~= ^= *=")),
         };
         self.at += length;
         Ok(operator)
@@ -236,5 +192,5 @@ impl Reader<'_> {
 }
 
 fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '-' || c == '_' || !c.is_ascii() || c == '\\'
+    c.is_alphanumeric() || c == '-' || c == '_' || !c.is_ascii()
 }

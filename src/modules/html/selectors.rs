@@ -1,13 +1,12 @@
-//! The selectors of a module, which are tested together with one bit for each compound.
+//! The selectors of a module, which are all searched in one pass over a page.
 
-use super::selector::{self, Combinator, Compound};
+use std::rc::Rc;
+
+use super::selector::{self, Compound};
 use crate::modules::definition::text::entry_text;
 
-/// The maximum number of compounds in all selectors of a module. It is the number of bits in a mask.
+/// The maximum number of compounds in all selectors of a module, which bounds the time for each element.
 const MAX_COMPOUNDS: usize = 128;
-
-/// A set of compounds, with one bit for each.
-pub(super) type Mask = u128;
 
 /// The index of a selector in its set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,34 +32,22 @@ impl Selector {
     }
 }
 
+/// For each alternative of the selectors, how many of its first compounds an element and its ancestors match. The
+/// children of an element share it, as far as they match no more.
+pub(super) type Progress = Rc<[u8]>;
+
 /// The selectors of a module.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selectors {
     texts: Vec<String>,
-    compounds: Vec<Compound>,
-    /// For each compound, the selector that it completes, if any.
-    completes: Vec<Option<usize>>,
-    /// The compounds that begin a selector.
-    first: Mask,
-    /// The compounds whose successor may be any descendant.
-    before_descendant: Mask,
-    /// The compounds whose successor must be a child.
-    before_child: Mask,
+    /// The alternatives, which are separated by commas in a selector, each with the index of its selector.
+    alternatives: Vec<(usize, Vec<Compound>)>,
     /// The attributes that results are read from.
     wanted: Vec<String>,
     /// The attributes in `wanted`, and those that compounds test.
     seen: Vec<String>,
     /// Whether a rule distinguishes visible text from hidden text.
     sees_visibility: bool,
-}
-
-/// The state that an element passes to its children.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Inherited {
-    /// The compounds that the parent or one of its ancestors matched.
-    pub(super) above: Mask,
-    /// The compounds that the parent itself matched.
-    pub(super) parent: Mask,
 }
 
 impl Selectors {
@@ -88,41 +75,24 @@ impl Selectors {
         if let Some(known) = self.id(text) {
             return Ok(known);
         }
-        let list = selector::parse(text)?;
-        let id = self.texts.len();
-        if self.compounds.len() + list.iter().map(Vec::len).sum::<usize>() > MAX_COMPOUNDS {
+        let (id, list) = (self.texts.len(), selector::parse(text)?);
+        let known = self.alternatives.iter().map(|(_, compounds)| compounds);
+        if known.chain(&list).map(Vec::len).sum::<usize>() > MAX_COMPOUNDS {
             return Err(format!("the module's selectors have more than {MAX_COMPOUNDS} parts in all"));
         }
-        self.texts.push(text.to_owned());
-        for complex in list {
-            let last = complex.len() - 1;
-            for (index, (combinator, compound)) in complex.into_iter().enumerate() {
-                self.push(compound, combinator, index == 0, (index == last).then_some(id));
+        for compounds in list {
+            for test in compounds.iter().flat_map(|compound| &compound.tests) {
+                remember(&mut self.seen, &test.name);
             }
+            self.alternatives.push((id, compounds));
         }
+        self.texts.push(text.to_owned());
         Ok(SelectorId(id))
     }
 
     /// Returns the index of a selector that was added.
     pub(crate) fn id(&self, text: &str) -> Option<SelectorId> {
         self.texts.iter().position(|known| known == text).map(SelectorId)
-    }
-
-    fn push(&mut self, compound: Compound, combinator: Combinator, is_first: bool, completes: Option<usize>) {
-        let bit = 1 << self.compounds.len();
-        if is_first {
-            self.first |= bit;
-        } else {
-            match combinator {
-                Combinator::Descendant => self.before_descendant |= bit >> 1,
-                Combinator::Child => self.before_child |= bit >> 1,
-            }
-        }
-        for test in &compound.tests {
-            remember(&mut self.seen, &test.name);
-        }
-        self.compounds.push(compound);
-        self.completes.push(completes);
     }
 
     /// Returns the number of selectors.
@@ -139,39 +109,33 @@ impl Selectors {
         &self.wanted
     }
 
-    /// Returns the compounds that an element matches. Only those that its ancestors allow are tested.
-    pub(super) fn test<'e>(
-        &self,
-        inherited: Inherited,
-        tag: &str,
-        attribute: impl Fn(&str) -> Option<&'e str>,
-    ) -> Mask {
-        let mut open = self.first
-            | (inherited.above & self.before_descendant) << 1
-            | (inherited.parent & self.before_child) << 1;
-        let mut matched = 0;
-        while open != 0 {
-            let index = open.trailing_zeros() as usize;
-            open &= open - 1;
-            if self.compounds[index].matches(tag, &attribute) {
-                matched |= 1 << index;
-            }
-        }
-        matched
+    /// Returns the progress outside of all elements.
+    pub(super) fn start(&self) -> Progress {
+        vec![0; self.alternatives.len()].into()
     }
 
-    /// Returns the selectors that the given compounds complete.
-    pub(super) fn completed(&self, mut matched: Mask) -> impl Iterator<Item = usize> {
-        std::iter::from_fn(move || {
-            while matched != 0 {
-                let index = matched.trailing_zeros() as usize;
-                matched &= matched - 1;
-                if let Some(id) = self.completes[index] {
-                    return Some(id);
-                }
+    /// Returns the selectors that find an element, and the progress inside it. `above` is that of its parent. Since
+    /// compounds are joined by spaces only, the outermost element that matches a compound is as good as any other.
+    pub(super) fn test<'e>(
+        &self,
+        above: &Progress,
+        tag: &str,
+        attribute: impl Fn(&str) -> Option<&'e str>,
+    ) -> (Vec<usize>, Progress) {
+        let (mut found, mut inside) = (Vec::new(), Progress::clone(above));
+        for (index, (id, compounds)) in self.alternatives.iter().enumerate() {
+            let at = usize::from(above[index]);
+            if !compounds[at].matches(tag, &attribute) {
+                continue;
             }
-            None
-        })
+            if at + 1 == compounds.len() {
+                found.push(*id);
+            } else {
+                Rc::make_mut(&mut inside)[index] += 1;
+            }
+        }
+        found.dedup();
+        (found, inside)
     }
 }
 

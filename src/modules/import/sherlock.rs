@@ -40,7 +40,7 @@ pub(super) fn draft(name: &str, site: &Map<String, Value>) -> Result<Draft, Reas
     let probe = site.url_probe.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(page);
     let probe = address(probe, NAME)?;
     let payload = site.request_payload.clone().map(Value::Object);
-    if !probe.names && !payload.as_ref().is_some_and(|payload| has_name(payload)) {
+    if !probe.names && !payload.as_ref().is_some_and(has_name) {
         return Err(format!("neither its address nor its `request_payload` contains `{NAME}`"));
     }
     let mut draft = Draft::new(ListKind::Sherlock, name, &probe);

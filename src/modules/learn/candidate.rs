@@ -23,8 +23,8 @@ impl Candidate {
         Self::new(cost, Matcher { json: vec![rule], ..Matcher::default() })
     }
 
-    pub(super) fn words(cost: usize, word: String) -> Self {
-        Self::new(cost, Matcher { words: vec![template(&word)], ..Matcher::default() })
+    pub(super) fn words(cost: usize, word: &str) -> Self {
+        Self::new(cost, Matcher { words: vec![template(word)], ..Matcher::default() })
     }
 }
 

@@ -98,21 +98,21 @@ pub(super) fn candidates(module: &Module, evidence: &Evidence, side: Side) -> Ve
     let name = module.name_of(&sample.query);
     let values = values(root, &name);
     let made = values.into_iter().flat_map(|(at, value)| match side {
-        Side::Hit => of_hit(at, value, &name, evidence.known.len() > 1),
-        Side::Miss => of_miss(at, value, &name),
+        Side::Hit => of_hit(&at, value, &name, evidence.known.len() > 1),
+        Side::Miss => of_miss(&at, value, &name),
     });
     made.collect()
 }
 
 /// Returns conditions on one value of a known account. `is_compared` says whether there are several known accounts. A
 /// single one does not show which members only some accounts have.
-fn of_hit(at: String, value: &Value, name: &str, is_compared: bool) -> Vec<Candidate> {
-    let last = last_member(&at);
+fn of_hit(at: &str, value: &Value, name: &str, is_compared: bool) -> Vec<Candidate> {
+    let last = last_member(at);
     if !at.is_empty() && is_part(&last, &ABOUT_REQUEST) {
         return Vec::new();
     }
-    let depth = depth_cost(&at);
-    let rule = JsonRule { at: Pointer::parse(&at).unwrap_or_default(), ..JsonRule::default() };
+    let depth = depth_cost(at);
+    let rule = JsonRule { at: Pointer::parse(at).unwrap_or_default(), ..JsonRule::default() };
     let mut found = Vec::new();
     if let Some(text) = text_of(value) {
         if same_name(&text, name) {
@@ -153,10 +153,10 @@ fn of_hit(at: String, value: &Value, name: &str, is_compared: bool) -> Vec<Candi
     found
 }
 
-fn of_miss(at: String, value: &Value, name: &str) -> Vec<Candidate> {
-    let depth = depth_cost(&at);
-    let last = last_member(&at);
-    let rule = JsonRule { at: Pointer::parse(&at).unwrap_or_default(), ..JsonRule::default() };
+fn of_miss(at: &str, value: &Value, name: &str) -> Vec<Candidate> {
+    let depth = depth_cost(at);
+    let last = last_member(at);
+    let rule = JsonRule { at: Pointer::parse(at).unwrap_or_default(), ..JsonRule::default() };
     let one = |cost: usize, rule: JsonRule| vec![Candidate::json(cost + depth, rule)];
     match value {
         Value::Null => one(24, JsonRule { null: Some(true), ..rule }),
@@ -245,8 +245,8 @@ mod tests {
 
     fn best(side: Side, root: &Value) -> Option<Candidate> {
         let found = values(root, "bob").into_iter().flat_map(|(at, value)| match side {
-            Side::Hit => of_hit(at, value, "bob", false),
-            Side::Miss => of_miss(at, value, "bob"),
+            Side::Hit => of_hit(&at, value, "bob", false),
+            Side::Miss => of_miss(&at, value, "bob"),
         });
         found.min_by_key(|candidate| candidate.cost)
     }

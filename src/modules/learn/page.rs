@@ -211,7 +211,7 @@ fn places(body: &str, name: &str) -> Vec<Candidate> {
             && before.ends_with(|c: char| "\"'=:@/>".contains(c));
         let Some(behind) = behind.filter(|_| has_key) else { continue };
         let (text, count) = templated(&format!("{before}{name}{behind}"), name);
-        let candidate = Candidate::words(34, text);
+        let candidate = Candidate::words(34, &text);
         if count == 1 && !found.contains(&candidate) {
             found.push(candidate);
         }
@@ -271,7 +271,7 @@ fn missing_texts(answer: &Answer<'_>, marks: &Marks, name: &str) -> Vec<Candidat
     // Pages without headings have their message between other tags.
     let pieces = answer.text().split(['<', '>', '\n']).map(str::trim);
     let pieces = pieces.filter(|piece| TEXT_CHARS.contains(&piece.chars().count()) && says_missing(piece));
-    let pieces = pieces.take(MAX_PLACES).map(|piece| Candidate::words(44, templated(piece, name).0));
+    let pieces = pieces.take(MAX_PLACES).map(|piece| Candidate::words(44, &templated(piece, name).0));
     shown.chain(pieces).collect()
 }
 

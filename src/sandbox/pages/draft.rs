@@ -12,7 +12,6 @@ use crate::sandbox::wire::Answer;
 pub(super) enum Form {
     Json,
     Html,
-    Xml,
     Text,
     #[default]
     Empty,
@@ -23,7 +22,6 @@ impl Form {
         match self {
             Self::Json => Some("application/json"),
             Self::Html => Some("text/html; charset=utf-8"),
-            Self::Xml => Some("application/xml; charset=utf-8"),
             Self::Text => Some("text/plain; charset=utf-8"),
             Self::Empty => None,
         }
@@ -105,8 +103,8 @@ impl Draft {
                 let own = if document == Document::Body { Form::Json } else { Form::Html };
                 return form == own && place(&mut self.documents[document as usize], &pointer, &value);
             }
-            (Part::Element(element), Form::Html | Form::Xml) => self.elements.push(element),
-            (Part::Line(line), Form::Html | Form::Xml) | (Part::Line(line) | Part::Row(line), Form::Text) => {
+            (Part::Element(element), Form::Html) => self.elements.push(element),
+            (Part::Line(line), Form::Html) | (Part::Line(line) | Part::Row(line), Form::Text) => {
                 self.lines.push(line);
             }
             (Part::Line(line), Form::Json) => {
@@ -150,7 +148,7 @@ impl Draft {
             Some(Element::new(&format!("script[type=\"{kind}\"]"), None, data.to_string()))
         });
         let elements: Vec<Element> = blocks.chain(self.elements.iter().cloned()).collect();
-        page(&elements, &self.lines, self.form == Form::Xml)
+        page(&elements, &self.lines)
     }
 
     /// Returns the finished answer, or `None` if its parts contradict each other.
@@ -158,7 +156,7 @@ impl Draft {
         let body = match (self.exact.take(), self.form) {
             (Some(exact), _) => exact,
             (None, Form::Json) => splice(&self.documents[0], &self.lines)?,
-            (None, Form::Html | Form::Xml) => self.page()?,
+            (None, Form::Html) => self.page()?,
             (None, Form::Text) => self.lines.join("\n"),
             (None, Form::Empty) => self.lines.is_empty().then(String::new)?,
         };

@@ -1,4 +1,4 @@
-//! Renders HTML pages and XML documents.
+//! Renders HTML pages.
 
 use crate::modules::html::selector::{self, Compound, Operator};
 
@@ -29,13 +29,10 @@ impl Element {
 
 /// Returns the page with the elements, and with the unchanged lines at its end. Returns `None` if an element cannot be
 /// built for a selector.
-pub(super) fn page(elements: &[Element], lines: &[String], is_xml: bool) -> Option<String> {
-    let mut out = match is_xml {
-        true => String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"),
-        false => String::from("<!DOCTYPE html>\n<html lang=\"en\">\n"),
-    };
+pub(super) fn page(elements: &[Element], lines: &[String]) -> Option<String> {
+    let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n");
     for element in elements {
-        out.push_str(&written(element, is_xml)?);
+        out.push_str(&written(element)?);
         out.push('\n');
     }
     for line in lines {
@@ -48,20 +45,20 @@ pub(super) fn page(elements: &[Element], lines: &[String], is_xml: bool) -> Opti
 }
 
 /// Returns the element inside the elements that its selector names. Of a list of selectors, the first one is used.
-/// Each compound is written directly inside the previous one, which fulfils both combinators.
-fn written(element: &Element, is_xml: bool) -> Option<String> {
+/// Each compound is written directly inside the previous one.
+fn written(element: &Element) -> Option<String> {
     let complex = selector::parse(&element.selector).ok()?.into_iter().next()?;
-    let ((_, last), outer) = complex.split_last()?;
-    let inside = element.inside.iter().map(|inside| written(inside, is_xml));
+    let (last, outer) = complex.split_last()?;
+    let inside = element.inside.iter().map(written);
     let inner = inside.collect::<Option<String>>()?;
     // `</script>` inside a script would end it.
-    let is_raw = !is_xml && is_one_of(last, &RAW);
+    let is_raw = is_one_of(last, &RAW);
     let text = if is_raw { element.text.replace("</", "<\\/") } else { escape(&element.text) };
-    let innermost = wrap(last, &element.attributes, &format!("{text}{inner}"), is_xml);
-    Some(outer.iter().rev().fold(innermost, |inner, (_, compound)| wrap(compound, &[], &inner, is_xml)))
+    let innermost = wrap(last, &element.attributes, &format!("{text}{inner}"));
+    Some(outer.iter().rev().fold(innermost, |inner, compound| wrap(compound, &[], &inner)))
 }
 
-fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str, is_xml: bool) -> String {
+fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str) -> String {
     let tag = compound.tag.as_deref().unwrap_or("div");
     let mut names: Vec<&str> = compound.tests.iter().map(|test| test.name.as_str()).collect();
     names.extend(attributes.iter().map(|(name, _)| name.as_str()));
@@ -73,7 +70,7 @@ fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str, is_xm
         out.push_str(&format!(" {name}=\"{}\"", escape(&attribute(compound, name, content))));
     }
     out.push('>');
-    if is_xml || !is_one_of(compound, &VOID) {
+    if !is_one_of(compound, &VOID) {
         out.push_str(&format!("{inner}</{tag}>"));
     }
     out
@@ -86,11 +83,11 @@ fn attribute(compound: &Compound, name: &str, content: Option<&str>) -> String {
         let wanted = &test.value;
         value = match test.operator {
             _ if test.holds(&value) => value,
-            Operator::Equals | Operator::Dash => return wanted.clone(),
+            Operator::Equals => return wanted.clone(),
             // The prefix of one address followed by the last part of another is still an address.
             Operator::Prefix => format!("{wanted}{}", value.rsplit('/').next().unwrap_or_default()),
             Operator::Word if !value.is_empty() => format!("{value} {wanted}"),
-            Operator::Suffix | Operator::Substring | Operator::Word => format!("{value}{wanted}"),
+            Operator::Substring | Operator::Word => format!("{value}{wanted}"),
             Operator::Present => value,
         };
     }
@@ -117,13 +114,13 @@ mod tests {
             text: "x < y".to_owned(),
             inside: vec![Element { selector: "img".to_owned(), ..Element::default() }],
         };
-        written(&element, false)
+        written(&element)
     }
 
     #[test]
     fn elements_are_placed_inside_the_elements_of_their_selector() {
         let expected = "<main class=\"m\"><a href=\"/a&quot;b\" rel=\"me\">x &lt; y<img></a></main>";
-        assert_eq!(html("main.m > a[rel=me]", &[("href", "/a\"b")]).as_deref(), Some(expected));
+        assert_eq!(html("main.m a[rel=me]", &[("href", "/a\"b")]).as_deref(), Some(expected));
         for (selector, attributes, begins) in [
             ("div#x.card.big, p", &[][..], "<div class=\"card big\" id=\"x\">"),
             (

@@ -10,7 +10,7 @@ use super::dns;
 use super::draft::{Draft, Form, Part};
 use super::html::Element;
 use super::values;
-use crate::modules::definition::{CssCondition, CssRule, JsonRule, Matcher, Method, Probe, Via};
+use crate::modules::definition::{CssCondition, CssRule, JsonRule, Matcher, Method, Via};
 use crate::modules::pattern::SearchRegex;
 
 /// The statuses of answers, the likeliest first.
@@ -41,7 +41,6 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> V
         _ if asked.via == Via::Browser => Some(Form::Html),
         _ if !matcher.json.is_empty() => Some(Form::Json),
         _ if reads_page || matcher.shows_query => Some(Form::Html),
-        _ if asks_for_xml(asked) => Some(Form::Xml),
         _ if !matcher.css.is_empty() => Some(Form::Html),
         _ => None,
     };
@@ -61,17 +60,6 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> V
         std::cmp::Reverse(fitting + if *form == Form::Json { on_json } else { 0 })
     });
     forms.to_vec()
-}
-
-/// Returns whether a probe requests XML with its address or its headers.
-fn asks_for_xml(probe: &Probe) -> bool {
-    let url = probe.url.to_ascii_lowercase();
-    let accepts_xml = probe.headers.iter().any(|(name, value)| {
-        let is_only = value.starts_with("application/") || value.starts_with("text/xml");
-        name.eq_ignore_ascii_case("accept") && is_only && value.contains("xml") && !value.contains("html")
-    });
-    let mut words = url.split(|c: char| !c.is_ascii_alphanumeric());
-    accepts_xml || words.any(|word| matches!(word, "xml" | "rss" | "atom"))
 }
 
 /// Returns an answer that fulfils the matcher, except for its final URL. Returns `None` if the form does not allow
