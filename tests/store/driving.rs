@@ -1,6 +1,7 @@
 //! The writes of drivers, and the right to drive.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sightline::base::ids::RunId;
 use sightline::model::audit::Origin;
@@ -9,7 +10,7 @@ use sightline::model::run::Status;
 use sightline::model::start::{NewRun, Started};
 
 use super::{
-    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, failed, new_account, new_instance,
+    Fixture, HOLDS, added, at, both_ended, charge, claim, completed, failed, new_account, new_instance,
     once_connected, race, result,
 };
 

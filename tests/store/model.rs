@@ -78,7 +78,8 @@ struct Run {
     /// What its owner sees, without its position in the queue. `None` after it was deleted.
     shown: Option<RunSummary>,
     results: Vec<ResultRecord>,
-    saved: Option<Checkpoint>,
+    /// What its driver has saved, without results.
+    saved: Delta,
     lease: Option<Lease>,
     epoch: u64,
     is_held: bool,
@@ -114,14 +115,6 @@ struct Model<'a> {
     /// The account, cycle, run, kind and credits of each booking.
     ledger: BTreeSet<(AccountId, Timestamp, RunId, &'static str, u64)>,
     leads: BTreeMap<(RunId, u8), RunId>,
-}
-
-/// Stores results and a checkpoint, as a driver does.
-fn save(store: &Store, run: RunId, lease: Lease, delta: &Delta, step: &Checkpoint, holds: Duration) -> Write {
-    match store.add_results(run, lease, delta).unwrap() {
-        Write::LeaseLost => Write::LeaseLost,
-        _ => store.checkpoint(run, lease, step, holds).unwrap(),
-    }
 }
 
 impl<'a> Model<'a> {
@@ -218,10 +211,11 @@ impl<'a> Model<'a> {
             Cause::Row(row) => assert!(self.batches.get_mut(&row.batch).unwrap().1.remove(&row.position)),
             _ => {}
         }
+        let shown = new.opening(charge.credits);
         self.runs.push(Run {
-            shown: Some(new.opening(charge.credits)),
             results: Vec::new(),
-            saved: None,
+            saved: Delta { progress: shown.progress, ..Delta::default() },
+            shown: Some(shown),
             lease: new.owner.map(|owner| owner.lease(0)),
             epoch: 0,
             is_held: new.holds == HOLDS,
@@ -349,10 +343,11 @@ impl<'a> Model<'a> {
             ("finish", Some((place, run)), _) => {
                 let (lease, is_own) = self.lease(place, op);
                 let ending = Ending { completed_at: now, ..if op.even[0] { failed() } else { completed() } };
-                let done = store.finish(run, lease, &checkpoint(), &ending).unwrap();
+                let last = self.next_delta(place, op);
+                let done = store.finish(run, lease, &last, &ending).unwrap();
                 assert_eq!(done, if is_own { Write::Done } else { Write::LeaseLost });
                 if is_own {
-                    self.step(place, checkpoint());
+                    self.note_saved(place, last);
                     self.end(place, ending);
                 }
             }
@@ -460,10 +455,25 @@ impl<'a> Model<'a> {
         (lease, run.is_running() && run.lease == Some(lease))
     }
 
-    fn step(&mut self, place: usize, step: Checkpoint) {
-        let shown = self.runs[place].shown.as_mut().unwrap();
-        (shown.progress, shown.coverage) = (step.progress, step.coverage);
-        self.runs[place].saved = Some(step);
+    /// Returns the next delta of a driver, without results: some modules have ended since the last one.
+    fn next_delta(&self, place: usize, op: &Op) -> Delta {
+        let run = &self.runs[place];
+        let revision = run.shown.as_ref().map_or(0, |shown| shown.revision) + 1;
+        let mut delta = Delta { revision, reports: Vec::new(), ..run.saved.clone() };
+        if op.even[1] {
+            delta.lookups = both_ended().lookups;
+        }
+        both_ended().reports.into_iter().take(op.number.into()).for_each(|report| delta.add_report(report));
+        delta
+    }
+
+    fn note_saved(&mut self, place: usize, delta: Delta) {
+        let run = &mut self.runs[place];
+        let shown = run.shown.as_mut().unwrap();
+        (shown.progress, shown.coverage, shown.revision) = (delta.progress, delta.coverage, delta.revision);
+        run.saved.reports.extend(delta.reports);
+        run.saved.lookups = delta.lookups;
+        (run.saved.progress, run.saved.coverage) = (delta.progress, delta.coverage);
     }
 
     /// Adds results as a driver does: what is found again gets another confidence. A repeated write has a new revision.
@@ -471,7 +481,7 @@ impl<'a> Model<'a> {
         let (lease, is_own) = self.lease(place, op);
         let run = &self.runs[place];
         let (mut results, shown) = (run.results.clone(), run.shown.as_ref());
-        let mut delta = Delta { revision: shown.map_or(0, |shown| shown.revision), ..Delta::default() };
+        let mut delta = self.next_delta(place, op);
         for value in op.values.iter().map(ToString::to_string) {
             if let Some(known) = results.iter_mut().find(|known| known.value.as_ref() == Some(&value)) {
                 known.confidence = f64::from(op.number) / 4.0;
@@ -482,21 +492,20 @@ impl<'a> Model<'a> {
             }
         }
         delta.changed.sort_by_key(|changed| changed.id);
-        let progress = Progress { modules_completed: op.number.into(), ..checkpoint().progress };
-        let step = Checkpoint { progress, ..checkpoint() };
         let stopped = shown.and_then(|shown| shown.stopped_at).map_or(Write::Done, Write::Stopped);
         let holds = if op.even[0] { HOLDS } else { Duration::ZERO };
         for _ in 0..=u8::from(op.rare[0]) {
-            delta.revision += 1;
-            let write = save(&self.f.store, run.new.id, lease, &delta, &step, holds);
+            let write = self.f.store.save(run.new.id, lease, &delta, holds).unwrap();
             assert_eq!(write, if is_own { stopped } else { Write::LeaseLost });
+            delta.revision += 1;
         }
+        delta.revision -= 1;
         if is_own {
             let run = &mut self.runs[place];
             let shown = run.shown.as_mut().unwrap();
-            (shown.revision, shown.total_results) = (delta.revision, results.len() as u32);
+            shown.total_results = results.len() as u32;
             (run.results, run.is_held, run.is_unconfirmed) = (results, op.even[0], false);
-            self.step(place, step);
+            self.note_saved(place, delta);
         }
     }
 
@@ -526,9 +535,8 @@ impl<'a> Model<'a> {
             (run.lease, run.is_held) = (Some(owner.lease(run.epoch)), true);
             let resumed = taken.next().unwrap();
             assert_eq!((Some(&resumed.summary), Some(resumed.lease)), (run.shown.as_ref(), run.lease));
-            let (done, lookups) =
-                run.saved.clone().map(|step| (step.modules, step.lookups)).unwrap_or_default();
-            assert_eq!((resumed.done, resumed.lookups, &resumed.results), (done, lookups, &run.results));
+            let (done, lookups) = (&run.saved.reports, &run.saved.lookups);
+            assert_eq!((&resumed.done, &resumed.lookups, &resumed.results), (done, lookups, &run.results));
             assert_eq!(resumed.modules, run.new.modules);
         }
         assert_eq!(taken.next(), None);
