@@ -232,6 +232,7 @@ impl Default for HealthTable {
 mod tests {
     use super::verdict::Verdict;
     use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     pub(super) fn now() -> Timestamp {
         "2026-03-01T12:00:00Z".parse().unwrap()
@@ -290,5 +291,14 @@ mod tests {
         other.share();
         assert_eq!((checks(&one), checks(&other)), (9, 9));
         assert!(one.take_unsent().is_empty() && other.take_unsent().is_empty());
+        let (shared, noting) = (Arc::new(one), Arc::new(AtomicU64::new(0)));
+        let (one, noted) = (Arc::clone(&shared), Arc::clone(&noting));
+        store.before_each(move |_| {
+            noted.fetch_add(1, Ordering::Relaxed);
+            shared.note(&"m".into(), Outcome::Hit, Duration::from_millis(100), now());
+            Ok(())
+        });
+        one.share();
+        assert_eq!(checks(&one), 9 + noting.load(Ordering::Relaxed), "what was learnt during the exchange");
     }
 }
