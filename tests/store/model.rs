@@ -19,16 +19,16 @@ use super::*;
 use crate::support::tier::{is_all, often};
 
 /// The operations. Others need runs, so a start is the most frequent one.
-const OPERATIONS: &str = "start start start start start start start follow follow follow follow follow follow confirm undo_unconfirmed \
-    take_over take_over take_over take_over save save save save save save finish finish finish finish release stop stop stop \
-    delete delete delete add_batch add_batch start_row start_row start_row sweep wait \
-    forget_keys close";
+const OPERATIONS: &str = "start start start start start start start follow follow follow follow follow follow \
+    confirm undo_unconfirmed take_over take_over take_over take_over save save save save save save finish finish \
+    finish finish release stop stop stop delete delete delete add_batch add_batch start_row start_row start_row \
+    sweep wait forget_keys close";
 
 /// The most leads of a family that are searched.
 const MOST_LEADS: u8 = 2;
 
-/// An operation. Each uses some of the fields. A run or a batch is named by the number of those after it, modulo their number:
-/// mostly it is one of the last.
+/// An operation. Each uses some of the fields. A run or a batch is named by the number of those after it, modulo their
+/// number: mostly it is one of the last.
 #[derive(Debug, Clone)]
 struct Op {
     name: &'static str,
