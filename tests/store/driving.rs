@@ -82,6 +82,22 @@ on_both! {
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap(), []);
     }
 
+    fn an_instance_that_gets_a_run_back_writes_nothing_under_its_old_lease(f) {
+        let (run, other) = (f.started(), new_instance());
+        let old = f.me.lease(0);
+        assert_eq!(f.store.take_over(&claim(other, false, 1)).unwrap()[0].lease, other.lease(1));
+        f.store.release(other).unwrap();
+        let new = f.store.take_over(&claim(f.me, false, 1)).unwrap()[0].lease;
+        assert_eq!(new, f.me.lease(2));
+        // Writes from before the driver stood still may arrive only now.
+        let before = f.summary(&run);
+        assert_eq!(f.store.save(run.id, old, &added(&[result(1, "a")]), HOLDS).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.finish(run.id, old, &both_ended(), &failed()).unwrap(), Write::LeaseLost);
+        assert_eq!((f.summary(&run), f.used()), (before, 1), "no result, no report, no end, no refund");
+        assert_eq!(f.store.save(run.id, new, &added(&[result(1, "a")]), HOLDS).unwrap(), Write::Done);
+        assert_eq!(f.store.finish(run.id, new, &both_ended(), &completed()).unwrap(), Write::Done);
+    }
+
     fn a_run_with_a_turn_and_an_expired_lease_is_taken_over(f) {
         // An earlier version, which runs beside this one during an upgrade, leaves the turn of a run that it takes over.
         let run = f.started();
