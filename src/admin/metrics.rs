@@ -30,7 +30,7 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
 pub(super) fn modules(parts: Option<&Parts>) -> String {
     let mut page = Exposition::default();
     let Some(parts) = parts else { return page.into_text() };
-    let catalog = parts.runs.selector.catalog();
+    let catalog = parts.runs.catalog();
     let modules = parts.health_of_all(&catalog);
     let mut checks = page.family(
         Kind::Counter,

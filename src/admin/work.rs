@@ -100,7 +100,7 @@ fn write_modules(page: &mut Exposition, parts: &Parts) {
     let quarantined = parts.runs.module_health().quarantines.open().len();
     let help = "Modules that searches do not ask because they failed their last control checks.";
     page.gauge("sightline_modules_quarantined", help, quarantined as f64);
-    let catalog = parts.runs.selector.catalog();
+    let catalog = parts.runs.catalog();
     let (serial, refused) = match catalog.bundle() {
         Some(bundle) if bundle.refused.is_none() => (bundle.serial, false),
         bundle => (0, bundle.is_some()),

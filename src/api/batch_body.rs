@@ -174,7 +174,7 @@ fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
     let body = SearchBody::from_members(&members)?;
     let premium = body.is_premium();
     if body.choice != Choice::default() {
-        api.runs.selector.modules_for(&body.query, premium, &body.choice)?;
+        api.runs.modules_for(&body.query, premium, &body.choice)?;
     }
     let (search, query) = (body.search(), body.query);
     let variants = if members.flag("variants")? { variants(api, &query, &search)? } else { Vec::new() };
@@ -189,7 +189,7 @@ fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<(Query, Sea
         return Err(ApiError::invalid_request("variants", message, "true for usernames only"));
     }
     let own = query.normal();
-    let others = of_username(own, &api.runs.selector.catalog()).into_iter().map(|variant| variant.username);
+    let others = of_username(own, &api.runs.catalog()).into_iter().map(|variant| variant.username);
     let others = others.filter(|name| !name.eq_ignore_ascii_case(own)).take(VARIANTS - 1);
     let parsed = others.filter_map(|name| {
         let query = Query::parse(SearchType::Username, &name).ok()?;

@@ -138,7 +138,7 @@ pub(super) const API_VERSION: &str = "v1";
 pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
-    let counts = api.runs.selector.module_counts();
+    let counts = api.runs.module_counts();
     Ok(ok_json(&Capabilities {
         version: API_VERSION,
         search_types: SearchType::ALL,
@@ -154,7 +154,7 @@ pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
             applies_to: SearchType::Username,
             credits: PREMIUM_COST,
             module_count: counts.premium,
-            available: api.runs.selector.can_browse(),
+            available: api.runs.can_browse(),
             plan_required: plans.names_where(|plan| plan.premium),
         },
         modules: counts.standard,

@@ -36,7 +36,7 @@ pub fn diff(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 
 /// Returns what changed between two runs.
 pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Result<Diff, ApiError> {
-    let catalog = api.runs.selector.catalog();
+    let catalog = api.runs.catalog();
     let runs = before.findings().zip(after.findings());
     let (before, after) = runs.ok_or_else(|| ApiError::internal("the stored query is not valid"))?;
     Diff::between(&before, &after, catalog.profiles()).map_err(ApiError::not_comparable)

@@ -76,7 +76,7 @@ fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, ApiError
     let mut bytes = Vec::new();
     // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
     format
-        .write(&mut bytes, run, &api.runs.selector.catalog(), |page| api.runs.browsing().print(page))
+        .write(&mut bytes, run, &api.runs.catalog(), |page| api.runs.browsing().print(page))
         .map_err(|error| ApiError::premium_unavailable().with_cause(error))?;
     let summary = &run.summary;
     let response = Response::new(200, format.media_type(), bytes)

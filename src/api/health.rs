@@ -117,7 +117,7 @@ pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
         streaming: true,
         time: api.clock.now(),
         release: env!("CARGO_PKG_VERSION"),
-        catalog_bundle: api.runs.selector.catalog().bundle().map(CatalogBundle::of),
+        catalog_bundle: api.runs.catalog().bundle().map(CatalogBundle::of),
         sandbox: api.config.sandbox,
     }))
 }

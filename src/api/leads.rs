@@ -101,7 +101,7 @@ pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let GraphParameters { format, family } = GraphParameters::read(call.request)?;
     let run = api.runs.reader.record(&found)?;
-    let catalog = api.runs.selector.catalog();
+    let catalog = api.runs.catalog();
     let (run_id, status) = (run.summary.id, run.summary.status);
     let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();

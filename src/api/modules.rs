@@ -113,7 +113,7 @@ impl<'a> ModuleVerified<'a> {
     responses((status = 200, description = "The catalogue.", body = ModuleList<'_>))
 )]
 pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
-    let catalog = api.runs.selector.catalog();
+    let catalog = api.runs.catalog();
     let modules = described(api, &catalog);
     Ok(ok_json(&ModuleList { count: modules.len(), modules }))
 }

@@ -84,7 +84,7 @@ fn new_tags() -> Array {
 pub fn note_run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let update = run_update(call.request)?;
-    let noted = api.runs.notebook.note_run(id, account, &update, &call.origin()?)?;
+    let noted = api.runs.note_run(id, account, &update, &call.origin()?)?;
     let notes = noted.ok_or_else(|| ApiError::no_such("run"))?;
     let mut summary = api.find(call)?.summary();
     summary.notes = notes;
@@ -112,9 +112,8 @@ pub fn annotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let update = annotation_update(call.request)?;
     let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
-    let annotate = |result| {
-        api.runs.notebook.annotate(id, result, account, &update, &call.origin()?).map_err(ApiError::from)
-    };
+    let annotate =
+        |result| api.runs.annotate(id, result, account, &update, &call.origin()?).map_err(ApiError::from);
     let annotation: Option<Annotation> = result.map(annotate).transpose()?.flatten();
     Ok(ok_json(&annotation.ok_or_else(|| ApiError::not_found("unknown result"))?))
 }

@@ -61,7 +61,7 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Returns the people of a run, and of the runs below it if `family` is true.
 pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<PeopleList, ApiError> {
     let (run_id, status) = (run.summary.id, run.summary.status);
-    let catalog = api.runs.selector.catalog();
+    let catalog = api.runs.catalog();
     let found = of_family(api, run, family, |findings| people(findings, catalog.profiles()))?;
     Ok(PeopleList {
         run_id,

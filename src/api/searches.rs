@@ -196,7 +196,7 @@ impl Order {
         key: impl FnOnce() -> Result<Option<String>, ApiError>,
         request_id: &RequestId,
     ) -> Result<Self, ApiError> {
-        if api.runs.selector.is_suppressed(&body.query) {
+        if api.runs.is_suppressed(&body.query) {
             // Checked again in the transaction that starts the run. Checked here before anything about the caller
             // or the search is revealed.
             return Err(ApiError::suppressed());
@@ -206,7 +206,7 @@ impl Order {
             // Checked again when the run starts. Checked here so that an invalid choice is refused before a
             // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
             // catalogue.
-            api.runs.selector.modules_for(&body.query, body.is_premium(), &body.choice)?;
+            api.runs.modules_for(&body.query, body.is_premium(), &body.choice)?;
         }
         require_premium(api, caller, body.is_premium())?;
         let flight = match &key {
@@ -254,7 +254,7 @@ impl Order {
             origin: Origin::request(self.caller.actor, &self.request_id),
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
         };
-        Self::started(api, &self.caller, &charge, api.runs.starter.start(request))
+        Self::started(api, &self.caller, &charge, api.runs.start(request))
     }
 
     /// Returns the run that a request has started, or the error for its caller.

@@ -32,7 +32,7 @@ use crate::runs::service::idempotency_valid_since;
 )]
 pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
-    if !api.runs.stopper.stop(id, account, &call.origin()?)? {
+    if !api.runs.stop(id, account, &call.origin()?)? {
         return Err(ApiError::no_such("run"));
     }
     let summary = api.runs.reader.summary(&api.find(call)?)?;
@@ -71,13 +71,13 @@ pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let summary = found.summary();
     let reports = api.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &api.runs.selector.catalog())
+    let retry = Retry::of(&summary, &reports, &api.runs.catalog())
         .map_err(|error| ApiError::conflict(error.to_string()))?;
     require_premium(api, caller, retry.is_premium())?;
     let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(api.clock.now()));
     let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
     let charge = api.accounts.charge(caller, retry.cost());
     let origin = Origin::request(caller.actor, call.request_id);
-    let started = retry.start(&api.runs.starter, charge, idempotency, origin);
+    let started = retry.start(&api.runs, charge, idempotency, origin);
     Ok(accepted_run(&Order::started(api, caller, &charge, started)?, &api.root))
 }

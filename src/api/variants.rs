@@ -158,7 +158,7 @@ impl PartialSchema for VariantsBody {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     decode::require_json(call.request)?;
-    let catalog = api.runs.selector.catalog();
+    let catalog = api.runs.catalog();
     let variants = match VariantsBody::read(&call.request.body)? {
         VariantsBody::Person(person) => person.variants(&catalog),
         VariantsBody::Username(name) => of_username(&name, &catalog),

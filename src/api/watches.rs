@@ -91,10 +91,10 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
     let WatchBody { search, mut watch } = WatchBody::read(api, call)?;
-    if api.runs.selector.is_suppressed(&search.query) {
+    if api.runs.is_suppressed(&search.query) {
         return Err(ApiError::suppressed());
     }
-    api.runs.selector.modules_for(&search.query, search.is_premium(), &search.choice)?;
+    api.runs.modules_for(&search.query, search.is_premium(), &search.choice)?;
     require_premium(api, caller, search.is_premium())?;
     let (body_hash, valid_since) = (fingerprint(&search, &watch), idempotency_valid_since(api.clock.now()));
     watch.idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });

@@ -72,7 +72,7 @@ impl Instance {
         let snapshots = Arc::new(Snapshots::default());
         let engine = engine(config, catalog, &store, &clock, &accounts, &snapshots)?;
         if let Some(list) = suppressed {
-            engine.runs.selector.suppress(list);
+            engine.runs.suppress(list);
         }
         let webhooks = WebhookParts::start(config, &store, &clock)?;
         let (runs, simulated) = (Arc::clone(&engine.runs), engine.sandbox.is_some());
@@ -210,7 +210,7 @@ fn engine(
         on_deletion: Box::new(move |run| snapshots.forget(run)),
         on_annotation: Box::new(move |run| noted.renew(run)),
         charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
-        batches: Some(store.clone()),
+        continues_batches: true,
     };
     let (engine, clock) = (&config.engine, Arc::clone(clock));
     Engine::build(engine, catalog, server.max_runs, server.lease, store.clone(), clock, hooks)

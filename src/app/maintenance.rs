@@ -42,7 +42,7 @@ const fn task<T>(name: &'static str, every: Duration, work: fn(&mut T)) -> Task<
 
 /// All tasks. Those without an interval are also done when the runs wake the thread.
 const TASKS: &[Task<Maintenance>] = &[
-    task("runs", Duration::ZERO, |own| own.runs.maintenance.run_due_tasks()),
+    task("runs", Duration::ZERO, |own| own.runs.run_due_tasks()),
     task("watches", PAUSE, |own| own.watches.run_due_tasks()),
     task("deletions", Duration::ZERO, |own| own.accounts.finish_deletions()),
     task("retention", PAUSE, |own| own.retention.sweep()),
@@ -52,7 +52,7 @@ const TASKS: &[Task<Maintenance>] = &[
     task("api_caches", PAUSE, |own| own.api.sweep_caches()),
     task("rate_limits", PAUSE, |own| own.limiter.sweep()),
     task("trends", PAUSE, Maintenance::note_trends),
-    task("run_caches", SLOW, |own| own.runs.maintenance.sweep_caches()),
+    task("run_caches", SLOW, |own| own.runs.sweep_caches()),
     task("key_usage", SLOW, Maintenance::flush_key_usage),
     task("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
 ];
@@ -106,7 +106,7 @@ impl Maintenance {
         let (done, now) = (Arc::clone(&self.done), Instant::now());
         done.lock().extend(TASKS.iter().map(|task| (task.name, now)));
         let mut due = [now; TASKS.len()];
-        while !self.runs.maintenance.wait(Instant::now() + PAUSE) {
+        while !self.runs.wait(Instant::now() + PAUSE) {
             do_due(TASKS, &mut due, &done, self, Instant::now());
         }
         self.flush_key_usage();
@@ -114,7 +114,7 @@ impl Maintenance {
 
     fn read_suppression(&mut self) {
         if let Some(list) = self.suppression.as_mut().and_then(Watch::changed_list) {
-            self.runs.selector.suppress(list);
+            self.runs.suppress(list);
         }
     }
 
@@ -123,7 +123,7 @@ impl Maintenance {
             if let Some(sandbox) = &self.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }
-            self.runs.selector.use_catalog(catalog);
+            self.runs.use_catalog(catalog);
         }
     }
 

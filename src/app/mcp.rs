@@ -62,14 +62,14 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     let hooks = hooks(&accounts);
     let built = Engine::build(engine, catalog, MAX_RUNS, LEASE, store.clone(), Arc::clone(&clock), hooks)?;
     if let Some(list) = suppressed {
-        built.runs.selector.suppress(list);
+        built.runs.suppress(list);
     }
     let runs = Arc::clone(&built.runs);
     let api = api(engine, &built, &store, &accounts, &clock);
     let lines = Lines::new(Arc::new(api), local_caller(&accounts)?, io::stdout());
     let tasks = start_tasks(Arc::clone(&runs))?;
     let served = lines.serve(io::stdin().lock());
-    runs.maintenance.shut_down(Instant::now() + STOP_WITHIN);
+    runs.shut_down(Instant::now() + STOP_WITHIN);
     if tasks.join().is_err() {
         warn!("the maintenance thread panicked");
     }
@@ -124,9 +124,9 @@ fn local_caller(accounts: &Accounts) -> Result<Caller, AppError> {
 /// Starts the periodic tasks of runs. They end when the runs are shut down.
 fn start_tasks(runs: Arc<Runs>) -> Result<thread::JoinHandle<()>, AppError> {
     let work = move || {
-        while !runs.maintenance.wait(Instant::now() + PAUSE) {
+        while !runs.wait(Instant::now() + PAUSE) {
             // A panic is printed. It must not end the thread.
-            let _ = catch_unwind(AssertUnwindSafe(|| runs.maintenance.run_due_tasks()));
+            let _ = catch_unwind(AssertUnwindSafe(|| runs.run_due_tasks()));
         }
     };
     thread::Builder::new()

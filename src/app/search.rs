@@ -127,7 +127,7 @@ pub fn search(
     let most_runs = 1 + request.follow.as_ref().map_or(0, |order| usize::from(order.max_searches));
     let local = LocalSearches::open(request, most_runs)?;
     let runs = &local.engine.runs;
-    if runs.selector.is_suppressed(query) {
+    if runs.is_suppressed(query) {
         return Err(AppError::config(SUPPRESSED));
     }
     let start = local.start_request(request, query);
@@ -147,7 +147,7 @@ pub fn search(
         }
     }
     local.close();
-    Ok(Searched { records, catalog: local.engine.runs.selector.catalog(), engine: local.engine })
+    Ok(Searched { records, catalog: local.engine.runs.catalog(), engine: local.engine })
 }
 
 /// Runs a search for each query, some at once, until all have ended or `sink` breaks off. Events come in the order of the
@@ -169,7 +169,7 @@ pub fn search_all(
     for index in 0..queries.len() {
         let free = if stop.is_set() { 0 } else { AT_ONCE - started.len() };
         for query in waiting.by_ref().take(free) {
-            let is_suppressed = runs.selector.is_suppressed(query);
+            let is_suppressed = runs.is_suppressed(query);
             let start = (!is_suppressed).then(|| local.start(local.start_request(request, query)));
             started.push_back(start.transpose()?);
         }
@@ -184,9 +184,10 @@ pub fn search_all(
                     SearchEvent::Child(_) => ControlFlow::Continue(()),
                 };
                 let goes_on = local.watch(&run, stop, &mut pass_on);
-                goes_on.is_continue().then(|| local.record(&run)).map_or(goes_on, |record| {
-                    sink(index, ListEvent::Ended(&record, &runs.selector.catalog()))
-                })
+                goes_on
+                    .is_continue()
+                    .then(|| local.record(&run))
+                    .map_or(goes_on, |record| sink(index, ListEvent::Ended(&record, &runs.catalog())))
             }
         };
         if shown.is_break() {
@@ -226,14 +227,13 @@ impl LocalSearches {
             RunHooks::default(),
         )?;
         if let Some((list, _)) = suppressed {
-            engine.runs.selector.suppress(list);
+            engine.runs.suppress(list);
         }
         Ok(Self { engine, store, account: account.id, clock })
     }
 
     fn start_request(&self, request: &SearchRequest, query: &Query) -> StartRequest {
-        let choice =
-            self.engine.runs.selector.catalog().with_ids(query.search_type(), request.choice.clone());
+        let choice = self.engine.runs.catalog().with_ids(query.search_type(), request.choice.clone());
         let follow = request.follow.clone().map(|order| FollowOrder { choice: choice.clone(), ..order });
         let now = self.clock.now();
         StartRequest {
@@ -253,7 +253,7 @@ impl LocalSearches {
     }
 
     fn start(&self, request: StartRequest) -> Result<Arc<LiveRun>, AppError> {
-        match self.engine.runs.starter.start(request) {
+        match self.engine.runs.start(request) {
             Ok(StartResult::Started(run)) => Ok(run),
             Err(StartError::Choice(error)) => Err(AppError::config(error)),
             Err(StartError::NoBrowser) => Err(browser_error(&self.engine)),
@@ -293,18 +293,18 @@ impl LocalSearches {
                 return ControlFlow::Continue(());
             }
             run.published.wait_for_change(version, Instant::now() + LOOK_EVERY);
-            self.engine.runs.maintenance.run_due_tasks();
+            self.engine.runs.run_due_tasks();
         }
     }
 
     /// Ends all runs. The driver of an ended run stops at once; that of a cancelled run needs a moment.
     fn close(&self) {
-        self.engine.runs.maintenance.shut_down(Instant::now() + Duration::from_secs(2));
+        self.engine.runs.shut_down(Instant::now() + Duration::from_secs(2));
     }
 }
 
 /// Starts the search for a lead. Returns `None` if it cannot be started now.
-fn start_child(runs: &Runs, root: &StartRequest, next: NextSearch) -> Option<Arc<LiveRun>> {
+fn start_child(runs: &Arc<Runs>, root: &StartRequest, next: NextSearch) -> Option<Arc<LiveRun>> {
     let order = root.search.follow.as_ref()?;
     let NextSearch { lead, class, query, place, .. } = next;
     let max_searches = order.max_searches;
@@ -316,7 +316,7 @@ fn start_child(runs: &Runs, root: &StartRequest, next: NextSearch) -> Option<Arc
     };
     let cause = Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request: false });
     let request = StartRequest { search, cause, ..root.clone() };
-    match runs.starter.start(request) {
+    match runs.start(request) {
         Ok(StartResult::Started(run)) => Some(run),
         _ => None,
     }

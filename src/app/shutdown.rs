@@ -32,7 +32,7 @@ pub(super) fn shut_down(
 /// for. Deliveries of runs that end now may still be sent.
 fn drain(handle: RunningServer, instance: &Instance, until: Instant) {
     handle.stop_taking();
-    instance.runs().maintenance.shut_down(until);
+    instance.runs().shut_down(until);
     let left = handle.shutdown(until.saturating_duration_since(Instant::now()).max(MIN_DRAIN)).left;
     if left > 0 {
         warn!("{left} answers were not finished in time");

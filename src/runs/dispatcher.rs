@@ -1,4 +1,4 @@
-//! [`Dispatcher`]: takes over runs without a driver whenever a driver is free, both runs that wait for their first
+//! Taking over runs without a driver whenever a driver is free, both runs that wait for their first
 //! driver and runs that were interrupted.
 
 use std::sync::Arc;
@@ -7,14 +7,12 @@ use std::time::Instant;
 
 use log::{error, info, log, warn};
 
-use super::context::RunContext;
-use super::drivers::{Drivers, Slot};
+use super::drivers::Slot;
 use super::earlier::EarlierConclusions;
 use super::family::advance::advance;
 use super::job::Job;
 use super::live::{LiveRun, Stopped};
-use super::queue::Queue;
-use super::registry::Registry;
+use super::service::Runs;
 use super::{driver, ending};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
@@ -33,16 +31,7 @@ const MOST_TAKE_OVERS: u64 = 64;
 /// The message of a run that was taken over more often.
 const INTERRUPTED: &str = "the search was interrupted too many times and is not tried again";
 
-/// A component that takes runs from the queue and gives each a driver. There is one value for each process, which its
-/// drivers share.
-pub(super) struct Dispatcher {
-    pub(super) context: Arc<RunContext>,
-    pub(super) registry: Arc<Registry>,
-    pub(super) drivers: Arc<Drivers>,
-    pub(super) queue: Queue,
-}
-
-impl Dispatcher {
+impl Runs {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
     pub(super) fn dispatch(self: &Arc<Self>) {
         match self.context.store.queue_length(self.context.simulated, None) {
@@ -69,9 +58,9 @@ impl Dispatcher {
 
     /// Starts a thread that drives this run, and then further runs as long as there are some in the queue.
     pub(super) fn start_driver(self: &Arc<Self>, slot: Slot, job: Job) {
-        let (dispatcher, run) = (Arc::clone(self), Arc::clone(&job.run));
+        let (runs, run) = (Arc::clone(self), Arc::clone(&job.run));
         let builder = thread::Builder::new().name("run".to_owned()).stack_size(DRIVER_STACK_BYTES);
-        if let Err(error) = builder.spawn(move || dispatcher.drive(slot, job)) {
+        if let Err(error) = builder.spawn(move || runs.drive(slot, job)) {
             error!(
                 "cannot start a thread for run {}, which is resumed when its lease expires: {error}",
                 run.id()

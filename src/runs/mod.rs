@@ -26,6 +26,7 @@
 //! | [`module_history`] | how the checks of each module ended in this process |
 //! | [`browsing`] | the browsers, which check pages and print them |
 //! | [`context`] | what all drivers share |
+//! | `changes` | what owners change about their runs |
 //! | `checking` | one check of a run, with its deadlines |
 //! | [`driver`] | the thread that takes a run from start to end |
 //! | [`earlier`] | the conclusions of a run before it was interrupted |
@@ -42,9 +43,7 @@
 //! | `time_limit` | the end of a run's time |
 //! | `selector` | the modules that searches may ask, and the queries that are never searched |
 //! | `starter` | starts a search, or queues it |
-//! | `stopper` | stops a search before its end |
 //! | [`retry`] | asking the modules of a run again that came to no conclusion |
-//! | [`notes`] | what owners note about their runs and results |
 //! | `reader` | finds, lists and follows runs |
 //! | `maintenance` | the periodic tasks, and the shutdown |
 //! | [`service`] | these parts, put together |
@@ -55,6 +54,7 @@
 
 pub mod batches;
 pub mod browsing;
+mod changes;
 mod checking;
 pub mod context;
 pub mod diff;
@@ -76,7 +76,6 @@ mod lifecycle;
 pub mod live;
 mod maintenance;
 pub mod module_history;
-pub mod notes;
 pub mod people;
 pub mod pictures;
 pub mod proof;
@@ -93,7 +92,6 @@ pub mod service;
 pub mod shared_answers;
 pub mod start_request;
 mod starter;
-mod stopper;
 pub mod stored_run;
 pub mod stream;
 pub mod suppression;

@@ -1,9 +1,11 @@
 //! [`Retry`]: asking the modules of a run again that came to no conclusion.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
+use super::service::Runs;
 use super::start_request::{StartError, StartRequest, StartResult};
-use super::starter::Starter;
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, cost};
 use crate::model::run::{ModuleReport, RunSummary};
@@ -86,10 +88,10 @@ impl<'a> Retry<'a> {
     /// Starts the run.
     ///
     /// # Errors
-    /// Returns the errors of [`Starter::start`].
+    /// Returns the errors of [`Runs::start`].
     pub fn start(
         &self,
-        starter: &Starter,
+        runs: &Arc<Runs>,
         charge: Charge,
         idempotency: Option<Idempotency>,
         origin: Origin,
@@ -101,7 +103,7 @@ impl<'a> Retry<'a> {
             passive: options.passive,
             ..Choice::default()
         };
-        starter.start(StartRequest {
+        runs.start(StartRequest {
             account: self.of.account,
             search: Search { premium: self.is_premium, choice, options, ..Search::plain(&self.query) },
             cause: Cause::Retry(self.of.id),

@@ -1,33 +1,15 @@
-//! [`Selector`]: the modules that searches may ask, and the queries that are never searched.
+//! The modules that searches may ask, and the queries that are never searched.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::context::RunContext;
+use super::service::{ModuleCounts, Runs};
 use super::suppression::Suppressed;
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
 
-/// The number of modules that a search uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModuleCounts {
-    /// The number of modules in a standard search of each type.
-    pub standard: BTreeMap<SearchType, usize>,
-    /// The number of additional modules in a premium search for a username.
-    pub premium: usize,
-}
-
-/// A component that selects the modules of searches, and knows which queries are never searched.
-pub struct Selector {
-    context: Arc<RunContext>,
-}
-
-impl Selector {
-    pub(super) fn new(context: Arc<RunContext>) -> Self {
-        Self { context }
-    }
-
+impl Runs {
     /// Returns the modules that a search uses.
     ///
     /// # Errors

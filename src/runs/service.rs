@@ -1,45 +1,38 @@
 //! [`Runs`]: the runs of a process, as other layers use them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use uuid::Uuid;
 
-use super::batches::feeder::Feeder;
 use super::browsing::Browsing;
 pub use super::context::ChargeOf;
 use super::context::{Limits, RunContext};
-use super::dispatcher::Dispatcher;
 use super::drivers::Drivers;
 use super::family::service::FamilyService;
 use super::figures::Figures;
 use super::health::HealthTable;
 use super::lifecycle::Lifecycle;
-use super::maintenance::Maintenance;
-pub use super::maintenance::idempotency_valid_since;
-use super::notes::notebook::Notebook;
 use super::queue::Queue;
 pub use super::reader::{Found, Reader};
 pub use super::registry::OnRun;
 use super::registry::Registry;
 use super::scheduler::Scheduler;
-pub use super::selector::{ModuleCounts, Selector};
 use super::shared_answers::SharedAnswers;
-pub use super::start_request::{StartError, StartRequest, StartResult};
-pub use super::starter::Starter;
-pub use super::stopper::Stopper;
+pub use super::start_request::{StartError, StartRequest, StartResult, idempotency_valid_since};
 use super::suppression::Suppressed;
 use crate::base::clock::Clock;
 use crate::base::current::Current;
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
-use crate::model::audit::Origin;
 use crate::model::drive::InstanceId;
 use crate::model::drive::{Notification, Subscriber};
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::probe::Browsers;
+use crate::modules::query::SearchType;
 use crate::store::Store;
 
 /// The settings of all runs of a process.
@@ -75,35 +68,69 @@ pub struct RunHooks {
     pub on_annotation: OnRun,
     /// The charges of searches that leads and batches start. Their cost is that of a standard search.
     pub charge_of: ChargeOf,
-    /// The batches of searches, if this process continues them.
-    pub batches: Option<Arc<Store>>,
+    /// Whether this process continues batches of searches.
+    pub continues_batches: bool,
 }
 
 impl Default for RunHooks {
     /// Returns hooks that do nothing. Leads then start no search.
     fn default() -> Self {
         let (on_deletion, on_annotation): (OnRun, OnRun) = (Box::new(|_| {}), Box::new(|_| {}));
-        Self { on_deletion, on_annotation, charge_of: Box::new(|_| Ok(None)), batches: None }
+        Self { on_deletion, on_annotation, charge_of: Box::new(|_| Ok(None)), continues_batches: false }
+    }
+}
+
+/// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
+/// for single searches at the hosts that all searches ask.
+const DRIVER_SHARE: usize = 16;
+/// The number of modules that a search uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleCounts {
+    /// The number of modules in a standard search of each type.
+    pub standard: BTreeMap<SearchType, usize>,
+    /// The number of additional modules in a premium search for a username.
+    pub premium: usize,
+}
+
+/// The times at which the tasks are due.
+pub(super) struct Schedule {
+    pub(super) dispatch: Instant,
+    pub(super) share_health: Instant,
+    pub(super) expire_keys: Instant,
+}
+
+impl Schedule {
+    /// Creates a schedule in which every task is due at once.
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { dispatch: now, share_health: now, expire_keys: now }
     }
 }
 
 /// The runs of a process. There is one value for each process, which all layers share.
+///
+/// | file | what it does |
+/// |---|---|
+/// | `selector` | chooses modules, and knows the queries that are never searched |
+/// | `starter` | starts searches, or queues them |
+/// | `dispatcher` | takes runs from the queue and gives each a driver |
+/// | `changes` | stops runs, deletes them, notes something about them |
+/// | `batches/feeder` | starts the rows of batches |
+/// | `maintenance` | the periodic tasks, and the shutdown |
 pub struct Runs {
-    /// The selector, which selects the modules of searches and knows the suppressed queries.
-    pub selector: Arc<Selector>,
-    /// The starter, which starts searches.
-    pub starter: Starter,
-    /// The component that stops searches before their end.
-    pub stopper: Stopper,
     /// The reader, which finds, lists and follows runs.
     pub reader: Reader,
-    /// The component that changes what is noted about runs and their results.
-    pub notebook: Notebook,
     /// The component that reads families, and follows leads on request.
     pub families: FamilyService,
-    /// The periodic tasks and the shutdown.
-    pub maintenance: Maintenance,
-    dispatcher: Arc<Dispatcher>,
+    pub(super) context: Arc<RunContext>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) drivers: Arc<Drivers>,
+    pub(super) queue: Queue,
+    pub(super) schedule: Mutex<Schedule>,
+    /// The maximum number of waiting runs.
+    pub(super) max_waiting: usize,
+    /// The maximum number of runs of batches that this process drives at once, if it continues batches.
+    pub(super) most_of_batches: Option<usize>,
 }
 
 impl Runs {
@@ -117,7 +144,7 @@ impl Runs {
         config: RunsConfig,
         hooks: RunHooks,
     ) -> Arc<Self> {
-        let RunHooks { on_deletion, on_annotation, charge_of, batches } = hooks;
+        let RunHooks { on_deletion, on_annotation, charge_of, continues_batches } = hooks;
         let Limits { check_timeout, host_retry, quarantine_retry, .. } = config.limits;
         let shared = Some((Arc::clone(&store), config.simulated));
         let health =
@@ -154,88 +181,49 @@ impl Runs {
         });
         let registry =
             Arc::new(Registry::new(Arc::clone(&lifecycle), config.keep_ended, on_deletion, on_annotation));
-        let dispatcher = Arc::new(Dispatcher {
-            context: Arc::clone(&context),
-            registry,
-            drivers: Drivers::new(Arc::clone(&lifecycle), config.max_runs),
-            queue: Queue::default(),
-        });
-        let selector = Arc::new(Selector::new(Arc::clone(&context)));
-        let starter = || {
-            let (dispatcher, selector) = (Arc::clone(&dispatcher), Arc::clone(&selector));
-            Starter::new(dispatcher, selector, config.max_waiting)
-        };
-        let feeder =
-            batches.map(|batches| Feeder::new(starter(), Arc::clone(&dispatcher), batches, config.max_runs));
+        context.health.share();
         Arc::new(Self {
-            starter: starter(),
-            selector,
-            stopper: Stopper::new(Arc::clone(&dispatcher)),
-            notebook: Notebook::new(Arc::clone(&dispatcher)),
-            reader: Reader::new(Arc::clone(&context), Arc::clone(&dispatcher.registry)),
-            families: FamilyService::new(context),
-            maintenance: Maintenance::new(Arc::clone(&dispatcher), lifecycle, feeder),
-            dispatcher,
+            reader: Reader::new(Arc::clone(&context), Arc::clone(&registry)),
+            families: FamilyService::new(Arc::clone(&context)),
+            drivers: Drivers::new(lifecycle, config.max_runs),
+            context,
+            registry,
+            queue: Queue::default(),
+            schedule: Mutex::new(Schedule::new()),
+            max_waiting: config.max_waiting,
+            most_of_batches: continues_batches.then(|| (config.max_runs / DRIVER_SHARE).max(1)),
         })
-    }
-
-    /// Deletes a run and all runs that its leads and theirs have started. Returns `false` like [`Self::delete`].
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let context = self.context();
-        let deleted = context.store.delete_family(root, account, context.clock.now(), by)?;
-        deleted.iter().for_each(|run| self.dispatcher.registry.note_deleted(*run));
-        Ok(!deleted.is_empty())
-    }
-
-    /// Deletes a run. Stops it first if it is running. Returns `false` if the run is unknown, already deleted or of
-    /// another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context().store.delete(id, account, self.context().clock.now(), by)?;
-        if known {
-            self.dispatcher.registry.note_deleted(id);
-        }
-        Ok(known)
     }
 
     /// Returns the number of runs that this process drives, and the last known number of runs of all instances that
     /// wait for a driver.
     pub fn load(&self) -> (usize, usize) {
-        (self.context().driving.load(Ordering::Relaxed), self.dispatcher.queue.waiting())
+        (self.context.driving.load(Ordering::Relaxed), self.queue.waiting())
     }
 
     /// Returns the checks of all runs, and their workers.
     pub fn scheduler(&self) -> &Scheduler {
-        &self.context().scheduler
+        &self.context.scheduler
     }
 
     /// Returns the browsers, which run checks and print pages.
     pub fn browsing(&self) -> &Browsing {
-        &self.context().browsing
+        &self.context.browsing
     }
 
     /// Returns the totals since the start of the process.
     pub fn figures(&self) -> &Figures {
-        &self.context().figures
+        &self.context.figures
     }
 
     /// Returns the health of the modules, as measured by real runs.
     pub fn module_health(&self) -> &HealthTable {
-        &self.context().health
-    }
-
-    fn context(&self) -> &RunContext {
-        &self.dispatcher.context
+        &self.context.health
     }
 }
 
 impl Subscriber for Runs {
     fn notify(&self, notification: Notification) {
-        self.dispatcher.registry.notify(notification);
+        self.registry.notify(notification);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::{Timestamp, ToSpan as _};
+
 use super::live::LiveRun;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -57,4 +59,9 @@ pub enum StartError {
     Refused(Refused),
     /// The store failed. Nothing was charged as far as is known.
     Storage(StorageError),
+}
+
+/// Returns the moment 24 hours ago, before which idempotency keys expire.
+pub fn idempotency_valid_since(now: Timestamp) -> Timestamp {
+    now.saturating_sub(24.hours()).unwrap_or(now)
 }

@@ -1,16 +1,13 @@
-//! [`Starter`]: starts a search. It is charged and created in one transaction, and then driven by this process or
-//! queued.
+//! Starting a search: it is charged and created in one transaction, and then driven by this process or queued.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::RunContext;
-use super::dispatcher::Dispatcher;
 use super::drivers::Slot;
 use super::earlier::EarlierConclusions;
 use super::job::Job;
 use super::live::LiveRun;
-use super::selector::Selector;
+use super::service::Runs;
 use super::start_request::{StartError, StartRequest, StartResult};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
@@ -26,32 +23,20 @@ use crate::modules::query::Query;
 /// fuller than that, it is not counted.
 const UNSEEN_STARTS: usize = 100;
 
-/// A component that starts searches.
-pub struct Starter {
-    dispatcher: Arc<Dispatcher>,
-    selector: Arc<Selector>,
-    max_waiting: usize,
-}
-
-impl Starter {
-    /// Creates a starter. `max_waiting` is the maximum number of waiting runs.
-    pub(super) fn new(dispatcher: Arc<Dispatcher>, selector: Arc<Selector>, max_waiting: usize) -> Self {
-        Self { dispatcher, selector, max_waiting }
-    }
-
+impl Runs {
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
     ///
     /// # Errors
     /// Returns [`StartError::Suppressed`] before anything else is checked. Returns [`StartError::Refused`],
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
-    pub fn start(&self, request: StartRequest) -> Result<StartResult, StartError> {
+    pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
         let checked = match self.check(&request) {
             Ok(checked) => checked,
             Err(StartError::Suppressed) => return Err(StartError::Suppressed),
             Err(error) => return self.known_run(&request, error),
         };
-        match self.dispatcher.drivers.reserve() {
+        match self.drivers.reserve() {
             Some(slot) => self.start_now(request, checked, slot),
             None => self.start_queued(request, &checked.1),
         }
@@ -61,7 +46,7 @@ impl Starter {
     ///
     /// # Errors
     /// Returns the errors of [`Self::start`].
-    pub fn queue(&self, request: StartRequest) -> Result<StartResult, StartError> {
+    pub fn start_later(&self, request: StartRequest) -> Result<StartResult, StartError> {
         let (_, modules) = self.check(&request)?;
         self.start_queued(request, &modules)
     }
@@ -69,8 +54,12 @@ impl Starter {
     /// Charges a search and starts it with this driver.
     ///
     /// # Errors
-    /// Returns the same errors as [`Starter::start`], except [`Refused::Overloaded`].
-    pub(super) fn start_with(&self, request: StartRequest, slot: Slot) -> Result<StartResult, StartError> {
+    /// Returns the same errors as [`Self::start`], except [`Refused::Overloaded`].
+    pub(super) fn start_with(
+        self: &Arc<Self>,
+        request: StartRequest,
+        slot: Slot,
+    ) -> Result<StartResult, StartError> {
         let checked = self.check(&request)?;
         self.start_now(request, checked, slot)
     }
@@ -79,46 +68,46 @@ impl Starter {
     fn check(&self, request: &StartRequest) -> Result<(Query, Vec<Arc<Module>>), StartError> {
         let Search { search_type, query, premium, choice, .. } = &request.search;
         let query = Query::parse(*search_type, query).map_err(StartError::Query)?;
-        if self.selector.is_suppressed(&query) {
+        if self.is_suppressed(&query) {
             return Err(StartError::Suppressed);
         }
-        if self.dispatcher.registry.lifecycle.is_shutting_down() {
+        if self.registry.lifecycle.is_shutting_down() {
             return Err(StartError::ShuttingDown);
         }
-        let modules = self.selector.modules_for(&query, *premium, choice);
+        let modules = self.modules_for(&query, *premium, choice);
         let modules = modules.map_err(StartError::Choice)?;
-        if *premium && !self.selector.can_browse() {
+        if *premium && !self.can_browse() {
             return Err(StartError::NoBrowser);
         }
         Ok((query, modules))
     }
 
     fn start_now(
-        &self,
+        self: &Arc<Self>,
         request: StartRequest,
         (query, modules): (Query, Vec<Arc<Module>>),
         slot: Slot,
     ) -> Result<StartResult, StartError> {
-        let (owner, charge) = (self.context().instance, request.charge);
+        let (owner, charge) = (self.context.instance, request.charge);
         let new = self.new_run(request, &modules, Some(owner));
         let opening = new.opening(charge.credits);
         let run = Arc::new(LiveRun::new(opening, owner.lease(0), new.modules.clone()));
         // The run is registered before the commit, so that every caller that gets its id finds it in memory.
-        self.dispatcher.registry.insert(&run);
+        self.registry.insert(&run);
         let (gone, earlier) = (Vec::new(), EarlierConclusions::default());
         let job = Job { run: Arc::clone(&run), query, modules, gone, earlier };
         let started = self.store(&new, &charge);
-        if self.dispatcher.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
+        if self.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // The commit may have been completed after all leases were released.
-            self.dispatcher.release_leases();
+            self.release_leases();
         }
         if !matches!(started, Ok(Started::Created)) {
-            self.dispatcher.registry.remove(new.id);
+            self.registry.remove(new.id);
         }
         if let Ok(Started::Created) = &started {
-            self.context().figures.note_start(new.search.search_type, charge.credits);
-            self.context().figures.queue_durations.note(Duration::ZERO);
-            self.dispatcher.start_driver(slot, job);
+            self.context.figures.note_start(new.search.search_type, charge.credits);
+            self.context.figures.queue_durations.note(Duration::ZERO);
+            self.start_driver(slot, job);
         }
         result(started, || StartResult::Started(run))
     }
@@ -136,10 +125,10 @@ impl Starter {
         let opening = new.opening(charge.credits);
         let started = self.store(&new, &charge);
         if let Ok(Started::Created) = &started {
-            self.context().figures.note_start(new.search.search_type, charge.credits);
-            self.dispatcher.queue.note_queued();
+            self.context.figures.note_start(new.search.search_type, charge.credits);
+            self.queue.note_queued();
             // A driver may have become free meanwhile.
-            self.dispatcher.registry.lifecycle.wake_maintenance();
+            self.registry.lifecycle.wake_maintenance();
         }
         result(started, || StartResult::Queued(Box::new(opening)))
     }
@@ -147,18 +136,18 @@ impl Starter {
     /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
     /// delay the drivers, which empty the queue.
     fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
-        if request.cause.member().is_some() || self.dispatcher.queue.waiting() < self.max_waiting {
+        if request.cause.member().is_some() || self.queue.waiting() < self.max_waiting {
             return Ok(false);
         }
-        let (simulated, account) = (self.context().simulated, Some(request.account));
-        let length = self.context().store.queue_length(simulated, account).map_err(StartError::Storage)?;
+        let (simulated, account) = (self.context.simulated, Some(request.account));
+        let length = self.context.store.queue_length(simulated, account).map_err(StartError::Storage)?;
         Ok(!length.allows_another(self.max_waiting))
     }
 
     /// Stores the start. If the answer to its commit was lost, the run is looked up by its id: the caller is told that it
     /// was started if it was. If it cannot be looked up, the caller is refused, and what was stored is undone later.
     fn store(&self, new: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
-        let store = &self.context().store;
+        let store = &self.context.store;
         let started = match store.start(new, charge) {
             Err(error) if error.is_unconfirmed() => match store.run(new.id, new.account) {
                 Ok(Some(_)) => Started::Created,
@@ -176,7 +165,7 @@ impl Starter {
         // The number of runs that leads start has a limit of its own.
         let may_be_full = owner.is_none()
             && request.cause.member().is_none()
-            && self.dispatcher.queue.waiting() + UNSEEN_STARTS >= self.max_waiting;
+            && self.queue.waiting() + UNSEEN_STARTS >= self.max_waiting;
         let Search { choice, options, .. } = &request.search;
         let options = RunOptions {
             named: !choice.modules.is_empty(),
@@ -191,11 +180,11 @@ impl Starter {
             account: request.account,
             search: Search { options, ..request.search },
             cause: request.cause,
-            simulated: self.context().simulated,
+            simulated: self.context.simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
-            created_at: self.context().clock.now(),
+            created_at: self.context.clock.now(),
             owner,
-            holds: self.context().limits.lease,
+            holds: self.context.limits.lease,
             max_waiting: may_be_full.then_some(self.max_waiting),
             is_unconfirmed: request.idempotency.is_none()
                 && matches!(request.cause, Cause::Request | Cause::Retry(_)),
@@ -208,15 +197,11 @@ impl Starter {
     /// been accepted before, with another catalogue, with a browser, or before the shutdown.
     fn known_run(&self, request: &StartRequest, error: StartError) -> Result<StartResult, StartError> {
         let Some(idempotency) = &request.idempotency else { return Err(error) };
-        match self.context().store.known_request(request.account, idempotency).map_err(StartError::Storage)? {
+        match self.context.store.known_request(request.account, idempotency).map_err(StartError::Storage)? {
             Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
             Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
             _ => Err(error),
         }
-    }
-
-    fn context(&self) -> &RunContext {
-        &self.dispatcher.context
     }
 }
 

@@ -79,7 +79,7 @@ impl WatchKeeper {
     }
 
     fn start(&self, watch: &Watch) -> Result<Due, StorageError> {
-        if watch.search.premium && !self.runs.selector.can_browse() {
+        if watch.search.premium && !self.runs.can_browse() {
             return Ok(Due::Settled);
         }
         let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(Due::Settled) };
@@ -88,7 +88,7 @@ impl WatchKeeper {
             return self.pause(watch);
         }
         let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);
-        match self.runs.starter.queue(request) {
+        match self.runs.start_later(request) {
             Ok(StartResult::Queued(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => return self.pause(watch),
             Err(StartError::Suppressed) => return self.skip(watch),
@@ -175,7 +175,7 @@ impl WatchKeeper {
         let Some(found) = self.runs.reader.stored(ended.run, ended.watch.account)? else { return nothing };
         let record = self.runs.reader.record(&found)?;
         let Some(run) = record.findings() else { return nothing };
-        let catalog = self.runs.selector.catalog();
+        let catalog = self.runs.catalog();
         // A baseline that cannot be read is that of a watch without a run, so that the watch continues.
         let before: Option<Baseline> =
             ended.baseline.as_ref().and_then(|text| serde_json::from_str(text).ok());

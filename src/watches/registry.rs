@@ -1,5 +1,7 @@
 //! The use cases of the owners of watches.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::model::audit::Origin;
@@ -48,12 +50,12 @@ pub fn create(store: &Store, new: &NewWatch, at: Timestamp, by: &Origin) -> Resu
 /// Returns [`WatchError::InvalidQuery`] if the query is not valid for this version. The inner error is that of the
 /// start.
 pub fn run_now(
-    runs: &Runs,
+    runs: &Arc<Runs>,
     watch: &Watch,
     charge: Charge,
     by: Origin,
 ) -> Result<Result<StartResult, StartError>, WatchError> {
-    match runs.starter.start(start_request(watch, None, charge, by)) {
+    match runs.start(start_request(watch, None, charge, by)) {
         Err(StartError::Query(_)) => Err(WatchError::InvalidQuery),
         started => Ok(started),
     }

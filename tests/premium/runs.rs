@@ -250,7 +250,7 @@ impl Bench {
     }
 
     fn start(&self, order: StartRequest) -> Arc<LiveRun> {
-        match self.runs.starter.start(order) {
+        match self.runs.start(order) {
             Ok(StartResult::Started(run)) => run,
             _ => panic!("not started"),
         }
@@ -398,10 +398,10 @@ fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     eventually("the browser is busy, and all else is done", || {
         bench.stage.open_now() == 1 && run.summary().progress.modules_completed == 2
     });
-    bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    bench.runs.shut_down(Instant::now() + PATIENCE);
     let other = (bench.another)(Arc::new(NoBrowser));
     eventually("the run ends elsewhere", || {
-        other.maintenance.run_due_tasks();
+        other.run_due_tasks();
         let found = other.reader.find(run.id(), bench.account).unwrap().unwrap();
         found.status().is_terminal()
     });
@@ -413,7 +413,7 @@ fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     assert_eq!((found.status(), bench.stage.opened().len()), (Status::Completed, 1));
     // The open page is abandoned, and its worker ends with the process.
     bench.stage.draw(1);
-    other.maintenance.shut_down(Instant::now() + PATIENCE);
+    other.shut_down(Instant::now() + PATIENCE);
 }
 
 #[test]
@@ -431,16 +431,14 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         bench.finish(&run);
         assert_eq!(bench.used(), 2);
         stage.dead.store(true, Ordering::SeqCst);
-        eventually("the browser is known to be dead", || !bench.runs.selector.can_browse());
-        assert!(matches!(bench.runs.starter.start(bench.order("bob")), Err(StartError::NoBrowser)));
-        assert!(
-            matches!(bench.runs.starter.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id())
-        );
+        eventually("the browser is known to be dead", || !bench.runs.can_browse());
+        assert!(matches!(bench.runs.start(bench.order("bob")), Err(StartError::NoBrowser)));
+        assert!(matches!(bench.runs.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id()));
         assert_eq!(bench.used(), 2);
         let standard = bench.order_where("carol", |search| search.premium = false);
         bench.finish(&bench.start(standard));
         stage.dead.store(false, Ordering::SeqCst);
-        eventually("the browser is back", || bench.runs.selector.can_browse());
+        eventually("the browser is back", || bench.runs.can_browse());
         bench.finish(&bench.premium("dave"));
     }
 }

@@ -39,14 +39,14 @@ fn the_next_process_finishes_a_run_of_a_stopped_one() {
     let run = first.start("alice");
     eventually("ten are found", || run.summary().total_results == 10);
     let before: Vec<ResultRecord> = run.snapshot().1.iter().map(|result| result.record.clone()).collect();
-    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.runs.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
 
     // Another process works on the same store.
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
     let second = first.another_process(&web);
-    second.maintenance.run_due_tasks();
+    second.run_due_tasks();
     let resumed = second.reader.live(run.id()).expect("taken over");
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
     let (summary, results, _) = resumed.snapshot();
@@ -106,7 +106,7 @@ fn results_are_shown_after_they_are_stored_and_none_is_lost_during_an_outage() {
     let run = bench.start("alice");
     switch.set_down(true);
     assert!(
-        matches!(bench.runs.starter.start(bench.order("bob")), Err(StartError::Storage(error)) if error.is_unavailable())
+        matches!(bench.runs.start(bench.order("bob")), Err(StartError::Storage(error)) if error.is_unavailable())
     );
     bench.web.open_gate();
     eventually("all are asked", || (0..20).all(|number| bench.web.asked(&format!("gate-{number:03}")) == 1));
@@ -128,7 +128,7 @@ fn an_instance_with_an_expired_lease_continues_its_own_run() {
     let bench = bench(&catalog, RunsConfig { limits, ..config() });
     let run = bench.start("alice");
     eventually("three are found", || run.summary().total_results == 3);
-    bench.runs.maintenance.run_due_tasks();
+    bench.runs.run_due_tasks();
     assert!(
         Arc::ptr_eq(&bench.runs.reader.live(run.id()).unwrap(), &run),
         "the run was started a second time"
@@ -153,7 +153,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
     assert_eq!(summary.progress.modules_completed, 5);
     assert!(!run.published.is_stored());
-    bench.runs.maintenance.run_due_tasks();
+    bench.runs.run_due_tasks();
     assert!(bench.runs.reader.live(run.id()).is_some(), "it stays in memory until the store has it");
     switch.set_down(false);
     eventually("the store has its end", || run.published.is_stored());
@@ -167,7 +167,7 @@ fn a_run_that_cannot_be_resumed_fails_and_a_resumed_one_skips_missing_modules() 
     let first = bench(&[modules("ok", 1), modules("gate", 2)].concat(), config());
     let run = first.start("alice");
     eventually("one is found", || run.summary().total_results == 1);
-    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.runs.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
     // The next version of the catalogue has only one of the two remaining modules.
     let file = PathBuf::from(first.folder.path("catalog.json"));
@@ -176,7 +176,7 @@ fn a_run_that_cannot_be_resumed_fails_and_a_resumed_one_skips_missing_modules() 
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
     let second = first.another_process(&web);
-    second.maintenance.run_due_tasks();
+    second.run_due_tasks();
     let resumed = second.reader.live(run.id()).unwrap();
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
     let summary = resumed.summary();
@@ -189,7 +189,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     let first = bench(&[modules("ok", 1), modules("gate", 1)].concat(), config());
     let run = first.start("alice");
     eventually("one is found", || run.summary().total_results == 1);
-    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.runs.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
 
     // The next process has a list that suppresses the name, and a store in which runs can be taken over but not ended.
@@ -197,13 +197,13 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     *switch.refused.lock() = Some("finish");
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
     let second = first.another_process_on(RunsConfig { limits, ..config() });
-    second.selector.suppress(suppressed("alice"));
+    second.suppress(suppressed("alice"));
     // The call returns each time without waiting for the store.
     for tries in 1..=2 {
         let maintenance = std::thread::spawn({
             let runs = Arc::clone(&second);
             move || {
-                runs.maintenance.run_due_tasks();
+                runs.run_due_tasks();
             }
         });
         eventually("the maintenance thread is done", || maintenance.is_finished());
@@ -213,7 +213,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     assert_eq!(stored().status, Status::Running);
     *switch.refused.lock() = None;
     eventually("it is ended", || {
-        second.maintenance.run_due_tasks();
+        second.run_due_tasks();
         stored().status == Status::Failed
     });
     assert_eq!(stored().error.unwrap().code, "suppressed");

@@ -64,7 +64,7 @@ impl Bench {
 
     fn wait_for_family(&self, root: RunId) {
         eventually("the family ends", || {
-            self.runs.maintenance.run_due_tasks();
+            self.runs.run_due_tasks();
             !self.state(root).is_running()
         });
     }
@@ -235,7 +235,7 @@ fn a_suppressed_name_is_neither_looked_up_nor_searched() {
     bench.has_profile("a", "alice", json!({"website": "https://b.example.com/hidden"}));
     let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
     let query = Query::parse(SearchType::Username, "hidden").unwrap();
-    bench.runs.selector.suppress(Suppressed::parse(&key.line(&query), key).unwrap());
+    bench.runs.suppress(Suppressed::parse(&key.line(&query), key).unwrap());
     let root = bench.follow("alice", ORDER);
     assert_eq!((bench.queries(root).len(), bench.state(root).lookups), (1, 0));
     let suppressed = (LeadStatus::NotFollowed, Some(LeadReason::Suppressed));
@@ -291,7 +291,7 @@ fn a_lead_is_followed_by_hand_once() {
         };
         let FollowResult::Run(child) = follow() else { panic!("not followed: {lead:?}") };
         assert_eq!(follow(), FollowResult::Run(child));
-        bench.runs.maintenance.run_due_tasks();
+        bench.runs.run_due_tasks();
         found.push((lead.platform.is_some(), bench.wait_for(child).total_results));
     }
     found.sort_unstable();
@@ -393,10 +393,10 @@ fn a_family_is_continued_by_another_process() {
         .order_where("alice", |search| search.follow = Some(Arc::new(FollowOrder { depth: 2, ..ORDER })));
     let run = bench.start_order(request);
     // The first process stops at any point of the family.
-    bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    bench.runs.shut_down(Instant::now() + PATIENCE);
     let other = bench.another_process(&bench.web);
     eventually("the family ends", || {
-        other.maintenance.run_due_tasks();
+        other.run_due_tasks();
         !bench.state(run.id()).is_running()
     });
     assert_eq!(bench.queries(run.id()), ["alice", "friend", "further"]);

@@ -14,7 +14,7 @@ fn driven() -> (Bench, Arc<Runs>, RunSummary, Driver) {
     let bench = bench(&modules("gate", 2), config());
     let run = bench.start("alice");
     eventually("both are asked", || bench.web.at_gate.load(Ordering::SeqCst) == 2);
-    bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    bench.runs.shut_down(Instant::now() + PATIENCE);
     bench.web.open_gate();
     let me = InstanceId(uuid::Uuid::new_v4());
     let taken = bench.store.take_over(&claim(me, false, 1)).unwrap().remove(0);

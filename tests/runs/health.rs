@@ -15,7 +15,7 @@ fn feed(id: &str) -> Value {
 
 impl Bench {
     fn checks(&self, module: &str) -> u64 {
-        let catalog = self.runs.selector.catalog();
+        let catalog = self.runs.catalog();
         let all = self.runs.module_health().of_all(catalog.modules(), SystemClock.now());
         all.iter().find(|(known, _)| &**known.id() == module).map_or(0, |(_, health)| health.checks)
     }
@@ -89,14 +89,14 @@ fn an_interrupted_run_ends_like_an_uninterrupted_one() {
             bench.order_where("alice", |search| search.choice = Choice { modules, ..Choice::default() });
         let run = bench.start_order(order);
         eventually("all but one have ended", || run.summary().progress.modules_completed == 2);
-        bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+        bench.runs.shut_down(Instant::now() + PATIENCE);
         bench.web.open_gate();
 
         // The next process has no network, so the last site has no conclusion either.
         let web = Arc::new(PlayedWeb::default());
         web.down.store(true, Ordering::SeqCst);
         let second = bench.another_process(&web);
-        second.maintenance.run_due_tasks();
+        second.run_due_tasks();
         let summary = bench.finish(&second.reader.live(run.id()).expect("taken over"));
         assert_eq!(
             (summary.coverage.count_of(Outcome::Hit), summary.coverage.count_of(Outcome::Error)),
@@ -153,7 +153,7 @@ fn a_new_list_of_suppressed_identifiers_removes_shared_answers() {
         bench.web.total()
     };
     assert_eq!([(); 2].map(|()| requests_after_a_search()), [1, 1]);
-    bench.runs.selector.suppress(failures::suppressed("bob"));
+    bench.runs.suppress(failures::suppressed("bob"));
     assert_eq!(requests_after_a_search(), 2);
 }
 
@@ -174,7 +174,7 @@ fn a_disproved_miss_counts_against_its_module_and_its_known_account_is_asked_for
         assert_eq!((summary.coverage.count_of(Outcome::Unreliable), summary.credits_charged), (1, 1));
         assert_eq!(bench.web.asked("miss-000"), asked);
     }
-    let catalog = bench.runs.selector.catalog();
+    let catalog = bench.runs.catalog();
     let all = bench.runs.module_health().of_all(catalog.modules(), SystemClock.now());
     let (_, health) = all.iter().find(|(module, _)| &**module.id() == "miss-000").unwrap();
     assert_eq!((health.status, health.checks), (Verdict::Broken, 3));

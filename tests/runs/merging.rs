@@ -136,13 +136,13 @@ fn a_crash_before_a_save_duplicates_nothing_and_takes_nothing_back() {
     first.web.open_gate();
     eventually("all are asked", || (0..8).all(|at| first.web.asked(&format!("gatelist-{at:03}")) == 1));
     eventually("it was tried", || switch.refusals.load(Ordering::SeqCst) > 1);
-    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.runs.shut_down(Instant::now() + PATIENCE);
     assert_eq!((records(&run), run.summary().progress.modules_completed), (before.clone(), 8));
     assert_eq!(first.store.modules(run.id()).unwrap(), run.published.reports());
     *switch.refused.lock() = None;
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
-    second.maintenance.run_due_tasks();
+    second.run_due_tasks();
     let resumed = second.reader.live(run.id()).expect("taken over");
     assert_eq!(records(&resumed), before, "nothing has changed");
     assert_eq!(resumed.summary().progress, run.summary().progress, "nothing is taken back");
@@ -217,7 +217,7 @@ fn a_reader_switches_between_store_and_live_run_without_a_loss() {
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
     eventually("it is taken over", || {
-        second.maintenance.run_due_tasks();
+        second.run_due_tasks();
         second.reader.live(run.id()).is_some()
     });
     eventually("the first one has noticed", || run.signals.stopped().is_some());
@@ -241,7 +241,7 @@ fn results_written_before_a_take_over_are_not_missed() {
     let first = bench(&catalog, config());
     let run = first.start("alice");
     eventually("two are done", || run.summary().progress.modules_completed == 2);
-    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.runs.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
     // The test acts as a third process.
     let me = InstanceId(uuid::Uuid::new_v4());
@@ -261,7 +261,7 @@ fn results_written_before_a_take_over_are_not_missed() {
     let batch = Delta { revision, changed: vec![more.clone()], ..Delta::default() };
     assert_eq!(first.store.save(run.id(), me.lease(1), &batch, Duration::ZERO).unwrap(), Write::Done);
     first.store.release(me).unwrap();
-    second.maintenance.run_due_tasks();
+    second.run_due_tasks();
     let resumed = second.reader.live(run.id()).expect("taken over");
     web.open_gate();
     follow_on(&mut follower, &mut has);

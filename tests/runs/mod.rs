@@ -213,7 +213,7 @@ impl Bench {
     }
 
     fn start_order(&self, order: StartRequest) -> Arc<LiveRun> {
-        match self.runs.starter.start(order) {
+        match self.runs.start(order) {
             Ok(StartResult::Started(run)) => run,
             _ => panic!("not started"),
         }
@@ -416,7 +416,7 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     let run = bench.start("alice");
     bench.finish(&run);
     let (live, results, _) = run.snapshot();
-    bench.runs.maintenance.run_due_tasks();
+    bench.runs.run_due_tasks();
     assert!(bench.runs.reader.live(run.id()).is_none());
     let Some(Found::Stored(stored)) = bench.runs.reader.find(run.id(), bench.account).unwrap() else {
         panic!("not stored")

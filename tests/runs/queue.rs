@@ -19,7 +19,7 @@ fn busy_bench(modules_count: usize) -> Bench {
 
 impl Bench {
     fn queue(&self, account: AccountId, module: usize) -> RunSummary {
-        match self.runs.starter.start(order_of(self, account, module)) {
+        match self.runs.start(order_of(self, account, module)) {
             Ok(StartResult::Queued(run)) => *run,
             _ => panic!("not queued"),
         }
@@ -83,7 +83,7 @@ fn an_account_that_comes_back_does_not_overtake_waiting_ones() {
 fn a_full_queue_accepts_the_first_run_of_an_account() {
     let bench = bench(&modules("gate", 4), RunsConfig { max_runs: 1, max_waiting: 2, ..config() });
     bench.start("first");
-    let order = |account| bench.runs.starter.start(order_of(&bench, account, 1));
+    let order = |account| bench.runs.start(order_of(&bench, account, 1));
     for _ in 0..2 {
         assert!(matches!(order(bench.account), Ok(StartResult::Queued(_))));
     }
@@ -102,7 +102,7 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one() {
     let run = bench.queue(bench.account, 1);
     let web = Arc::new(PlayedWeb::default());
     let idle = bench.another_process(&web);
-    idle.maintenance.run_due_tasks();
+    idle.run_due_tasks();
     eventually("it is asked there", || web.asked("gate-001") == 1);
     let resumed = idle.reader.live(run.id).expect("it is driven there");
     assert_eq!((resumed.lease().epoch, idle.figures().taken_over.get()), (0, 0), "it was not interrupted");
@@ -138,7 +138,7 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
             bench.queue(bench.account, module);
         }
         // No driver is free, so that the search finds nobody who could drive it.
-        bench.runs.maintenance.run_due_tasks();
+        bench.runs.run_due_tasks();
         assert!(bench.runs.reader.live(interrupted.id).is_none());
         bench.web.open_gate();
         eventually("all are asked", || bench.asked_in_order().len() == waiting + 2);
@@ -152,7 +152,7 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
 fn one_search_for_interrupted_runs_finds_all() {
     let bench = bench(&modules("gate", 20), config());
     let queued = (0..20).map(|module| {
-        let Ok(StartResult::Queued(run)) = bench.runs.starter.queue(order_of(&bench, bench.account, module))
+        let Ok(StartResult::Queued(run)) = bench.runs.start_later(order_of(&bench, bench.account, module))
         else {
             panic!("not queued")
         };
@@ -162,7 +162,7 @@ fn one_search_for_interrupted_runs_finds_all() {
     let dead = InstanceId(uuid::Uuid::new_v4());
     let claim = Claim { holds: Duration::ZERO, ..claim(dead, false, 20) };
     assert_eq!(bench.store.take_over(&claim).unwrap().len(), 20);
-    bench.runs.maintenance.run_due_tasks();
+    bench.runs.run_due_tasks();
     let driven = queued.iter().filter(|run| bench.runs.reader.live(**run).is_some()).count();
     assert_eq!(driven, 20);
     bench.web.open_gate();
@@ -177,7 +177,7 @@ fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
     assert!(bench.runs.delete(deleted.id, bench.account, &Origin::CLI).unwrap());
     let positions = [suppressed.id, last.id].map(|run| bench.stored(run).queue_position);
     assert_eq!(positions, [Some(1), Some(2)]);
-    bench.runs.selector.suppress(failures::suppressed("alice"));
+    bench.runs.suppress(failures::suppressed("alice"));
     bench.web.open_gate();
     for run in [suppressed.id, last.id] {
         let ended = bench.wait_for(run);
@@ -191,13 +191,13 @@ fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
 fn waiting_runs_survive_a_shutdown_and_are_driven_by_the_next_process() {
     let bench = busy_bench(2);
     let run = bench.queue(bench.account, 1);
-    bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    bench.runs.shut_down(Instant::now() + PATIENCE);
     bench.web.open_gate();
     assert_eq!(bench.stored(run.id).queue_position, Some(1));
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
     let next = bench.another_process(&web);
-    next.maintenance.run_due_tasks();
+    next.run_due_tasks();
     let found = next.reader.find(run.id, bench.account).unwrap().unwrap();
     let found = next.reader.wait_for_end(found, Instant::now() + PATIENCE).unwrap().unwrap();
     assert_eq!(found.status(), Status::Completed);
@@ -223,13 +223,13 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
     let given_up = Instant::now() + PATIENCE;
     let ended = loop {
         assert!(Instant::now() < given_up, "it never ends");
-        process.maintenance.shut_down(Instant::now() + PATIENCE);
+        process.shut_down(Instant::now() + PATIENCE);
         let summary = first.store.run(run.id(), first.account).unwrap().unwrap();
         if summary.status.is_terminal() {
             break summary;
         }
         process = first.another_process_on(RunsConfig { limits, ..config() });
-        process.maintenance.run_due_tasks();
+        process.run_due_tasks();
         if let Some(resumed) = process.reader.live(run.id()) {
             resumed.wait_for_end(Instant::now() + Duration::from_millis(500));
         }
@@ -255,19 +255,14 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
             body_hash: [body; 32],
             valid_since: "2000-01-01T00:00:00Z".parse().unwrap(),
         };
-        bench.runs.starter.start(StartRequest { idempotency: Some(idempotency), ..bench.order("second") })
+        bench.runs.start(StartRequest { idempotency: Some(idempotency), ..bench.order("second") })
     };
     let Ok(StartResult::Queued(second)) = known("once", 1) else { panic!("not queued") };
-    let Ok(StartResult::Queued(third)) = bench.runs.starter.start(bench.order("third")) else {
-        panic!("not queued")
-    };
+    let Ok(StartResult::Queued(third)) = bench.runs.start(bench.order("third")) else { panic!("not queued") };
     let waiting = [second.id, third.id];
     assert_eq!(bench.runs.load(), (1, 2));
     let transactions = bench.starts_in_the_store();
-    assert!(matches!(
-        bench.runs.starter.start(bench.order("fourth")),
-        Err(StartError::Refused(Refused::Overloaded))
-    ));
+    assert!(matches!(bench.runs.start(bench.order("fourth")), Err(StartError::Refused(Refused::Overloaded))));
     assert_eq!(bench.starts_in_the_store(), transactions, "it delayed no driver");
     // A repeated request for an accepted search gets its run.
     assert!(matches!(known("once", 1), Ok(StartResult::Repeated(id)) if id == waiting[0]));

@@ -7,7 +7,7 @@ use super::*;
 
 impl Bench {
     fn stop(&self, run: RunId) {
-        assert!(self.runs.stopper.stop(run, self.account, &Origin::CLI).unwrap());
+        assert!(self.runs.stop(run, self.account, &Origin::CLI).unwrap());
     }
 
     /// Returns the run in the store, whoever drives it.
@@ -18,9 +18,9 @@ impl Bench {
     /// Starts the retry of a run, and waits for its end.
     fn retry(&self, run: RunId) -> Result<RunSummary, NoRetry> {
         let (summary, reports) = (self.in_store(run), self.store.modules(run).unwrap());
-        let retry = Retry::of(&summary, &reports, &self.runs.selector.catalog())?;
+        let retry = Retry::of(&summary, &reports, &self.runs.catalog())?;
         let Ok(StartResult::Started(run)) =
-            retry.start(&self.runs.starter, self.order("x").charge, None, Origin::CLI)
+            retry.start(&self.runs, self.order("x").charge, None, Origin::CLI)
         else {
             panic!("not started")
         };
@@ -47,9 +47,7 @@ fn a_run_that_is_stopped_before_any_conclusion_fails_and_is_refunded() {
 fn a_waiting_run_is_stopped_at_once() {
     let bench = bench(&modules("gate", 3), RunsConfig { max_runs: 1, ..config() });
     let driven = bench.start("alice");
-    let Ok(StartResult::Queued(waiting)) = bench.runs.starter.start(bench.order("bob")) else {
-        panic!("not queued")
-    };
+    let Ok(StartResult::Queued(waiting)) = bench.runs.start(bench.order("bob")) else { panic!("not queued") };
     bench.stop(waiting.id);
     let stopped = bench.in_store(waiting.id);
     assert_eq!((stopped.status, stopped.credits_charged), (Status::Failed, 0));
@@ -68,7 +66,7 @@ fn a_run_is_stopped_through_another_process() {
     let run = bench.start("alice");
     eventually("it has a result", || run.summary().total_results == 1);
     let other = bench.another_process(&bench.web);
-    assert!(other.stopper.stop(run.id(), bench.account, &Origin::CLI).unwrap());
+    assert!(other.stop(run.id(), bench.account, &Origin::CLI).unwrap());
     // SQLite sends no notification. The next checkpoint tells the driver.
     let summary = bench.finish(&run);
     assert_eq!(summary.status, Status::Completed);

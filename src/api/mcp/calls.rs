@@ -166,7 +166,7 @@ impl Call<'_> {
         let offset = number(arguments, "offset", (0, MAX_OFFSET, 0))?;
         let limit = number(arguments, "limit", MODULES)?;
         let api = self.session.api;
-        let catalog = api.runs.selector.catalog();
+        let catalog = api.runs.catalog();
         let all = modules::described(api, &catalog);
         let fits = |module: &&modules::Module<'_>| {
             wanted.is_none_or(|wanted: SearchType| module.search_type == wanted)

@@ -1,4 +1,4 @@
-//! [`Feeder`]: starts the rows of batches whose turn has come.
+//! Starting the rows of batches whose turn has come.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,26 +10,12 @@ use crate::model::audit::Origin;
 use crate::model::batch::{NextRow, RowRefusal};
 use crate::model::credits::Charge;
 use crate::model::start::{Cause, Refused};
-use crate::runs::dispatcher::Dispatcher;
 use crate::runs::drivers::Slot;
+use crate::runs::service::Runs;
 use crate::runs::start_request::{StartError, StartRequest};
-use crate::runs::starter::Starter;
-use crate::store::Store;
 
-/// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
-/// for single searches at the hosts that all searches ask.
-const DRIVER_SHARE: usize = 16;
 /// The time after which a batch whose account had not enough credits is tried again.
 const CREDIT_PAUSE: Duration = Duration::from_secs(5);
-
-/// A component that starts the rows of batches. There is one value for each process with batches.
-pub(in crate::runs) struct Feeder {
-    starter: Starter,
-    dispatcher: Arc<Dispatcher>,
-    batches: Arc<Store>,
-    /// The maximum number of runs of batches that this process drives at once.
-    most: usize,
-}
 
 /// Whether further rows can be started.
 enum Next {
@@ -37,32 +23,24 @@ enum Next {
     Stop,
 }
 
-impl Feeder {
-    pub(in crate::runs) fn new(
-        starter: Starter,
-        dispatcher: Arc<Dispatcher>,
-        batches: Arc<Store>,
-        max_runs: usize,
-    ) -> Self {
-        Self { starter, dispatcher, batches, most: (max_runs / DRIVER_SHARE).max(1) }
-    }
-
+impl Runs {
     /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
     /// thread calls this after free drivers have taken the runs that wait.
-    pub(in crate::runs) fn feed(&self) {
-        if let Err(error) = self.try_to_feed() {
+    pub(in crate::runs) fn feed_batches(self: &Arc<Self>) {
+        let Some(most) = self.most_of_batches else { return };
+        if let Err(error) = self.try_to_feed(most) {
             log!(error.log_level(), "cannot continue the batches for now: {error}");
         }
     }
 
-    fn try_to_feed(&self) -> Result<(), StorageError> {
-        let simulated = self.dispatcher.context.simulated;
-        for batch in self.batches.end_batches(simulated)? {
+    fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), StorageError> {
+        let simulated = self.context.simulated;
+        for batch in self.context.store.end_batches(simulated)? {
             info!("batch {batch}: ended");
         }
-        while let Some(slot) = self.free_driver() {
-            let Some(next) = self.batches.next_row(simulated)? else { break };
-            if let Next::Stop = self.start(next, slot)? {
+        while let Some(slot) = self.driver_for_batch(most) {
+            let Some(next) = self.context.store.next_row(simulated)? else { break };
+            if let Next::Stop = self.start_row(next, slot)? {
                 break;
             }
         }
@@ -71,27 +49,27 @@ impl Feeder {
 
     /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
     /// have their share of the drivers.
-    fn free_driver(&self) -> Option<Slot> {
-        let Dispatcher { registry, drivers, queue, .. } = &*self.dispatcher;
+    fn driver_for_batch(&self, most: usize) -> Option<Slot> {
+        let Self { registry, drivers, queue, .. } = self;
         if registry.lifecycle.is_shutting_down()
             || queue.waiting() > 0
-            || registry.driven_of_batches() >= self.most
+            || registry.driven_of_batches() >= most
         {
             return None;
         }
         drivers.reserve()
     }
 
-    fn start(&self, next: NextRow, slot: Slot) -> Result<Next, StorageError> {
+    fn start_row(self: &Arc<Self>, next: NextRow, slot: Slot) -> Result<Next, StorageError> {
         let NextRow { row, account, search } = next;
         let refuse = |reason: RowRefusal| {
             debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
-            self.batches.refuse_row(row, reason).map(|()| Next::GoOn)
+            self.context.store.refuse_row(row, reason).map(|()| Next::GoOn)
         };
         let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
-        let Some(charge) = (self.dispatcher.context.charge_of)(account)? else {
+        let Some(charge) = (self.context.charge_of)(account)? else {
             // The account is being deleted, or its plan is not configured.
-            self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
+            self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
             return Ok(Next::GoOn);
         };
         let request = StartRequest {
@@ -102,9 +80,9 @@ impl Feeder {
             idempotency: None,
             origin: Origin::SYSTEM,
         };
-        match self.starter.start_with(request, slot) {
+        match self.start_with(request, slot) {
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
-                self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
+                self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
                 Ok(Next::GoOn)
             }
             // An account that is being deleted has no batches a moment later. The others can be tried again then.

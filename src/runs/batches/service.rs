@@ -56,7 +56,7 @@ impl Batches {
         if added == BatchAdded::Done {
             self.store.confirm_batch(id);
         }
-        self.runs.maintenance.wake();
+        self.runs.wake();
         Ok((if let BatchAdded::Repeated(earlier) = added { earlier } else { id }, added))
     }
 
@@ -144,7 +144,7 @@ impl Batches {
     /// Returns an error if the store fails.
     pub fn stop(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool, StorageError> {
         let known = self.store.stop_batch(account, id, self.clock.now(), by)?;
-        self.runs.maintenance.wake();
+        self.runs.wake();
         Ok(known)
     }
 }

@@ -297,7 +297,7 @@ fn a_check_that_another_one_answers_takes_no_place_and_makes_the_check_if_that_f
     let groups = [(); 3].map(|()| world.join(Some(account), false));
     let question = |name: &str| Some((account, Arc::from("m"), name.to_owned()));
     for (place, group) in groups.iter().enumerate() {
-        world.ask(&group, vec![Task { question: question("one"), ..World::task(place, &[&["a"]]) }]);
+        world.ask(group, vec![Task { question: question("one"), ..World::task(place, &[&["a"]]) }]);
     }
     let (place, asking) = world.next().unwrap();
     assert_eq!(place, 0);

@@ -82,7 +82,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Respon
     let now = parts.clock.now();
     let page = Page {
         price: form.price(caller.plan.premium),
-        categories: form.sites.groups(&parts.runs.selector.catalog()),
+        categories: form.sites.groups(&parts.runs.catalog()),
         form,
         premium: premium(web, caller),
         standard_cost: STANDARD_COST,
@@ -98,8 +98,8 @@ fn premium(web: &Web, caller: &Caller) -> Premium {
     let Web { parts, .. } = web;
     Premium {
         is_allowed: caller.plan.premium,
-        is_available: parts.runs.selector.can_browse(),
-        modules: parts.runs.selector.module_counts().premium,
+        is_available: parts.runs.can_browse(),
+        modules: parts.runs.module_counts().premium,
         plan: caller.plan.name.clone(),
         plans: parts.accounts.plans().names_where(|plan| plan.premium).join(", "),
     }
@@ -121,7 +121,7 @@ pub(super) fn credits_left(balance: &Balance) -> String {
 /// # Errors
 /// Returns 401 without a session, 503 if the store is unavailable.
 pub(in crate::web) fn start(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let catalog = web.parts.runs.selector.catalog();
+    let catalog = web.parts.runs.catalog();
     let form = SearchForm::read(&visit.form()).with_address_read(catalog.profiles());
     begin(web, visit, form)
 }
@@ -167,7 +167,7 @@ fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId
         Ok(query) => query,
         Err(error) => return Ok(Err(Refusal::query(&error))),
     };
-    if parts.runs.selector.is_suppressed(&query) {
+    if parts.runs.is_suppressed(&query) {
         return Ok(Err(Refusal::suppressed()));
     }
     let premium = form.asks_premium(&query);
@@ -202,7 +202,7 @@ fn place(
     let (caller, parts) = (visit.caller()?, &web.parts);
     let premium = form.asks_premium(query);
     let charge = parts.accounts.charge(caller, cost(premium));
-    let choice = form.choice(query, &parts.runs.selector.catalog());
+    let choice = form.choice(query, &parts.runs.catalog());
     let request = StartRequest {
         account: caller.account.id,
         search: Search {
@@ -218,7 +218,7 @@ fn place(
         idempotency: Some(idempotency),
         origin: visit.origin()?,
     };
-    started(visit, &charge, parts.runs.starter.start(request))
+    started(visit, &charge, parts.runs.start(request))
 }
 
 /// Returns the run that a request has started, or the refusal for its sender.

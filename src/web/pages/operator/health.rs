@@ -78,7 +78,7 @@ pub(in crate::web) fn reset(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
     let page = match given("module") {
         None => "/app/operator".to_owned(),
         Some(module) => {
-            let catalog = web.parts.runs.selector.catalog();
+            let catalog = web.parts.runs.catalog();
             let module = catalog.get(&module).ok_or_else(WebError::no_such_page)?;
             format!("/app/operator/modules/{}", module.id())
         }

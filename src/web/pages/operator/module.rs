@@ -63,7 +63,7 @@ impl From<PastFailure> for FailureRow {
 /// Returns 404 for an unknown module.
 pub(in crate::web) fn module(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (runs, now) = (&web.parts.runs, web.parts.clock.now());
-    let catalog = runs.selector.catalog();
+    let catalog = runs.catalog();
     let module = visit.segment("id").and_then(|id| catalog.get(id)).ok_or_else(WebError::no_such_page)?;
     let health = runs.module_health();
     let one = std::slice::from_ref(module);

@@ -76,7 +76,7 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let (runs, now) = (&web.parts.runs, web.parts.clock.now());
     let asked = Choice::read(&visit.query());
     let health = runs.module_health();
-    let catalog = runs.selector.catalog();
+    let catalog = runs.catalog();
     let all = health.of_all(catalog.modules(), now);
     let (modules, learnt) =
         (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());

@@ -49,7 +49,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let before = reader.record(&find(web, &visit)?)?;
     let after = reader.record(&find_in(web, &visit, "other")?)?;
     let runs = before.findings().zip(after.findings()).ok_or_else(WebError::no_such_page)?;
-    let catalog = web.parts.runs.selector.catalog();
+    let catalog = web.parts.runs.catalog();
     let diff = Diff::between(&runs.0, &runs.1, catalog.profiles()).map_err(|_| {
         let text = "Only two searches for the same query that have ended can be compared.";
         WebError::new(409, "These searches cannot be compared", text)

@@ -39,7 +39,7 @@ fn file(web: &Web, run: &RunRecord, format: Format) -> Result<Response, WebError
     let mut bytes = Vec::new();
     let runs = &web.parts.runs;
     // A Vec accepts all bytes, and the record contains only numbers and strings, so only printing can fail.
-    let written = format.write(&mut bytes, run, &runs.selector.catalog(), |page| runs.browsing().print(page));
+    let written = format.write(&mut bytes, run, &runs.catalog(), |page| runs.browsing().print(page));
     written.map_err(|error| WebError::cannot_print().with_cause(error))?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", content_disposition(&run.summary, format));

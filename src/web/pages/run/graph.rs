@@ -84,7 +84,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let summary = record.summary.clone();
     let family = runs.families.of(record)?;
     let findings = family.findings();
-    let catalog = runs.selector.catalog();
+    let catalog = runs.catalog();
     let profiles = catalog.profiles();
     let graph = Graph::of(&findings, profiles);
     let query = visit.query();

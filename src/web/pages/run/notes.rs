@@ -81,7 +81,7 @@ pub(in crate::web) fn note_run(web: &Arc<Web>, visit: Visit) -> Result<Reply, We
         tags: Some(notes::tags(words).map_err(invalid)?),
         note: Some(notes::note(form.get("note"), MAX_RUN_NOTE).map_err(invalid)?),
     };
-    let noted = web.parts.runs.notebook.note_run(id, account, &update, &visit.origin()?)?;
+    let noted = web.parts.runs.note_run(id, account, &update, &visit.origin()?)?;
     noted.ok_or_else(WebError::no_such_page)?;
     Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}#notes"))))
 }
@@ -113,7 +113,7 @@ pub(in crate::web) fn form(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 pub(in crate::web) fn annotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (run, result) = (visit.id("run_id")?, visit.id("result_id")?);
     let (account, update) = (visit.caller()?.account.id, update(&visit.form())?);
-    let noted = web.parts.runs.notebook.annotate(run, result, account, &update, &visit.origin()?)?;
+    let noted = web.parts.runs.annotate(run, result, account, &update, &visit.origin()?)?;
     noted.ok_or_else(WebError::no_such_page)?;
     Ok(Reply::Now(web.redirect(&format!("/app/searches/{run}#result-{result}"))))
 }

@@ -113,7 +113,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 
 fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
     let run = &record.summary;
-    let catalog = web.parts.runs.selector.catalog();
+    let catalog = web.parts.runs.catalog();
     let site = |module: &str| {
         let entry = catalog.get(module).map(|module| module.entry());
         let category = entry.map(|entry| entry.category.clone());
@@ -210,7 +210,7 @@ fn silence(keep_alive: Duration) -> Duration {
 /// `coding:github~25 gitlab~310|social:mastodon`.
 fn sites(web: &Web, search_type: SearchType) -> String {
     let mut categories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let catalog = web.parts.runs.selector.catalog();
+    let catalog = web.parts.runs.catalog();
     for module in catalog.modules() {
         if module.search_type() == search_type {
             let entry = module.entry();

@@ -26,7 +26,7 @@ pub(super) struct Again {
 impl Again {
     /// Returns the button of a run. Returns `None` if the run has not ended, or there is nothing to ask again.
     pub(super) fn of(web: &Web, run: &RunSummary, reports: &[ModuleReport], caller: &Caller) -> Option<Self> {
-        let retry = Retry::of(run, reports, &web.parts.runs.selector.catalog()).ok()?;
+        let retry = Retry::of(run, reports, &web.parts.runs.catalog()).ok()?;
         if retry.is_premium() && !caller.plan.premium {
             return None;
         }
@@ -44,7 +44,7 @@ impl Again {
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (id, account) = (visit.id("run_id")?, visit.caller()?.account.id);
-    if !web.parts.runs.stopper.stop(id, account, &visit.origin()?)? {
+    if !web.parts.runs.stop(id, account, &visit.origin()?)? {
         return Err(WebError::no_such_page());
     }
     Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}"))))
@@ -61,7 +61,7 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
     let found = find(web, &visit)?;
     let summary = found.summary();
     let reports = parts.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &parts.runs.selector.catalog()).map_err(|_| {
+    let retry = Retry::of(&summary, &reports, &parts.runs.catalog()).map_err(|_| {
         WebError::invalid("No site of this search can give another answer. Nothing was charged.")
     })?;
     if retry.is_premium() && !caller.plan.premium {
@@ -74,7 +74,7 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
     let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(parts.clock.now()));
     let idempotency = Some(Idempotency { key, body_hash, valid_since });
     let charge = parts.accounts.charge(caller, retry.cost());
-    let run = retry.start(&parts.runs.starter, charge, idempotency, visit.origin()?);
+    let run = retry.start(&parts.runs, charge, idempotency, visit.origin()?);
     match started(&visit, &charge, run)? {
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
         Err(refusal) => Err(WebError::new(refusal.status, "Not started", refusal.text)),

@@ -90,7 +90,7 @@ impl WatchForm {
             "" => None,
             id => Some(id.parse::<WebhookId>().map_err(|_| refused(&WatchError::UnknownWebhook))?),
         };
-        let selector = &web.parts.runs.selector;
+        let selector = &web.parts.runs;
         if selector.is_suppressed(&query) {
             return Err(Refusal::suppressed());
         }
