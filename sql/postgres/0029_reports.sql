@@ -1,3 +1,6 @@
+-- A server of an earlier version must not write reports between the copy and the removal of the column.
+LOCK TABLE runs IN ACCESS EXCLUSIVE MODE;
+
 -- The reports of the modules of a run that have ended. Each row has those of one write, as a document: a write adds a row
 -- instead of rewriting all reports of the run.
 CREATE TABLE module_reports (

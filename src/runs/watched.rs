@@ -2,6 +2,7 @@
 //! of them, wakes the readers of a run that has changed.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ const WAIT: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct WatchedRuns {
     runs: Mutex<HashMap<RunId, Weak<WatchedRun>>>,
+    /// Whether the thread of the poll runs.
+    is_polling: AtomicBool,
 }
 
 /// A run that this process does not drive: a counter of its changes, which wakes its readers.
@@ -55,22 +58,22 @@ impl WatchedRuns {
     /// Returns the entry of a run, which all its readers share, and keeps polling the store while there are readers.
     pub(super) fn get(self: &Arc<Self>, store: &Arc<Store>, run: RunId) -> Arc<WatchedRun> {
         let mut runs = self.runs.lock();
-        if let Some(known) = runs.get(&run).and_then(Weak::upgrade) {
-            return known;
-        }
-        let is_polled = !runs.is_empty();
-        let new = Arc::<WatchedRun>::default();
-        runs.insert(run, Arc::downgrade(&new));
+        let entry = runs.get(&run).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let new = Arc::<WatchedRun>::default();
+            runs.insert(run, Arc::downgrade(&new));
+            new
+        });
         drop(runs);
-        if !is_polled {
+        if !self.is_polling.swap(true, Ordering::AcqRel) {
             let (watched, store) = (Arc::clone(self), Arc::downgrade(store));
             let poll = thread::Builder::new().name("poll".to_owned()).spawn(move || watched.poll(&store));
             if let Err(error) = poll {
+                // The next reader tries again.
                 error!("cannot start a thread for readers of runs: {error}");
-                self.runs.lock().clear();
+                self.is_polling.store(false, Ordering::Release);
             }
         }
-        new
+        entry
     }
 
     /// Wakes the readers of a run that has changed.
@@ -101,6 +104,8 @@ impl WatchedRuns {
                 let mut runs = self.runs.lock();
                 runs.retain(|_, run| run.strong_count() > 0);
                 if runs.is_empty() {
+                    // A reader that comes later takes the lock after this.
+                    self.is_polling.store(false, Ordering::Release);
                     return;
                 }
                 continue;

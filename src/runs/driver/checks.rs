@@ -69,10 +69,15 @@ impl<'a> Checks<'a> {
     /// Asks modules. Those that do not accept their query end at once.
     pub(super) fn ask(&mut self, round: Round, recorder: &mut Recorder) {
         let mut tasks = Vec::with_capacity(round.len());
+        let over = self.why_over();
         for (module, Subject { query, lookup }) in round {
             let asked = Asked { module: Arc::clone(&module), lookup };
             if let Some(reason) = self.why_skipped(&module, &query) {
                 recorder.note(&asked, Report::bare(Outcome::Skipped, reason), Duration::ZERO);
+                continue;
+            }
+            if let Some((outcome, reason)) = over {
+                recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
                 continue;
             }
             tasks.push(self.task(&module, &query));
@@ -136,12 +141,9 @@ impl<'a> Checks<'a> {
             return;
         }
         let (now, is_stopped) = (Instant::now(), self.run.signals.stopped_at().is_some());
-        if is_stopped || now >= self.limit.at {
-            let (outcome, reason) = match is_stopped {
-                true => (Outcome::Skipped, Reason::Stopped),
-                false => (Outcome::Timeout, self.limit.reason),
-            };
-            let waiting = self.group.cancel();
+        let look = self.group.look();
+        if let Some((outcome, reason)) = self.why_over() {
+            let waiting = if look.has_waiting { self.group.cancel() } else { Vec::new() };
             if is_stopped || now >= self.limit.abandon_at {
                 return self.abandon(outcome, reason, recorder);
             }
@@ -149,9 +151,17 @@ impl<'a> Checks<'a> {
                 recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
             }
         }
-        if self.group.look().trials_end.is_some_and(|end| end <= now) {
+        if look.trials_end.is_some_and(|end| end <= now) {
             self.abandon_trials(recorder);
         }
+    }
+
+    /// Returns how checks end that have not begun, if none may begin any more.
+    fn why_over(&self) -> Option<(Outcome, Reason)> {
+        if self.run.signals.stopped_at().is_some() {
+            return Some((Outcome::Skipped, Reason::Stopped));
+        }
+        (Instant::now() >= self.limit.at).then_some((Outcome::Timeout, self.limit.reason))
     }
 
     /// Gives up all checks.

@@ -115,10 +115,12 @@ impl<'a> PictureFetcher<'a> {
         let host = url.host_str().unwrap_or_default().to_owned();
         let work = move |turn: Turn| {
             let avatar = match turn {
-                Turn::Granted(_permit) if run.signals.stopped().is_none() => {
+                Turn::Granted(permit) if run.signals.stopped().is_none() => {
                     let trace = Trace { module, probe: 0, query, control: false };
                     let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
                     let picture = fetch(&*context.checker.prober, url, trace, deadline);
+                    // The host becomes free before the picture is stored.
+                    drop(permit);
                     picture.and_then(|picture| {
                         keep(&context, &run, result, &picture.thumbnail).then_some(picture.avatar)
                     })

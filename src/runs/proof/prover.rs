@@ -28,6 +28,9 @@ use crate::runs::shared_answers::SharedAnswers;
 const GRACE: Duration = Duration::from_secs(5);
 /// The interval at which checks are abandoned.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The time without a running check after which the rest is given up: abandoned checks may hold its hosts and workers for
+/// good. It is longer than the time between two checks of a module with a rate.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs all checks of every module. `progress` is called whenever a module is done. The proofs are returned in the
 /// order of the modules. An interrupted proof returns the verdicts that are known.
@@ -43,9 +46,13 @@ pub fn prove(
     while prover.done < prover.cases.len() && !stop.is_set() {
         let done = prover.done;
         if let Ok(message) = prover.receiver.recv_timeout(LOOK_EVERY) {
+            prover.alive_at = Instant::now();
             prover.take(message);
         }
         prover.give_up_late();
+        if prover.alive_at.elapsed() >= PATIENCE {
+            prover.give_up_all();
+        }
         if prover.done > done {
             progress(prover.progress());
         }
@@ -62,6 +69,8 @@ struct Prover<'a> {
     asked: usize,
     done: usize,
     failing: usize,
+    /// The last time at which a check ran or ended.
+    alive_at: Instant,
     scheduler: Arc<Scheduler>,
     group: Group,
     sender: Sender<Message>,
@@ -106,6 +115,7 @@ impl<'a> Prover<'a> {
             asked: 0,
             done: 0,
             failing: 0,
+            alive_at: Instant::now(),
             group: scheduler.join(None, false, OnOpenCircuit::Skip),
             scheduler,
             sender,
@@ -169,6 +179,7 @@ impl<'a> Prover<'a> {
     fn give_up_late(&mut self) {
         for (number, since) in self.group.begun() {
             let Some((place, question)) = self.open.get(&number) else { continue };
+            self.alive_at = Instant::now();
             let timeout = match question.kind {
                 QuestionKind::Fault(fault) => self.options.faults[fault].timeout,
                 _ => self.options.timeout,
@@ -178,6 +189,15 @@ impl<'a> Prover<'a> {
                 let report = Box::new(Report::bare(Outcome::Timeout, Reason::Deadline));
                 self.take(Message::Ended { number, report, took: since.elapsed() });
             }
+        }
+    }
+
+    /// Ends the checks that wait.
+    fn give_up_all(&mut self) {
+        self.alive_at = Instant::now();
+        for number in self.group.cancel() {
+            let report = Box::new(Report::bare(Outcome::Timeout, Reason::Deadline));
+            self.take(Message::Ended { number, report, took: Duration::ZERO });
         }
     }
 

@@ -151,8 +151,8 @@ impl Group {
     /// Gives up the checks that have begun. They go on without the group.
     pub fn abandon(&self) -> Vec<Abandoned> {
         let mut state = self.scheduler.shared.state.lock();
-        let running = state.groups.get_mut(&self.id).map(|group| std::mem::take(&mut group.running));
-        let checks = running.into_iter().flatten().filter(|(_, check)| check.kind.is_check());
+        let Some(group) = state.groups.get_mut(&self.id) else { return Vec::new() };
+        let checks = group.running.extract_if(|_, check| check.kind.is_check());
         checks.map(|(_, Running { place, since, trial, .. })| Abandoned { place, since, trial }).collect()
     }
 
@@ -166,8 +166,14 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.cancel();
-        self.scheduler.shared.state.lock().groups.remove(&self.id);
+        let mut state = self.scheduler.shared.state.lock();
+        let removed = state.cancel(self.id);
+        state.groups.remove(&self.id);
+        let mut works = self.scheduler.works.lock();
+        removed.iter().for_each(|(id, _)| drop(works.remove(id)));
+        drop(works);
+        // Those of batches may go on.
+        self.scheduler.call_workers(state);
     }
 }
 
@@ -226,7 +232,7 @@ impl Scheduler {
             works.insert(id, work);
             let rank = task.module.as_ref().and_then(|module| module.entry().rank).unwrap_or(u32::MAX);
             // Fast modules come first, in steps of half a second. Within a step, they are ordered by popularity.
-            let front = (task.kind != Kind::IfFree, task.expected.as_millis() / 500, rank, id);
+            let front = (task.expected.as_millis() / 500, rank, id);
             let tail = (Reverse(task.expected / self.at_once(&state, &task)), front);
             orders.push((id, task.kind, front, tail));
             state.tasks.insert(id, Waiting { task, group, is_in_lane: true, has_followed: false });
@@ -236,7 +242,10 @@ impl Scheduler {
         group.waiting += orders.iter().filter(|(_, kind, ..)| kind.is_check()).count();
         orders.sort_unstable_by_key(|(_, _, front, _)| *front);
         for (id, kind, ..) in &orders {
-            group.lanes[kind.lane() as usize].push_back(*id);
+            match kind {
+                Kind::IfFree => group.lanes[kind.lane() as usize].push_front(*id),
+                _ => group.lanes[kind.lane() as usize].push_back(*id),
+            }
         }
         orders.sort_unstable_by_key(|(.., tail)| *tail);
         let in_tail = orders.iter().filter(|(_, kind, ..)| *kind == Kind::Check);
@@ -256,13 +265,7 @@ impl Scheduler {
     fn take(&self, state: &mut State, class: Class, now: Instant) -> Option<(Work, Turn)> {
         state.return_delayed(now);
         loop {
-            let next = match state.next_of_hosts(class) {
-                Some(id) => Some((id, None)),
-                None => {
-                    state.next_in_lanes(class, self.most_workers(state)).map(|(id, lane)| (id, Some(lane)))
-                }
-            };
-            let (id, lane) = next?;
+            let (id, lane) = state.next(class, self.most_workers(state))?;
             if let Some(turn) = self.try_to_start(state, id, lane, now) {
                 state.remove(id);
                 return Some((self.works.lock().remove(&id)?, turn));
@@ -315,7 +318,7 @@ impl Scheduler {
             Ok(trial) => Some(Turn::Granted(Box::new(self.grant(state, id, lane, hosts, trial, now)?))),
             Err(Refused::Never(denial)) => Some(Turn::Denied(denial)),
             Err(Refused::Until(at)) => {
-                state.delayed.insert((at, id));
+                state.delay(id, at);
                 None
             }
         }
@@ -433,12 +436,13 @@ impl Scheduler {
             host.paused_until = host.paused_until.filter(|end| now < *end);
             !host.is_forgettable(now)
         });
+        state.return_delayed(now);
         self.call_workers(state);
     }
 
     /// Lets workers look for checks if some may be ready.
     fn call_workers(self: &Arc<Self>, state: MutexGuard<'_, State>) {
-        let mut missing = None;
+        let mut missing = [false; 2];
         for class in [Class::Check, Class::Browser] {
             let crew = &state.crews[class as usize];
             let has_time = crew.timer.is_none() && !state.delayed.is_empty();
@@ -448,11 +452,11 @@ impl Scheduler {
             if crew.idle > 0 {
                 self.shared.called[class as usize].notify_one();
             } else if crew.threads < self.workers[class as usize].wanted {
-                missing = Some(class);
+                missing[class as usize] = true;
             }
         }
         drop(state);
-        if let Some(class) = missing {
+        for class in [Class::Check, Class::Browser].into_iter().filter(|class| missing[*class as usize]) {
             let scheduler = Arc::clone(self);
             let work = move || scheduler.work(class);
             self.workers[class as usize].start(class, &self.shared.state, work);
@@ -462,7 +466,7 @@ impl Scheduler {
     /// Runs checks until there are none for a while.
     fn work(self: &Arc<Self>, class: Class) {
         let mut state = self.shared.state.lock();
-        let mut is_over = false;
+        let (mut has_worked, mut is_over) = (false, false);
         loop {
             if let Some((work, turn)) = self.take(&mut state, class, Instant::now()) {
                 self.call_workers(state);
@@ -472,12 +476,19 @@ impl Scheduler {
                     error!("a check panicked");
                 }
                 state = self.shared.state.lock();
-                is_over = false;
+                (has_worked, is_over) = (true, false);
+                continue;
+            }
+            // The check that has ended may have freed a host for the other class of workers.
+            if std::mem::take(&mut has_worked) {
+                self.call_workers(state);
+                state = self.shared.state.lock();
                 continue;
             }
             let first_time = state.delayed.first().map(|(at, _)| *at);
             let crew = &mut state.crews[class as usize];
-            if is_over && crew.threads > 1 {
+            let is_timer_missing = first_time.is_some() && crew.timer.is_none();
+            if is_over && !is_timer_missing && crew.threads > 1 {
                 crew.threads -= 1;
                 return;
             }
@@ -490,7 +501,7 @@ impl Scheduler {
             let crew = &mut state.crews[class as usize];
             crew.idle -= 1;
             is_over = timed_out && timer.is_none();
-            if timer.is_some() {
+            if timer.is_some() && crew.timer == timer {
                 crew.timer = None;
             }
         }

@@ -12,7 +12,8 @@ use crate::runs::shared_answers::Question;
 
 /// The most pictures of a run that are fetched at once.
 const PICTURES: usize = 4;
-/// The least number of checks by which the order of a run is determined, whatever its share of the workers.
+/// The number of checks up to which a run comes before others, and the least share of the workers by which its order is
+/// determined.
 const LEAST_WINDOW: usize = 8;
 /// While other runs have checks, one of this number of workers is for those of batches.
 const BATCH_WORKERS: usize = 4;
@@ -168,27 +169,39 @@ impl State {
         removed.into_iter().map(|(id, waiting)| (id, waiting.task)).collect()
     }
 
-    /// Takes a task from the lanes of the group whose turn it is. `most` is the number of workers for checks.
-    pub(super) fn next_in_lanes(&mut self, class: Class, most: usize) -> Option<(TaskId, Lane)> {
-        let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
+    /// Returns whether batches and other runs, in this order of flags, may begin further checks. `most` is the number of
+    /// workers for checks.
+    fn may_begin(&self, most: usize) -> [bool; 2] {
         let (mut running, mut groups) = ([0, 0], [0, 0]);
         for group in self.groups.values() {
-            *of_account.entry(group.account).or_default() += group.running.len();
             running[usize::from(group.is_of_batch)] += group.running.len();
             groups[usize::from(group.is_of_batch)] += 1;
         }
         let of_batches = (most / BATCH_WORKERS).max(1);
-        let share = [most - if groups[1] == 0 { 0 } else { of_batches }, of_batches];
-        let may_begin = |group: &GroupState| {
-            let own = usize::from(group.is_of_batch);
-            class == Class::Browser || groups[1 - own] == 0 || running[own] < share[own].max(1)
+        let share = [most.saturating_sub(of_batches).max(1), of_batches];
+        [0, 1].map(|own| groups[1 - own] == 0 || running[own] < share[own])
+    }
+
+    /// Takes a task from the lanes of the group whose turn it is, of those with fewer than `below` running checks.
+    fn next_in_lanes(&mut self, class: Class, most: usize, below: usize) -> Option<(TaskId, Lane)> {
+        let may_begin = self.may_begin(most);
+        let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
+        for group in self.groups.values() {
+            *of_account.entry(group.account).or_default() += group.running.len();
+        }
+        let may_take = |group: &GroupState| {
+            class.lanes().iter().any(|lane| group.has(*lane))
+                && group.running.len() < below
+                && (class == Class::Browser || may_begin[usize::from(group.is_of_batch)])
         };
-        let mut turns: Vec<_> = (self.groups.iter())
-            .filter(|(_, group)| class.lanes().iter().any(|lane| group.has(*lane)) && may_begin(group))
-            .map(|(id, group)| (group.is_of_batch, of_account[&group.account], group.running.len(), *id))
-            .collect();
+        // Each browser goes to the run with the fewest pages, whatever other checks it has.
+        let turn = |(id, group): (&GroupId, &GroupState)| match class {
+            Class::Check => (group.is_of_batch, of_account[&group.account], group.running.len(), *id),
+            Class::Browser => (false, group.running(Lane::Browser), 0, *id),
+        };
+        let mut turns: Vec<_> = self.groups.iter().filter(|(_, group)| may_take(group)).map(turn).collect();
         turns.sort_unstable();
-        let window = (most / (groups[0] + groups[1]).max(1)).max(LEAST_WINDOW);
+        let window = (most / self.groups.len().max(1)).max(LEAST_WINDOW);
         for (.., id) in turns {
             let Some(group) = self.groups.get_mut(&id) else { continue };
             for lane in group.order(window).into_iter().filter(|lane| class.lanes().contains(lane)) {
@@ -206,12 +219,37 @@ impl State {
     }
 
     /// Takes a task from the queue of a host that has a place for it.
-    pub(super) fn next_of_hosts(&mut self, class: Class) -> Option<TaskId> {
-        let Self { hosts, tasks, free_hosts, .. } = self;
-        let is_wanted =
-            |id| tasks.get(&id).is_some_and(|waiting| class.lanes().contains(&waiting.task.kind.lane()));
+    fn next_of_hosts(&mut self, class: Class, most: usize) -> Option<TaskId> {
+        let may_begin = self.may_begin(most);
+        let Self { hosts, tasks, groups, free_hosts, .. } = self;
+        let is_wanted = |id| {
+            let Some(waiting) = tasks.get(&id) else { return false };
+            let is_of_batch = groups.get(&waiting.group).is_some_and(|group| group.is_of_batch);
+            class.lanes().contains(&waiting.task.kind.lane())
+                && (class == Class::Browser || may_begin[usize::from(is_of_batch)])
+        };
         free_hosts.retain(|name| hosts.get(name).is_some_and(Host::has_turn));
         free_hosts.iter().find_map(|name| hosts.get_mut(name)?.next_turn(is_wanted))
+    }
+
+    /// Takes the next task: those of runs with few checks first, then those whose turn at a host has come, which may be
+    /// far from the next one, then all others. The lane is unknown for a task from the queue of a host.
+    pub(super) fn next(&mut self, class: Class, most: usize) -> Option<(TaskId, Option<Lane>)> {
+        if let Some((id, lane)) = self.next_in_lanes(class, most, LEAST_WINDOW) {
+            return Some((id, Some(lane)));
+        }
+        if let Some(id) = self.next_of_hosts(class, most) {
+            return Some((id, None));
+        }
+        self.next_in_lanes(class, most, usize::MAX).map(|(id, lane)| (id, Some(lane)))
+    }
+
+    /// Lets a task wait for a time.
+    pub(super) fn delay(&mut self, id: TaskId, at: Instant) {
+        self.delayed.insert((at, id));
+        for crew in &mut self.crews {
+            crew.timer = crew.timer.filter(|timer| *timer <= at);
+        }
     }
 
     /// Returns whether a worker of the class may have something to do.

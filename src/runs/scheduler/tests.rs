@@ -172,6 +172,20 @@ fn checks_of_batches_leave_a_place_of_a_host_free() {
 }
 
 #[test]
+fn batches_keep_their_share_of_the_workers_whether_they_wait_for_hosts_or_not() {
+    let world = World::new(6);
+    let (batch, single) = (world.join(None, true), world.join(None, false));
+    world.ask(&batch, (0..12).map(|place| World::task(place, &[&[["a", "b", "c"][place % 3]]])));
+    for _ in 0..3 {
+        let (places, permits) = world.all();
+        assert_eq!(places.len(), WORKERS / 4);
+        permits.into_iter().for_each(|permit| permit.end(Feedback::Conclusive, None));
+    }
+    drop(single);
+    assert_eq!(world.all().0.len(), 6, "the hosts allow no more");
+}
+
+#[test]
 fn the_turn_of_a_run_that_ends_goes_to_the_next() {
     let world = World::new(2);
     let groups = [(); 3].map(|()| world.join(Some(AccountId::new()), false));
@@ -336,8 +350,9 @@ fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
     world.ask(&group, vec![Task { kind: Kind::IfFree, ..World::task(5, &[&["a"]]) }]);
     assert!(world.next().is_none());
     assert_eq!(world.drain(busy), [0; 0]);
-    world.ask(&group, vec![Task { kind: Kind::IfFree, ..World::task(6, &[&["a"]]) }]);
-    assert_eq!(world.all().0, [6]);
+    world.ask(&group, [World::task(7, &[&["b"]])]);
+    world.ask(&group, [Task { kind: Kind::IfFree, ..World::task(6, &[&["a"]]) }]);
+    assert_eq!(world.all().0, [6, 7], "it comes before others");
     assert!(world.scheduler.shared.state.lock().tasks.is_empty());
 }
 

@@ -35,8 +35,8 @@ const WRITE: &str = "UPDATE learnt SET changed_at = clock_timestamp(), \
 const CHANGED: &str = "SELECT name, changed_at, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
      AND changed_at >= least(?3, clock_timestamp()) - ms(60000) ORDER BY name";
 /// Removes what has not changed for a week, except the tallies of modules. No search has asked since then.
-const FORGET: &str =
-    "DELETE FROM learnt WHERE kind <> 'deadline' AND changed_at < clock_timestamp() - ms(604800000)";
+const FORGET: &str = "DELETE FROM learnt WHERE (kind, simulated, name) IN (SELECT kind, simulated, name FROM learnt \
+     WHERE kind <> 'deadline' AND changed_at < clock_timestamp() - ms(604800000) /*pg FOR UPDATE SKIP LOCKED */)";
 /// Counts a check. `changed_at` is that of the first one, and the document is the number of checks in the 24 hours since
 /// then. Returns no row if there are `?3`.
 const COUNT: &str = "INSERT INTO learnt AS l (kind, simulated, name, changed_at, document) \

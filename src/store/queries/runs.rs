@@ -123,7 +123,8 @@ impl Store {
         let operation = Operation::new("save").in_background().light();
         let write =
             self.write(operation, |statements| results::save(statements, run, lease, delta, holds))?;
-        Ok(self.published(run, lease, write))
+        // A save of nothing only renews the lease.
+        Ok(if delta.is_empty() { write } else { self.published(run, lease, write) })
     }
 
     /// Saves what a driver has collected, ends the run and releases the lease, in one transaction. A failed run is
