@@ -76,13 +76,17 @@ class Sqlite:
         owner = [mine if n % 5 == 0 else others[n % ACCOUNTS] for n in range(RUNS)]
         db.executemany(
             "INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results, credits_charged, "
-            "created_at, completed_at, query, progress, coverage, error, planned, reports) "
-            f"VALUES (?, ?, ?, ?, 0, 1, ?, 1, ?, ?, ?, '{PROGRESS}', '{COVERAGE}', ?, '{PLANNED}', '{REPORTS}')",
+            "created_at, completed_at, query, progress, coverage, error, planned) "
+            f"VALUES (?, ?, ?, ?, 0, 1, ?, 1, ?, ?, ?, '{PROGRESS}', '{COVERAGE}', ?, '{PLANNED}')",
             (
                 (ids[n], owner[n], "failed" if n % 50 == 1 else "completed", kind(n), 5 if n % 10 == 0 else 0,
                  moment(n, now), moment(n, now) + 4000, f"user{n}", ERROR if n % 50 == 1 else None)
                 for n in range(RUNS)
             ),
+        )
+        db.executemany(
+            f"INSERT INTO module_reports (run, first, revision, reports) VALUES (?, 0, 1, '{REPORTS}')",
+            ((run,) for run in ids),
         )
         db.executemany(
             "INSERT INTO results (run, id, dedup, record, revision) VALUES (?, ?, ?, ?, 1)",
@@ -171,12 +175,14 @@ class Postgres:
                 FROM (SELECT n, {at} AS at FROM generate_series(0, {RUNS - 1}) n) g,
                      (SELECT array_agg(id ORDER BY n) AS ids FROM others) o;
             INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results, credits_charged,
-                              created_at, completed_at, query, progress, coverage, error, planned, reports)
+                              created_at, completed_at, query, progress, coverage, error, planned)
                 SELECT id, account, CASE WHEN n % 50 = 1 THEN 'failed' ELSE 'completed' END,
                        (ARRAY['username', 'email', 'domain'])[n % 3 + 1], false, true, CASE WHEN n % 10 = 0 THEN 5 ELSE 0 END,
                        1, at, at + interval '4 s', 'user' || n, '{PROGRESS}', '{COVERAGE}',
-                       CASE WHEN n % 50 = 1 THEN '{ERROR}'::json END, '{PLANNED}', '{REPORTS}'
+                       CASE WHEN n % 50 = 1 THEN '{ERROR}'::json END, '{PLANNED}'
                 FROM made ORDER BY n;
+            INSERT INTO module_reports (run, first, revision, reports)
+                SELECT id, 0, 1, '{REPORTS}' FROM made ORDER BY n;
             INSERT INTO results (run, id, dedup, record, revision)
                 SELECT made.id, k, decode(md5(n || ' ' || k), 'hex'),
                        format($${RECORD.replace("%d", "%1$s").replace('"%s"', '"%2$s"').replace("net/%s", "net/%2$s")}$$, k, 'user' || n)::json, 1

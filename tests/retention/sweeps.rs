@@ -94,10 +94,10 @@ fn writers_are_not_blocked_while_old_runs_are_removed() {
             "sqlite" => format!(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
                  INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results,
-                     credits_charged, created_at, completed_at, query, progress, coverage, planned, reports)
+                     credits_charged, created_at, completed_at, query, progress, coverage, planned)
                  SELECT randomblob(16), {account}, 'completed', 'username', 0, 1, 5, 1, 1000,
                      (unixepoch('now') - 25 * 3600) * 1000 + i, 'x',
-                     '{{}}', '{{}}', '[]', '[]' FROM n;
+                     '{{}}', '{{}}', '[]' FROM n;
                  INSERT INTO results (run, id, dedup, record)
                  SELECT r.id, n.i, randomblob(16), printf('%.2000c', 'x')
                  FROM runs r, (SELECT 1 AS i UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5) n
@@ -105,9 +105,9 @@ fn writers_are_not_blocked_while_old_runs_are_removed() {
             ),
             _ => format!(
                 "INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results,
-                     credits_charged, created_at, completed_at, query, progress, coverage, planned, reports)
+                     credits_charged, created_at, completed_at, query, progress, coverage, planned)
                  SELECT gen_random_uuid(), {account}, 'completed', 'username', false, true, 5, 1, 'epoch',
-                     now() - interval '25 hours' + i * interval '1 ms', 'x', '{{}}', '{{}}', '[]', '[]'
+                     now() - interval '25 hours' + i * interval '1 ms', 'x', '{{}}', '{{}}', '[]'
                  FROM generate_series(1, 600) i;
                  INSERT INTO results (run, id, dedup, record)
                  SELECT r.id, i, decode(md5(r.id::text || i), 'hex'), to_json(repeat('x', 2000))

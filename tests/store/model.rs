@@ -291,6 +291,8 @@ impl<'a> Model<'a> {
         let shown = self.f.store.run(self.runs[place].new.id, self.runs[place].new.account).unwrap().unwrap();
         let (error, completed_at) = (shown.error, shown.completed_at.unwrap());
         assert_eq!(error.as_ref().unwrap().code, "store_failed");
+        // Readers learn of the end by its revision.
+        self.runs[place].shown.as_mut().unwrap().revision += 1;
         self.end(place, Ending { status: Status::Failed, error, completed_at });
     }
 
