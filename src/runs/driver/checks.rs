@@ -264,8 +264,10 @@ impl Check {
         let (run, ceiling) = (Arc::clone(&self.run), self.limit.at);
         let (module, query) = (Arc::clone(&self.module), Arc::clone(&self.query));
         let work = move |turn| {
+            // Checks of other runs may have begun it since. To wait for theirs would hold a place of the host.
             if let Turn::Granted(permit) = turn
                 && !run.signals.wants_no_checks()
+                && context.checker.needs_control(&module, &query)
             {
                 control_guarded(&context, &module, &query, &permit, ceiling);
             }
