@@ -1,4 +1,4 @@
-//! A body that is too large, and new connections from a port that was used before. Other malformed
+//! Bodies with too large an announced length, and new connections from a port that was used before. Other malformed
 //! requests are in `hostile`.
 
 use std::net::SocketAddr;
@@ -12,6 +12,20 @@ fn a_413_reaches_a_client_that_sends_its_whole_body_first() {
     // The server reads on for a limited time only.
     client.try_send(post("/a", 500_000, &"a".repeat(500_000)));
     assert_eq!(client.answer().status, 413);
+}
+
+/// When such a request is dropped, tiny_http allocates a buffer of the announced size, which would abort the process. It
+/// is leaked instead, so these lengths are not in the table of hostile clients, which lets nothing be leaked.
+#[test]
+fn no_announced_length_ends_the_process() {
+    let server = TestServer::new();
+    for length in ["100000000000", "1000000000000000", "9223372036854775807"] {
+        let mut client = server.connect();
+        client.send(post("/a", length.parse().unwrap(), "abc"));
+        assert_eq!(client.answer().status, 413, "{length}");
+        drop(client);
+        assert_eq!(server.ask(&get("/")).status, 200, "after {length}");
+    }
 }
 
 /// The server remembers a closed connection for a moment, so that its late requests are not taken for those of a new
