@@ -12,8 +12,7 @@ use crate::runs::shared_answers::Question;
 
 /// The most pictures of a run that are fetched at once.
 const PICTURES: usize = 4;
-/// The number of checks up to which a run comes before others, and the least share of the workers by which its order is
-/// determined.
+/// The least share of the workers by which the order of a run's checks is determined.
 const LEAST_WINDOW: usize = 8;
 /// While other runs have checks, one of this number of workers is for those of batches.
 const BATCH_WORKERS: usize = 4;
@@ -182,8 +181,8 @@ impl State {
         [0, 1].map(|own| groups[1 - own] == 0 || running[own] < share[own])
     }
 
-    /// Takes a task from the lanes of the group whose turn it is, of those with fewer than `below` running checks.
-    fn next_in_lanes(&mut self, class: Class, most: usize, below: usize) -> Option<(TaskId, Lane)> {
+    /// Takes a task from the lanes of the group whose turn it is, of all or of those that would begin with it.
+    fn next_in_lanes(&mut self, class: Class, most: usize, begins: bool) -> Option<(TaskId, Lane)> {
         let may_begin = self.may_begin(most);
         let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
         for group in self.groups.values() {
@@ -191,7 +190,7 @@ impl State {
         }
         let may_take = |group: &GroupState| {
             class.lanes().iter().any(|lane| group.has(*lane))
-                && group.running.len() < below
+                && (!begins || group.running.is_empty() && !group.is_of_batch)
                 && (class == Class::Browser || may_begin[usize::from(group.is_of_batch)])
         };
         // Each browser goes to the run with the fewest pages, whatever other checks it has.
@@ -232,16 +231,16 @@ impl State {
         free_hosts.iter().find_map(|name| hosts.get_mut(name)?.next_turn(is_wanted))
     }
 
-    /// Takes the next task: those of runs with few checks first, then those whose turn at a host has come, which may be
-    /// far from the next one, then all others. The lane is unknown for a task from the queue of a host.
+    /// Takes the next task: the first one of each run but those of batches, then those whose turn at a host has come,
+    /// since the host is idle until then, then all others. The lane is unknown for a task from the queue of a host.
     pub(super) fn next(&mut self, class: Class, most: usize) -> Option<(TaskId, Option<Lane>)> {
-        if let Some((id, lane)) = self.next_in_lanes(class, most, LEAST_WINDOW) {
+        if let Some((id, lane)) = self.next_in_lanes(class, most, true) {
             return Some((id, Some(lane)));
         }
         if let Some(id) = self.next_of_hosts(class, most) {
             return Some((id, None));
         }
-        self.next_in_lanes(class, most, usize::MAX).map(|(id, lane)| (id, Some(lane)))
+        self.next_in_lanes(class, most, false).map(|(id, lane)| (id, Some(lane)))
     }
 
     /// Lets a task wait for a time.

@@ -186,6 +186,17 @@ fn batches_keep_their_share_of_the_workers_whether_they_wait_for_hosts_or_not() 
 }
 
 #[test]
+fn a_turn_at_a_host_comes_before_all_but_the_first_check_of_a_run() {
+    let world = World::new(2);
+    let [first, new] = [(); 2].map(|()| world.join(Some(AccountId::new()), false));
+    world.add(&first, 0..3);
+    let (_, mut busy) = world.all();
+    world.ask(&new, [World::task(10, &[&["b"]]), World::task(11, &[&["c"]])]);
+    busy.pop_front();
+    assert_eq!(world.all().0, [10, 2, 11]);
+}
+
+#[test]
 fn the_turn_of_a_run_that_ends_goes_to_the_next() {
     let world = World::new(2);
     let groups = [(); 3].map(|()| world.join(Some(AccountId::new()), false));
