@@ -20,7 +20,7 @@ pub mod verdict;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::log;
@@ -43,6 +43,9 @@ use verdict::ModuleHealth;
 /// The expected latency of a module without earlier checks.
 const UNKNOWN: Duration = Duration::from_millis(800);
 
+/// The time for which checks of modules with a daily limit are not counted after the store could not count one.
+const UNCOUNTED: Duration = Duration::from_secs(5);
+
 /// What was learnt about all modules and hosts. There is one table for each process.
 pub struct HealthTable {
     /// The configured deadline of a check, which no learnt deadline exceeds.
@@ -61,6 +64,8 @@ pub struct HealthTable {
     heard: Mutex<Timestamp>,
     /// The answers to the last control checks that passed. They are locked after the quarantines.
     passed: Mutex<HashMap<(Arc<str>, Direction), ControlAnswer>>,
+    /// The last time at which a check could not be counted. It is locked while one is counted.
+    not_counted: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -90,6 +95,7 @@ impl HealthTable {
             by_module: Mutex::default(),
             heard: Mutex::default(),
             passed: Mutex::default(),
+            not_counted: Mutex::default(),
         }
     }
 
@@ -145,7 +151,13 @@ impl HealthTable {
     /// `limit` of them in the 24 hours since the first. While the store is unavailable, no check is refused.
     pub fn count_today(&self, module: &str, limit: u32) -> bool {
         let Some((store, simulated)) = &self.store else { return true };
+        // Checks count one after the other: all those of some runs at once would keep others from the store.
+        let mut not_counted = self.not_counted.lock();
+        if not_counted.is_some_and(|at| at.elapsed() < UNCOUNTED) {
+            return true;
+        }
         store.count_today(*simulated, module, limit).unwrap_or_else(|error| {
+            *not_counted = Some(Instant::now());
             log!(error.log_level(), "cannot count a check of module {module}: {error}");
             true
         })
@@ -300,5 +312,23 @@ mod tests {
         });
         one.share();
         assert_eq!(checks(&one), 9 + noting.load(Ordering::Relaxed), "what was learnt during the exchange");
+    }
+
+    #[test]
+    fn a_store_that_cannot_count_a_check_is_not_asked_by_all() {
+        let (store, asked) = (crate::store::in_memory().unwrap(), Arc::new(AtomicU64::new(0)));
+        let (retry, counted) = (Duration::from_secs(60), Arc::clone(&asked));
+        let table =
+            HealthTable::new(Arc::new(SystemClock), retry, retry, retry, Some((Arc::clone(&store), false)));
+        assert_eq!([1, 1].map(|limit| table.count_today("m", limit)), [true, false]);
+        store.before_each(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Err(StorageError::unavailable("it fails"))
+        });
+        std::thread::scope(|scope| {
+            let checks = [(); 20].map(|()| scope.spawn(|| table.count_today("m", 1)));
+            assert!(checks.into_iter().all(|check| check.join().unwrap()), "none is refused meanwhile");
+        });
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
 }
