@@ -4,7 +4,6 @@ mod activation;
 pub(crate) mod chance;
 mod encoding;
 mod expected;
-mod framing;
 mod fuzz;
 mod fuzz_model;
 mod hostile;

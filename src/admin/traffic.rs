@@ -1,4 +1,4 @@
-//! Metric families of the public listener: requests, connections, threads.
+//! Metric families of the public listener: requests and threads.
 
 use super::exposition::{Exposition, Kind};
 use crate::http::{Load, Traffic};
@@ -7,16 +7,6 @@ use crate::http::{Load, Traffic};
 pub(super) fn write(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
     write_requests(page, sides);
     write_threads(page, load, sides);
-    page.gauge(
-        "sightline_http_connections",
-        "Open connections, measured a fraction of a second ago.",
-        load.connections as f64,
-    );
-    page.gauge(
-        "sightline_http_connections_max",
-        "Number of connections over which the longest idle ones are closed.",
-        load.connections_max as f64,
-    );
     page.counter(
         "sightline_http_overloaded_total",
         "Requests answered 503 because all threads and queues were full.",
@@ -24,7 +14,7 @@ pub(super) fn write(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
     );
     page.counter(
         "sightline_http_accept_rebuilds_total",
-        "Times that the accept loop failed and was restarted.",
+        "Times that the accept loop failed and was replaced.",
         load.rebuilds_total,
     );
 }
@@ -61,12 +51,12 @@ fn write_threads(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
         ),
         (
             "sightline_http_long_threads",
-            "Busy threads for streams, waits and slow readers.",
+            "Busy threads for streams, waits, large answers and slow bodies.",
             load.streams_open,
         ),
         (
             "sightline_http_long_threads_max",
-            "Limit on threads for streams, waits and slow readers.",
+            "Limit on threads for streams, waits, large answers and slow bodies.",
             load.streams_max,
         ),
     ] {

@@ -16,8 +16,6 @@ const WORKERS: usize = 2;
 const QUEUE: usize = 64;
 /// The most answers that may be written to slow clients at once.
 const SLOW_READERS: usize = 8;
-/// The most connections. Over this number the longest idle ones are closed.
-const CONNECTIONS: usize = 64;
 /// The longest time that the shutdown waits for answers that are being written.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -53,11 +51,7 @@ fn listen(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningServer, AppE
         request_workers: WORKERS,
         request_queue: QUEUE,
         max_streams: SLOW_READERS,
-        max_bodies: SLOW_READERS,
         max_body_bytes: 1024,
-        max_connections: Some(CONNECTIONS),
-        // The public listener raises the limit for the whole process.
-        adjust_descriptor_limit: false,
         ..ServerConfig::default()
     };
     let server = Server::bind(&config).map_err(failed)?;

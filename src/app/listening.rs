@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use log::warn;
 
 use super::AppError;
+use crate::base::descriptors;
 use crate::config::ServerConfig;
 use crate::http::{self, Server};
 
@@ -20,6 +21,7 @@ const MAX_LIST_BYTES: usize = 2 * 1024 * 1024;
 /// Fails if the address cannot be opened. Returns a configuration error if other machines can reach the
 /// address and neither `--trusted-proxy` nor `--without-proxy` is given.
 pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
+    descriptors::adjust_limit();
     let server = http::ServerConfig {
         listen: config.listen,
         request_workers: config.request_workers,

@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-use super::message::request::Request;
-use super::message::response::Response;
+use super::request::Request;
+use super::response::Response;
 
 /// A service that turns requests into replies. All request workers share one handler, and it must not block for long:
 /// work that waits belongs in [`Reply::Later`] or [`Reply::Stream`].

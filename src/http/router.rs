@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::handler::{Handler, Refusal, Reply, StreamBody};
-use super::message::request::Request;
-use super::message::response::Response;
+use super::request::Request;
+use super::response::Response;
 use super::traffic::{CountedRequest, Traffic};
 use crate::base::ids::{AccountId, RequestId};
 

@@ -1,20 +1,17 @@
-//! Counts requests and answers by route, method and status. A label is never a text that a client chose. A request
-//! costs three atomic additions and no lock.
+//! Counts requests and answers by route, method and status. A label is never a text that a client chose.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use parking_lot::Mutex;
+
 use super::handler::{Reply, StreamBody};
-use super::message::request::Request;
-use crate::base::count::{ActiveCount, Counter, DurationHistogram, HistogramSnapshot};
+use super::request::Request;
+use crate::base::count::{ActiveCount, DurationHistogram, HistogramSnapshot};
 use crate::base::ids::AccountId;
 
 /// The methods with their own label. The last entry stands for all others.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"];
-/// The statuses with their own label. The last entry (0) stands for all others.
-const STATUSES: [u16; 24] = [
-    200, 201, 202, 204, 303, 304, 308, 400, 401, 402, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431,
-    500, 503, 0,
-];
 
 /// The counts since the start.
 pub struct Traffic {
@@ -30,7 +27,8 @@ struct RouteCounts {
     /// The path pattern of the route.
     route: &'static str,
     method: &'static str,
-    answers: [[Counter; STATUSES.len()]; METHODS.len()],
+    /// The number of answers by the index of their method and by their status.
+    answers: Mutex<BTreeMap<(usize, u16), u64>>,
     durations: DurationHistogram,
 }
 
@@ -49,7 +47,7 @@ pub struct Answers {
     pub route: &'static str,
     /// The method, or `other`.
     pub method: &'static str,
-    /// The status, or `other`.
+    /// The status.
     pub status: String,
     /// The number of answers.
     pub count: u64,
@@ -57,12 +55,13 @@ pub struct Answers {
 
 impl RouteCounts {
     fn new((method, route): (&'static str, &'static str)) -> Self {
-        Self {
-            route,
-            method,
-            answers: std::array::from_fn(|_| std::array::from_fn(|_| Counter::default())),
-            durations: DurationHistogram::default(),
-        }
+        // The rate of a counter needs its first value.
+        let usual = METHODS[..METHODS.len() - 1]
+            .iter()
+            .position(|known| *known == method)
+            .map(|index| ((index, 200), 0));
+        let answers = Mutex::new(usual.into_iter().collect());
+        Self { route, answers, durations: DurationHistogram::default(), method }
     }
 }
 
@@ -94,9 +93,8 @@ impl Traffic {
         request_id: &str,
         account: Option<AccountId>,
     ) {
-        let column = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
         let place = &self.routes[request.place];
-        place.answers[request.method][column].one();
+        *place.answers.lock().entry((request.method, status)).or_default() += 1;
         let duration = request.began.elapsed();
         place.durations.note(duration);
         log::debug!(
@@ -129,23 +127,15 @@ impl Traffic {
         })
     }
 
-    /// Returns all counts that are not 0, and the count of status 200 of each route even if it is 0, since the rate
-    /// of a counter needs its first value.
+    /// Returns all counts that are not 0, and the count of status 200 of each route even if it is 0.
     pub fn answers(&self) -> impl Iterator<Item = Answers> {
-        let none = self.routes.len() - 1;
-        self.routes.iter().enumerate().flat_map(move |(place, figures)| {
-            let (route, own_method) = (figures.route, figures.method);
-            let cells = METHODS.iter().zip(&figures.answers);
-            cells.flat_map(move |(method, statuses)| {
-                STATUSES.iter().zip(statuses).filter_map(move |(status, count)| {
-                    let is_usual = place != none && *method == own_method && *status == 200;
-                    (is_usual || count.get() > 0).then(|| Answers {
-                        route,
-                        method,
-                        status: if *status == 0 { "other".to_owned() } else { status.to_string() },
-                        count: count.get(),
-                    })
-                })
+        self.routes.iter().flat_map(|figures| {
+            let counts = figures.answers.lock().clone().into_iter();
+            counts.map(|((method, status), count)| Answers {
+                route: figures.route,
+                method: METHODS[method],
+                status: status.to_string(),
+                count,
             })
         })
     }
@@ -198,7 +188,7 @@ mod tests {
             [
                 "GET /a 200 1",
                 "other /a 405 1",
-                "GET /b/{id} other 1",
+                "GET /b/{id} 206 1",
                 "HEAD /b/{id} 304 1",
                 "GET none 404 2",
                 "other none 400 1",

@@ -4,14 +4,16 @@
 //! long. `SIGHTLINE_TEST_FUZZ_SEED` sets the first client; a failure prints its own.
 
 use std::io::Write;
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, Socket, Type};
 
 use sightline::http::{Handler, Refusal, Reply, Request, Response, Server, ServerConfig};
 
 use super::chance::{Chance, setting};
-use super::fuzz_model::{Reading, Seen, read_all};
+use super::fuzz_model::{Seen, read_all};
 use super::kit::{Client, get};
 use crate::support::tier::often;
 
@@ -62,7 +64,8 @@ fn request(chance: &mut Chance) -> Vec<u8> {
         0 if body.is_empty() => head += "\r\n",
         4 => {
             head += "Transfer-Encoding: chunked\r\n\r\n";
-            let mut rest = body.as_str();
+            let json = serde_json::json!([body]).to_string();
+            let mut rest = json.as_str();
             while !rest.is_empty() {
                 let (piece, after) = rest.split_at(1 + chance.below(rest.len()));
                 head += &format!("{:x}\r\n{piece}\r\n", piece.len());
@@ -156,16 +159,22 @@ fn statuses(client: &mut Client, bytes: &[u8], chance: &mut Chance) -> Vec<u16> 
     statuses
 }
 
+/// Connects from an address that no other client has, since the server remembers severed connections by theirs.
+fn client_from(seed: u64, server: SocketAddr) -> Client {
+    let [.., second, third, fourth] = seed.to_be_bytes();
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+    socket.bind(&SocketAddr::from(([127, second, third, fourth], 0)).into()).unwrap();
+    socket.connect(&server.into()).unwrap();
+    Client::over(socket.into())
+}
+
 fn one_client(server: &sightline::http::RunningServer, recorder: &Recorder, seed: u64) {
     let mut chance = Chance::new(seed);
     let bytes = bytes_of(&mut chance);
     let shown = String::from_utf8_lossy(&bytes).into_owned();
-    let statuses = statuses(&mut Client::connect(server.local_addr()), &bytes, &mut chance);
+    let statuses = statuses(&mut client_from(seed, server.local_addr()), &bytes, &mut chance);
     let mut seen = std::mem::take(&mut *recorder.0.lock().unwrap());
-    let Reading { requests: mut expected, ends_in_chunks } = read_all(&bytes);
-    if ends_in_chunks && seen.len() < expected.len() {
-        expected.pop();
-    }
+    let expected = read_all(&bytes);
     for (seen, expected) in seen.iter_mut().zip(&expected) {
         if expected.path.is_none() {
             seen.path = None;
@@ -177,12 +186,6 @@ fn one_client(server: &sightline::http::RunningServer, recorder: &Recorder, seed
     // The last answers may be lost by a reset, but there is never one too many.
     let answered = statuses.iter().filter(|status| **status == 200).count();
     assert!(answered <= expected.len(), "seed {seed}: {statuses:?} to {shown:?}");
-    // After a refusal there may be one of tiny_http to the bytes that it has read meanwhile, and nothing else.
-    let refused = statuses.iter().position(|status| *status >= 400);
-    assert!(
-        refused.is_none_or(|at| matches!(statuses[at + 1..], [] | [400])),
-        "seed {seed}: {statuses:?} to {shown:?}"
-    );
 }
 
 /// Number of servers, with one client each.
@@ -197,8 +200,9 @@ fn damaged_requests_are_parsed_as_the_model_parses_them() {
         let runs: Vec<_> = (0..LANES)
             .map(|lane| {
                 scope.spawn(move || {
-                    let config =
-                        ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
+                    // One worker serves the requests of a connection in their order.
+                    let listen = ([127, 0, 0, 1], 0).into();
+                    let config = ServerConfig { listen, request_workers: 1, ..ServerConfig::default() };
                     let recorder = Arc::new(Recorder::default());
                     let server = Server::bind(&config).unwrap().start(Arc::clone(&recorder) as _).unwrap();
                     let mut clients = 0;

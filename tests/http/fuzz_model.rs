@@ -11,31 +11,16 @@ pub(crate) struct Seen {
     pub(crate) body: Vec<u8>,
 }
 
-/// The requests that the handler must get.
-pub(crate) struct Reading {
-    pub(crate) requests: Vec<Seen>,
-    /// The last request has a chunked body. The server may notice that the sender has ended its direction, and refuse the
-    /// body as incomplete.
-    pub(crate) ends_in_chunks: bool,
-}
-
-/// Parses the bytes of a client that ends its direction after them.
-pub(crate) fn read_all(bytes: &[u8]) -> Reading {
+/// Parses the bytes of a client that ends its direction after them. Returns the requests that the handler must get.
+pub(crate) fn read_all(bytes: &[u8]) -> Vec<Seen> {
     let (mut rest, mut requests) = (bytes, Vec::new());
-    let mut after = After::GoesOn;
-    while let (After::GoesOn, Some((request, then))) = (after, read_one(&mut rest)) {
-        requests.push(request);
-        after = then;
+    while let Some((request, goes_on)) = read_one(&mut rest) {
+        requests.extend(request);
+        if !goes_on {
+            break;
+        }
     }
-    Reading { requests, ends_in_chunks: after == After::EndsInChunks }
-}
-
-/// The state of the connection after a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    GoesOn,
-    Ends,
-    EndsInChunks,
+    requests
 }
 
 /// Reads a line of ASCII without its end.
@@ -46,7 +31,8 @@ fn line<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     Some(line)
 }
 
-fn read_one(rest: &mut &[u8]) -> Option<(Seen, After)> {
+/// Reads one request. Returns it unless it is refused, and whether its connection goes on.
+fn read_one(rest: &mut &[u8]) -> Option<(Option<Seen>, bool)> {
     // tiny_http ignores spaces around a line and text after the version.
     let mut words = line(rest)?.trim().split(' ');
     let (method, target, version) = (words.next()?, words.next()?, words.next()?);
@@ -62,57 +48,58 @@ fn read_one(rest: &mut &[u8]) -> Option<(Seen, After)> {
             break;
         }
         let (name, value) = line.trim().split_once(':')?;
+        if name.contains(char::is_whitespace) {
+            return None;
+        }
         headers.push((name.to_ascii_lowercase(), value.trim()));
     }
     let values = |name: &str| -> Vec<&str> {
         headers.iter().filter(|(key, _)| key == name).map(|(_, value)| *value).collect()
     };
-    let connection = values("connection").join(",").to_ascii_lowercase();
-    let has_upgrade = connection.contains("upgrade");
-    if !(is_token(method) && method.len() <= 32 && is_target(target)) {
-        return None;
-    }
-    let is_sound = |value: &str| value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
-    if !headers.iter().all(|(name, value)| is_token(name) && is_sound(value)) {
-        return None;
-    }
-    match values("host").as_slice() {
-        [host] if is_host(host) => {}
-        [] if is_old => {}
-        _ => return None,
-    }
     if values("expect").iter().any(|value| !value.eq_ignore_ascii_case("100-continue")) {
         return None;
     }
-    let (body, is_chunked) =
-        match (values("content-length").as_slice(), values("transfer-encoding").as_slice()) {
-            ([], []) => (Vec::new(), false),
-            ([length], []) => (counted(rest, length)?, false),
-            ([], [encoding]) if encoding.eq_ignore_ascii_case("chunked") && !is_old && !has_upgrade => {
-                (chunked(rest)?, true)
-            }
-            _ => return None,
-        };
+    // tiny_http reads only the first.
+    let connection = values("connection").first().unwrap_or(&"").to_ascii_lowercase();
+    let has_upgrade = connection.contains("upgrade");
+    let is_sound = |value: &str| value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
+    let is_host_right = match values("host").as_slice() {
+        [host] => is_host(host),
+        [] => is_old,
+        _ => false,
+    };
+    let is_accepted = is_token(method)
+        && method.len() <= 32
+        && is_target(target)
+        && is_host_right
+        && headers.iter().all(|(name, value)| is_token(name) && is_sound(value));
+    let (body, ends) = match (values("content-length").as_slice(), values("transfer-encoding").as_slice()) {
+        ([], []) => (Vec::new(), false),
+        ([length], []) => {
+            let length = digits(length)?;
+            let comes_later = has_upgrade || !values("expect").is_empty();
+            let body = rest.get(..length)?;
+            *rest = &rest[length..];
+            // The end of a body that is refused unread is not known.
+            (body.to_vec(), !is_accepted && (length > 1024 || length > 0 && comes_later))
+        }
+        ([], [encoding]) if encoding.eq_ignore_ascii_case("chunked") && !is_old && !has_upgrade => {
+            (if is_accepted { chunked(rest)? } else { Vec::new() }, true)
+        }
+        _ => return None,
+    };
     let closes =
         connection.contains("close") || has_upgrade || (is_old && !connection.contains("keep-alive"));
     let is_plain = target.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'/');
     let path = is_plain.then(|| target.to_owned());
-    let after = match (is_chunked, closes) {
-        (true, _) => After::EndsInChunks,
-        (false, true) => After::Ends,
-        (false, false) => After::GoesOn,
-    };
-    Some((Seen { method: method.to_owned(), path, body }, after))
+    let is_served = is_accepted && body.len() <= 65_536;
+    let request = is_served.then(|| Seen { method: method.to_owned(), path, body });
+    Some((request, !ends && !closes))
 }
 
-fn counted(rest: &mut &[u8], length: &str) -> Option<Vec<u8>> {
-    if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let length = length.parse().ok().filter(|length| *length <= 65_536)?;
-    let body = rest.get(..length)?;
-    *rest = &rest[length..];
-    Some(body.to_vec())
+fn digits(length: &str) -> Option<usize> {
+    let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+    length.parse().ok().filter(|_| is_number)
 }
 
 fn chunked(rest: &mut &[u8]) -> Option<Vec<u8>> {
@@ -126,14 +113,26 @@ fn chunked(rest: &mut &[u8]) -> Option<Vec<u8>> {
         *rest = rest.get(end..)?.strip_prefix(b"\r\n")?;
         if size == 0 {
             *rest = rest.strip_prefix(b"\r\n")?;
-            return Some(body);
+            return is_whole(&body).then_some(body);
         }
-        body.extend_from_slice(rest.get(..size)?);
+        body.extend_from_slice(&rest[..size.min(rest.len())]);
+        if rest.len() < size {
+            // The end of the connection is taken for the end of the body.
+            return is_whole(&body).then_some(body);
+        }
         if body.len() > 65_536 {
             return None;
         }
         *rest = rest[size..].strip_prefix(b"\r\n")?;
     }
+}
+
+/// Returns whether a chunked body is accepted, since it cannot be the beginning of another.
+fn is_whole(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    let is_list = body.is_empty() || body.starts_with(b"[") || body.starts_with(b"{");
+    // Only the syntax counts, not the text in strings.
+    is_list && (body.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok())
 }
 
 fn is_token(text: &str) -> bool {

@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use sightline::http::{Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig};
@@ -188,7 +187,6 @@ impl TestServer {
 
     pub(crate) fn with(change: impl FnOnce(&mut ServerConfig)) -> Self {
         let mut config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
-        config.adjust_descriptor_limit = false;
         change(&mut config);
         let product = Arc::<Product>::default();
         let server = Server::bind(&config).unwrap();
@@ -197,15 +195,9 @@ impl TestServer {
         Self { product, running: Some(server), address }
     }
 
-    /// Starts a server without probes: each accepted connection, including that of a probe, frees a stuck one, wakes a
-    /// worker, and shows that the accept loop has ended.
-    pub(crate) fn without_probes(change: impl FnOnce(&mut ServerConfig)) -> Self {
-        Self::with(|config| {
-            config.probe_every = LONG * 10;
-            config.idle_timeout = LONG * 10;
-            config.head_timeout = LONG * 20;
-            change(config);
-        })
+    /// Starts a server that soon closes connections on which nothing is sent, which is how it closes any.
+    pub(crate) fn closing() -> Self {
+        Self::with(|config| config.idle_timeout = Duration::from_secs(4))
     }
 
     pub(crate) fn running(&self) -> &RunningServer {
@@ -274,16 +266,6 @@ impl Client {
 
     pub(crate) fn stream(&self) -> &TcpStream {
         self.reader.get_ref()
-    }
-
-    /// Sends one byte after another, with a short pause between them, until the connection breaks.
-    pub(crate) fn dribble(&self) -> JoinHandle<()> {
-        let mut writer = self.stream().try_clone().unwrap();
-        thread::spawn(move || {
-            while writer.write_all(b"x").is_ok() {
-                thread::sleep(Duration::from_millis(20));
-            }
-        })
     }
 
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {

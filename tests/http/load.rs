@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::kit::{Client, LONG, TestServer, get, run_alone};
+use super::kit::{Client, TestServer, get};
 use crate::support::eventually;
-use crate::support::process::status_of;
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
@@ -35,25 +34,9 @@ fn a_full_queue_is_a_503_at_once() {
     assert_eq!(refused.answer().status, 200);
 }
 
-/// The only worker waits for the next request. It must be woken to serve a request whose body was read elsewhere.
-#[test]
-fn a_worker_that_waits_for_requests_serves_one_whose_body_was_read_elsewhere() {
-    // Several servers, since it must not matter which thread receives first.
-    for _ in 0..10 {
-        let server = TestServer::without_probes(|config| config.request_workers = 1);
-        let mut client = server.connect();
-        for _ in 0..10 {
-            let body = "x".repeat(2000);
-            client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n{body}"));
-            assert_eq!(client.answer().text(), body);
-        }
-    }
-}
-
-/// Workers are blocked and released in turn while requests keep coming, so that the lead changes in every way.
 #[test]
 fn every_request_is_served_while_workers_come_and_go() {
-    let server = TestServer::without_probes(|config| config.request_workers = 3);
+    let server = TestServer::with(|config| config.request_workers = 3);
     std::thread::scope(|scope| {
         for number in 0..8 {
             let mut client = server.connect();
@@ -80,7 +63,7 @@ fn every_request_is_served_while_workers_come_and_go() {
 #[test]
 fn no_connection_is_stuck_behind_streams() {
     for _ in 0..20 {
-        let server = TestServer::without_probes(|_| ());
+        let server = TestServer::new();
         let feeds: Vec<_> = (0..3).map(|_| server.product.next_stream()).collect();
         let mut clients: Vec<Client> = (0..5).map(|_| server.connect()).collect();
         for (index, client) in clients.iter_mut().enumerate() {
@@ -96,7 +79,7 @@ fn no_connection_is_stuck_behind_streams() {
 #[test]
 fn many_connections_at_once_to_a_fresh_server_are_all_served() {
     for _ in 0..4 {
-        let server = TestServer::without_probes(|_| ());
+        let server = TestServer::new();
         let mut clients: Vec<Client> = (0..64).map(|_| server.connect()).collect();
         for client in &mut clients {
             client.send(get("/"));
@@ -105,76 +88,6 @@ fn many_connections_at_once_to_a_fresh_server_are_all_served() {
             assert_eq!(client.answer().status, 200);
         }
     }
-}
-
-#[test]
-fn a_pipelining_flood_ends_its_connection_and_no_other() {
-    run_alone("load::a_flood_in_a_process_of_its_own");
-}
-
-#[test]
-#[ignore = "measures the memory of its process: run by a_pipelining_flood_ends_its_connection_and_no_other"]
-fn a_flood_in_a_process_of_its_own() {
-    let server = TestServer::with(|config| config.request_workers = 1);
-    let mut flood = server.connect();
-    flood.send(get("/later"));
-    server.product.gate.wait_for_arrivals(1);
-    let before = status_of(std::process::id(), "VmRSS");
-    flood.try_send(get("/flood").repeat(100_000));
-    assert_eq!(flood.until_closed(), b"");
-    let grown = status_of(std::process::id(), "VmRSS").saturating_sub(before);
-    assert!(grown < 50_000, "{grown} KiB for a flood");
-    assert_eq!(server.ask(&get("/other")).status, 200);
-    assert_eq!(*server.product.seen.lock().unwrap(), ["GET /other"]);
-}
-
-#[test]
-fn connections_above_the_limit_close_idle_ones_but_no_busy_one() {
-    let server = TestServer::with(|config| {
-        config.max_connections = Some(10);
-        // Nothing else may close them.
-        config.idle_timeout = LONG * 10;
-        config.head_timeout = LONG * 20;
-    });
-    let pieces = server.product.next_stream();
-    let mut busy = server.connect();
-    busy.send(get("/stream"));
-    assert_eq!(busy.head().status, 200);
-    let mut oldest = server.connect();
-    oldest.send(get("/"));
-    oldest.answer();
-    // A connection is idle from the moment on at which its worker has noted the end of the answer.
-    eventually("it is idle", || server.running().load().workers_busy == 0);
-    let mut others = Vec::new();
-    for _ in 0..9 {
-        let mut client = server.connect();
-        client.send(get("/"));
-        assert_eq!(client.answer().status, 200);
-        others.push(client);
-    }
-    assert_eq!(oldest.until_closed(), b"");
-    pieces.send(b"still here".to_vec()).unwrap();
-    assert_eq!(busy.piece().unwrap(), b"still here");
-    eventually("the count is right", || server.running().load().connections <= 10);
-}
-
-#[test]
-fn a_thousand_connections_leave_no_resources_behind() {
-    let server = TestServer::new();
-    for round in 0..10 {
-        let mut clients: Vec<Client> = (0..100).map(|_| server.connect()).collect();
-        for (index, client) in clients.iter_mut().enumerate() {
-            client.send(if (index + round) % 3 == 0 {
-                "GET / HTTP/1.1\r\n\r\n".to_owned()
-            } else {
-                get("/")
-            });
-        }
-        for client in &mut clients {
-            client.answer();
-        }
-    }
-    eventually("all connections are gone", || server.running().load().connections == 0);
 }
 
 /// Clients that connect before the server has started wait in the backlog.

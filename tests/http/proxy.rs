@@ -168,7 +168,9 @@ fn requests_after_a_restart_behind_the_proxy_succeed() {
     let mut server = TestServer::new();
     let nginx = NginxSetup::before(server.address).start();
     let mut client = through(&nginx);
-    client.send(get("/before"));
+    // After a stream nginx closes its connection to the server, as the end of the server's process would.
+    drop(server.product.next_stream());
+    client.send(get("/stream"));
     assert_eq!(client.answer().status, 200);
     server.running.take().unwrap().shutdown(super::kit::LONG);
     client.send("GET /without HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\n\r\n");
@@ -291,7 +293,9 @@ fn a_folded_header_does_not_reach_the_server_as_two() {
 /// A list of 2 MiB takes longer than Sightline's limit over a slow line.
 #[test]
 fn a_slow_upload_is_collected_by_the_proxy() {
-    let server = TestServer::with(|config| config.body_timeout = Duration::from_secs(1));
+    let server = TestServer::with(|config| {
+        (config.body_timeout, config.idle_timeout) = (Duration::from_secs(1), Duration::from_secs(2));
+    });
     let nginx = NginxSetup::before(server.address).start();
     let (mut slow, mut direct) = (through(&nginx), server.connect());
     for client in [&mut slow, &mut direct] {

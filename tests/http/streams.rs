@@ -6,8 +6,8 @@ use super::kit::{TestServer, get};
 use crate::support::eventually;
 
 #[test]
-fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
-    let server = TestServer::new();
+fn a_stream_comes_piece_by_piece_and_then_ends() {
+    let server = TestServer::closing();
     let pieces = server.product.next_stream();
     let mut client = server.connect();
     client.send(get("/stream"));
@@ -89,7 +89,7 @@ fn answers_on_one_connection_do_not_wait_for_acknowledgements() {
 
 #[test]
 fn a_stream_to_http_1_0_ends_with_the_connection() {
-    let server = TestServer::new();
+    let server = TestServer::closing();
     for headers in ["", "Connection: keep-alive\r\n"] {
         let pieces = server.product.next_stream();
         let mut client = server.connect();
@@ -104,21 +104,8 @@ fn a_stream_to_http_1_0_ends_with_the_connection() {
 }
 
 #[test]
-fn a_request_behind_a_stream_is_not_served() {
-    let server = TestServer::new();
-    let pieces = server.product.next_stream();
-    let mut client = server.connect();
-    client.send(get("/stream") + &get("/behind"));
-    client.head();
-    drop(pieces);
-    assert_eq!(client.piece(), None);
-    assert_eq!(client.until_closed(), b"");
-    assert!(server.product.seen.lock().unwrap().is_empty());
-}
-
-#[test]
 fn head_of_a_stream_has_no_body() {
-    let server = TestServer::new();
+    let server = TestServer::closing();
     let _pieces = server.product.next_stream();
     let mut client = server.connect();
     client.send("HEAD /stream HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -128,12 +115,13 @@ fn head_of_a_stream_has_no_body() {
 
 #[test]
 fn a_stream_that_breaks_does_not_look_complete() {
-    let server = TestServer::new();
+    let server = TestServer::closing();
     let mut client = server.connect();
     client.send(get("/stream-panic"));
     client.head();
     assert_eq!(client.piece().unwrap(), b"begun");
-    assert_eq!(client.until_closed(), b"", "no last chunk");
+    client.send(get("/next"));
+    assert_eq!(client.until_closed(), b"", "neither a last chunk nor another answer");
     eventually("the stream's thread ends", || server.running().load().streams_open == 0);
 }
 
@@ -216,17 +204,4 @@ fn an_answer_after_the_idle_timeout_announces_the_end_of_the_connection() {
     server.product.gate.open();
     let answer = client.answer();
     assert_eq!((answer.text(), answer.header("Connection")), ("later", Some("close")));
-}
-
-#[test]
-fn a_stream_thread_works_on_a_stack_of_32_kib() {
-    let server = TestServer::with(|config| config.stream_stack_bytes = 32 * 1024);
-    let pieces = server.product.next_stream();
-    let mut client = server.connect();
-    client.send(get("/stream"));
-    client.head();
-    pieces.send(vec![b'x'; 100_000]).unwrap();
-    drop(pieces);
-    assert_eq!(client.piece().unwrap().len(), 100_000);
-    assert_eq!(client.piece(), None);
 }

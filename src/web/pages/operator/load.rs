@@ -55,7 +55,6 @@ pub(super) fn figures(runs: &Runs, server: &Load) -> Vec<Figure> {
             server.requests_queued_max,
         ),
         Figure::new("streams", "streams and waits", server.streams_open, server.streams_max),
-        Figure::new("connections", "connections", server.connections, server.connections_max),
         Figure::without_maximum("refused", "refused requests since the start", server.refused_total),
         Figure::without_maximum(
             "started",

@@ -32,28 +32,19 @@ impl FromStr for Network {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || {
+        let network = || {
+            let (address, bits) = text.split_once('/').unwrap_or((text, ""));
+            let base = address.parse::<IpAddr>().ok()?.to_canonical();
+            let most = if base.is_ipv4() { 32 } else { 128 };
+            let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+            let bits = if text.contains('/') { bits.parse().ok().filter(|_| is_number)? } else { most };
+            (bits <= most).then_some(Self { base, bits })
+        };
+        network().ok_or_else(|| {
             format!(
                 "invalid network {text:?}; allowed: an IP address, or one with a prefix length, as 10.0.0.0/8"
             )
-        };
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
-        };
-        let base = address.parse::<IpAddr>().map_err(|_| invalid())?.to_canonical();
-        let most = if base.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            None => most,
-            Some(bits) if !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                bits.parse::<u32>().map_err(|_| invalid())?
-            }
-            Some(_) => return Err(invalid()),
-        };
-        if bits > most {
-            return Err(invalid());
-        }
-        Ok(Self { base, bits })
+        })
     }
 }
 

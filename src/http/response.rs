@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::compressed::Compressed;
+use super::files::{Asset, Compressed, StaticFile};
 use super::request::Request;
-use super::static_file::{Asset, StaticFile};
 
 /// A response: status, headers and a complete body.
 ///

@@ -27,7 +27,7 @@ impl Request {
     }
 
     /// Returns all values of a header. `name` is in lower case.
-    pub fn header_values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn header_values<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         self.headers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 

@@ -1,7 +1,9 @@
 //! Parses request targets (RFC 9112, section 3.2).
 
-use crate::http::config::MAX_TARGET_BYTES;
-use crate::http::handler::Refusal;
+use percent_encoding::percent_decode_str;
+
+use super::config::MAX_TARGET_BYTES;
+use super::handler::Refusal;
 
 /// The parts of a target.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,33 +74,17 @@ pub(crate) fn is_authority(text: &str) -> bool {
 }
 
 fn decode(path: &str) -> Result<String, Refusal> {
-    const BAD_ESCAPE: Refusal =
-        Refusal::Malformed("a percent sign in the path must be followed by two hexadecimal digits");
-    if !path.contains('%') {
-        return Ok(path.to_owned());
+    let is_escape = |text: &str| text.len() >= 2 && text.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    if !path.split('%').skip(1).all(is_escape) {
+        return Err(Refusal::Malformed(
+            "a percent sign in the path must be followed by two hexadecimal digits",
+        ));
     }
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut bytes = path.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            decoded.push(byte);
-            continue;
-        }
-        let high = bytes.next().and_then(hex_value).ok_or(BAD_ESCAPE)?;
-        let low = bytes.next().and_then(hex_value).ok_or(BAD_ESCAPE)?;
-        match high << 4 | low {
-            // An encoded slash is part of a segment and does not separate two segments.
-            b'/' => decoded.extend_from_slice(b"%2F"),
-            byte => decoded.push(byte),
-        }
-    }
+    // An encoded slash is part of a segment and does not separate two segments.
+    let path = path.replace("%2f", "%2F").replace("%2F", "%252F");
     // A path that is not UTF-8 or contains control characters is passed on: no route matches it, and the handler's
     // 404 is the same as for any other unknown path.
-    Ok(String::from_utf8_lossy(&decoded).into_owned())
-}
-
-fn hex_value(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    Ok(percent_decode_str(&path).decode_utf8_lossy().into_owned())
 }
 
 #[cfg(test)]

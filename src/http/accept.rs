@@ -1,0 +1,218 @@
+//! Keeps tiny_http accepting connections, and hands its requests on.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
+use super::exchange::{Exchange, into_writer};
+use super::handler::Refusal;
+use super::shared::Shared;
+
+/// The stack size of the server's own threads.
+const OWN_STACK_BYTES: usize = 128 * 1024;
+/// The pauses between knocks: after a request, and while there is none.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
+/// The time limit for the answer to a knock, after which the next one follows.
+const KNOCK_TIMEOUT: Duration = Duration::from_millis(100);
+/// The time without an answer after which the accept loop counts as ended. A busy machine answers later than usual.
+const UNANSWERED: Duration = Duration::from_secs(5);
+/// The pause between two replacements. Each costs some threads for a while.
+const REPLACE_PAUSE: Duration = Duration::from_secs(1);
+/// The number of descriptors that must be free before the accept loop is replaced. With fewer, the next connection
+/// would end it again.
+const FREE_DESCRIPTORS: usize = 8;
+/// The time without a request after which an accept loop that has ended has no connection left that could send one.
+const RETIRE_AFTER: Duration = Duration::from_secs(120);
+
+/// The receiving side of a server.
+pub(super) struct Acceptor {
+    shared: Arc<Shared>,
+    /// A random path that no client can request, by which a knock is recognised.
+    knock_path: String,
+    /// The number of received requests.
+    received: AtomicU64,
+    is_stopped: AtomicBool,
+    /// Wakes the thread that keeps the accept loop alive.
+    wake: Sender<()>,
+}
+
+impl Acceptor {
+    pub(super) fn new(shared: Arc<Shared>, wake: Sender<()>) -> Self {
+        let knock_path = format!("/{}", Uuid::new_v4().simple());
+        Self { shared, knock_path, received: AtomicU64::new(0), is_stopped: AtomicBool::new(false), wake }
+    }
+
+    /// Starts to accept connections.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        listener: Arc<TcpListener>,
+        own: SocketAddr,
+        woken: Receiver<()>,
+    ) -> io::Result<()> {
+        let first = self.receive_on(&listener)?;
+        let acceptor = Arc::clone(self);
+        spawn("http-accept", move || acceptor.keep_accepting(first, &listener, own, &woken))
+    }
+
+    /// Ends all threads of this value.
+    pub(super) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Release);
+        let _ = self.wake.send(());
+    }
+
+    /// Keeps connections from being forgotten, and starts another tiny_http server when one accepts no more.
+    ///
+    /// Fault of tiny_http: its thread pool counts a thread that was woken for a connection as free until it runs, so
+    /// that several connections at once can wait for a thread while all are busy with long-lived ones. Cure: this
+    /// server connects to itself at intervals, which starts a thread that then takes a waiting connection. Tests:
+    /// `no_connection_is_stuck_behind_streams`, `many_connections_at_once_to_a_fresh_server_are_all_served`.
+    ///
+    /// Fault of tiny_http: one failing `accept()`, or a thread that cannot be started, ends its accept loop, the latter
+    /// with no sign but that no connection is answered. Cure: another server is started on a duplicate of the
+    /// listening socket, and requests of the old one's connections are still received. No client is lost: they wait in
+    /// the backlog meanwhile. Tests: `tests/http/recovery.rs`.
+    fn keep_accepting(
+        self: &Arc<Self>,
+        mut has_ended: Arc<AtomicBool>,
+        listener: &TcpListener,
+        own: SocketAddr,
+        woken: &Receiver<()>,
+    ) {
+        let (mut answered, mut replaced, mut seen) = (Instant::now(), None::<Instant>, 0);
+        loop {
+            let received = self.received.load(Ordering::Relaxed);
+            let pause = if received == seen { PAUSES.1 } else { PAUSES.0 };
+            seen = received;
+            let wait = woken.recv_timeout(pause);
+            if self.is_stopped.load(Ordering::Acquire) || wait == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+            if self.shared.is_draining() {
+                continue;
+            }
+            if self.knock(own).is_ok() {
+                answered = Instant::now();
+            }
+            let is_over = has_ended.load(Ordering::Acquire) || answered.elapsed() > UNANSWERED;
+            let is_soon = replaced.is_some_and(|replaced| replaced.elapsed() < REPLACE_PAUSE);
+            if is_over && !is_soon && descriptors_are_free() {
+                replaced = Some(Instant::now());
+                match self.receive_on(listener) {
+                    Ok(next) => {
+                        (has_ended, answered) = (next, Instant::now());
+                        self.shared.lanes.rebuilds.fetch_add(1, Ordering::Relaxed);
+                        log::warn!("the accept loop had ended and is replaced");
+                    }
+                    Err(error) => log::error!("cannot replace the accept loop yet: {error}"),
+                }
+            }
+        }
+    }
+
+    /// Sends a request to the server itself and waits for the answer. An established connection alone proves nothing: it
+    /// may still wait in the backlog.
+    fn knock(&self, own: SocketAddr) -> io::Result<()> {
+        let mut stream = TcpStream::connect_timeout(&own, KNOCK_TIMEOUT)?;
+        stream.set_read_timeout(Some(KNOCK_TIMEOUT))?;
+        stream.write_all(format!("GET {} HTTP/1.0\r\n\r\n", self.knock_path).as_bytes())?;
+        stream.read_exact(&mut [0; 12])
+    }
+
+    /// Starts a tiny_http server on a duplicate of the listening socket, and a thread that receives its requests. Returns
+    /// whether its accept loop has ended with an error.
+    fn receive_on(self: &Arc<Self>, listener: &TcpListener) -> io::Result<Arc<AtomicBool>> {
+        let listener = listener.try_clone()?;
+        // tiny_http panics if it cannot start a thread.
+        let server = catch_unwind(AssertUnwindSafe(|| tiny_http::Server::from_listener(listener, None)))
+            .map_err(|_| io::Error::other("tiny_http could not start its threads"))?
+            .map_err(io::Error::other)?;
+        let has_ended = Arc::<AtomicBool>::default();
+        let (acceptor, of) = (Arc::clone(self), Arc::clone(&has_ended));
+        spawn("http-receive", move || acceptor.receive_all(&server, &of))?;
+        Ok(has_ended)
+    }
+
+    fn receive_all(self: &Arc<Self>, server: &tiny_http::Server, has_ended: &AtomicBool) {
+        let mut last = Instant::now();
+        while !self.is_stopped.load(Ordering::Acquire) {
+            match server.recv_timeout(PAUSES.1) {
+                Ok(Some(request)) => {
+                    last = Instant::now();
+                    if catch_unwind(AssertUnwindSafe(|| self.hand_on(request))).is_err() {
+                        log::error!("receiving a request panicked");
+                    }
+                }
+                // No connection is left.
+                Ok(None) if has_ended.load(Ordering::Acquire) && last.elapsed() > RETIRE_AFTER => return,
+                Ok(None) => {}
+                Err(error) => {
+                    if !self.shared.is_draining() {
+                        log::warn!("the accept loop ended: {error}");
+                    }
+                    has_ended.store(true, Ordering::Release);
+                    let _ = self.wake.send(());
+                }
+            }
+        }
+    }
+
+    /// Gives a request to the right threads. Never waits.
+    fn hand_on(&self, raw: tiny_http::Request) {
+        if raw.url() == self.knock_path {
+            let _ = raw.respond(tiny_http::Response::empty(204));
+            return;
+        }
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let (shared, lanes) = (&self.shared, &self.shared.lanes);
+        // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
+        let peer = raw.remote_addr().copied().filter(|peer| !shared.severed.contains(*peer));
+        let Some(peer) = peer else {
+            return lanes.refusals.execute(move || drop(into_writer(raw)));
+        };
+        let refuse = |exchange: Exchange, refusal| lanes.refusals.execute(move || exchange.refuse(refusal));
+        let refuse_overload = |exchange| {
+            shared.count_refused();
+            refuse(exchange, Refusal::Overloaded { retry_after: RETRY_AFTER_QUEUE });
+        };
+        let (exchange, verdict) = Exchange::new(shared, raw, peer);
+        if shared.is_draining() {
+            return refuse(exchange, Refusal::ShuttingDown);
+        }
+        if let Err(refusal) = verdict {
+            return refuse(exchange, refusal);
+        }
+        if exchange.waits_for_body() {
+            let workers = lanes.workers.clone();
+            let read = move |mut exchange: Exchange| match exchange.read_body() {
+                Ok(()) => workers.execute(move || exchange.serve()),
+                Err(refusal) => exchange.refuse(refusal),
+            };
+            if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, read) {
+                refuse_overload(exchange);
+            }
+        } else if lanes.workers.queued_count() >= lanes.max_queued {
+            refuse_overload(exchange);
+        } else {
+            lanes.workers.execute(move || exchange.serve());
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work).map(drop)
+}
+
+/// Returns whether a number of descriptors can be opened.
+fn descriptors_are_free() -> bool {
+    let opened: io::Result<Vec<File>> = (0..FREE_DESCRIPTORS).map(|_| File::open("/dev/null")).collect();
+    opened.is_ok()
+}

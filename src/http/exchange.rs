@@ -1,0 +1,379 @@
+//! One request, from its arrival to its answer.
+//!
+//! Fault of tiny_http: it writes an answer in two parts, which meet Nagle's algorithm and delayed acknowledgements, and
+//! buffers a response whose length is not known to its end. Cure: answers are written through `into_writer`, each in
+//! one write where possible, and streams in chunks that are flushed one by one. Tests:
+//! `answers_on_one_connection_do_not_wait_for_acknowledgements`,
+//! `a_stream_comes_piece_by_piece_and_then_ends`.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::config::{RETRY_AFTER_STREAMS, SEND_BUFFER_BYTES};
+use super::encoding::accepts_gzip;
+use super::handler::{Refusal, Reply, StreamBody};
+use super::head::{Framing, Head};
+use super::render::{self, RenderOptions};
+use super::request::Request;
+use super::response::Response;
+use super::shared::Shared;
+
+/// The refusal of a request for which no stream thread is left.
+const NO_THREAD: Refusal = Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS };
+
+/// tiny_http's writer of one answer. Dropping it lets the connection's next answer be written.
+type Writer = Box<dyn Write + Send>;
+
+/// The thread that serves a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    Worker,
+    Own,
+}
+
+/// A request that is being served.
+pub(super) struct Exchange {
+    shared: Arc<Shared>,
+    /// The request of tiny_http, or `None` after it is answered.
+    raw: Option<tiny_http::Request>,
+    /// The checked request, until the handler gets it.
+    request: Request,
+    framing: Framing,
+    peer: SocketAddr,
+    received: Instant,
+    is_body_unread: bool,
+    is_http_1_0: bool,
+    is_head: bool,
+    accepts_gzip: bool,
+    /// Whether the answer tells the client to close the connection.
+    close: bool,
+}
+
+impl Exchange {
+    /// Begins to serve a request, or returns the refusal of its head with it.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        raw: tiny_http::Request,
+        peer: SocketAddr,
+    ) -> (Self, Result<(), Refusal>) {
+        let head = Head::read(&raw, &shared.config.trusted_proxies);
+        let verdict = head.framing.map(drop).and(head.violation.map_or(Ok(()), Err));
+        if head.framing.is_err() {
+            shared.severed.add(peer, Duration::ZERO);
+        }
+        shared.in_flight.fetch_add(1, Ordering::AcqRel);
+        let exchange = Self {
+            shared: Arc::clone(shared),
+            raw: Some(raw),
+            framing: head.framing.unwrap_or(Framing::Length(0)),
+            peer,
+            received: Instant::now(),
+            is_body_unread: head.is_body_unread,
+            is_http_1_0: head.is_http_1_0,
+            is_head: head.request.method == "HEAD",
+            accepts_gzip: accepts_gzip(head.request.header_values("accept-encoding")),
+            close: head.closes,
+            request: head.request,
+        };
+        (exchange, verdict)
+    }
+
+    /// Returns whether reading the body may take time.
+    pub(super) fn waits_for_body(&self) -> bool {
+        self.is_body_unread
+    }
+
+    /// Reads the body, runs the handler and sends the answer. A request worker calls this.
+    pub(super) fn serve(mut self) {
+        match self.read_body() {
+            Ok(()) => self.handle(),
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
+    pub(super) fn read_body(&mut self) -> Result<(), Refusal> {
+        let Some(raw) = &mut self.raw else { return Err(Refusal::Internal) };
+        let max = self.shared.config.max_body_bytes_on(&self.request.path);
+        let until = Instant::now() + self.shared.config.body_timeout;
+        match self.framing {
+            Framing::Length(0) => self.is_body_unread = false,
+            Framing::Length(length) => {
+                if length > HARMLESS_BYTES {
+                    return Err(Refusal::BodyTooLarge);
+                }
+                let is_too_large = length > max as u64;
+                let (body, count) = read_up_to(&mut raw.as_reader().take(length), max, until)
+                    .map_err(|refusal| if is_too_large { Refusal::BodyTooLarge } else { refusal })?;
+                if count < length {
+                    return Err(Refusal::Malformed("the body is shorter than announced"));
+                }
+                self.is_body_unread = false;
+                self.request.body = body.ok_or(Refusal::BodyTooLarge)?;
+            }
+            Framing::Chunked => {
+                // tiny_http accepts malformed chunks, so the bytes after the body cannot be trusted.
+                self.shared.severed.add(self.peer, Duration::ZERO);
+                self.close = true;
+                let (body, _) = read_up_to(&mut raw.as_reader().take(max as u64 + 1), max, until)?;
+                let body = body.ok_or(Refusal::BodyTooLarge)?;
+                self.is_body_unread = false;
+                // Its decoder takes the end of the connection inside a chunk for the end of the body.
+                if !is_whole(&body) {
+                    return Err(Refusal::Malformed(
+                        "the chunked body is incomplete or not JSON: send other bodies with Content-Length",
+                    ));
+                }
+                self.request.body = body;
+            }
+        }
+        self.framing = Framing::Length(0);
+        Ok(())
+    }
+
+    fn handle(mut self) {
+        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.request));
+        self.reply(move || shared.handler.handle(request), Lane::Worker);
+    }
+
+    /// Does the work, and sends the reply. Work that waits, and streams, do not stay on a request worker.
+    fn reply(mut self, work: impl FnOnce() -> Reply, lane: Lane) {
+        let threads = Arc::clone(&self.shared.lanes.threads);
+        match (catch_unwind(AssertUnwindSafe(work)), lane) {
+            (Err(_), _) => self.refuse(Refusal::Internal),
+            (Ok(Reply::Now(response)), _) => self.answer(&response),
+            (Ok(Reply::Later(work)), Lane::Own) => self.reply(work, Lane::Own),
+            (Ok(Reply::Later(work)), Lane::Worker) => {
+                let later = move |exchange: Self| exchange.reply(work, Lane::Own);
+                if let Err(exchange) = threads.run(0, self, later) {
+                    exchange.shared.count_refused();
+                    exchange.refuse(NO_THREAD);
+                }
+            }
+            (Ok(Reply::Stream(head, body)), lane) => {
+                // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
+                // which would take memory as long as the stream lasts.
+                let parts = self.parts();
+                let Some(writer) = self.take_writer() else { return };
+                if lane == Lane::Own {
+                    return self.stream(writer, &head, body);
+                }
+                let work = move |(exchange, writer): (Self, Writer)| exchange.stream(writer, &head, body);
+                if let Err((exchange, writer)) = threads.run(0, (self, writer), work) {
+                    exchange.shared.count_refused();
+                    let refusal = exchange.shared.handler.refuse(NO_THREAD, parts.as_ref());
+                    exchange.send(writer, &refusal);
+                }
+            }
+        }
+    }
+
+    fn stream(mut self, writer: Writer, head: &Response, body: StreamBody) {
+        self.close = true;
+        let mut sink =
+            Sink { writer, is_chunked: !self.is_http_1_0, has_failed: false, is_disconnected: false };
+        let mut is_complete = sink.send(&render::stream_head(head, self.render_options())).is_ok();
+        if is_complete && !self.is_head {
+            let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
+            // A stream that broke must not look complete.
+            is_complete = matches!(end, Ok(true)) && sink.end().is_ok();
+        }
+        if !is_complete && !sink.is_disconnected {
+            self.shared.severed.add(self.peer, Duration::ZERO);
+        }
+    }
+
+    /// Answers with a refusal.
+    pub(super) fn refuse(mut self, refusal: Refusal) {
+        if matches!(refusal, Refusal::Overloaded { .. } | Refusal::ShuttingDown) {
+            // The connection can go on if the whole body comes.
+            let _ = self.read_body();
+        }
+        let response = self.shared.handler.refuse(refusal, self.parts().as_ref());
+        // Who sends a malformed head may mean another end of the request.
+        self.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal);
+        self.answer(&response);
+    }
+
+    /// Returns the valid parts of the request without its body, unless it is answered.
+    fn parts(&self) -> Option<Request> {
+        Some(Head::read(self.raw.as_ref()?, &self.shared.config.trusted_proxies).request)
+    }
+
+    fn answer(mut self, response: &Response) {
+        if let Some(writer) = self.take_writer() {
+            self.send(writer, response);
+        }
+    }
+
+    /// Reads the rest of the body, and returns the writer of the answer. There is none if the body is too large to be
+    /// dropped.
+    fn take_writer(&mut self) -> Option<Writer> {
+        if self.is_body_unread {
+            // The sender may pause for so long that the rest of its body is not read.
+            self.shared.severed.add(self.peer, self.shared.config.idle_timeout);
+            self.close = true;
+        }
+        into_writer(self.raw.take()?)
+    }
+
+    fn send(mut self, writer: Writer, response: &Response) {
+        self.close |= self.shared.is_draining() || self.is_late();
+        let (first, rest) = render::response(response, self.render_options());
+        // A large answer waits for its reader, which must not hold a request worker.
+        let is_large = rest.len() > SEND_BUFFER_BYTES;
+        let threads = Arc::clone(&self.shared.lanes.threads);
+        let answer = (self, writer, first, rest);
+        if !is_large {
+            write(answer);
+        } else if let Err(answer) = threads.run(0, answer, write) {
+            write(answer);
+        }
+    }
+
+    /// Returns whether the idle timeout of the connection is nearly over. tiny_http waits for the next request while
+    /// this one is served, and closes the connection after the answer. The answer announces the end of the
+    /// connection, because the client's next request would be lost. Test:
+    /// `an_answer_after_the_idle_timeout_announces_the_end_of_the_connection`.
+    fn is_late(&self) -> bool {
+        self.received.elapsed() >= self.shared.config.idle_timeout * 9 / 10
+    }
+
+    fn render_options(&self) -> RenderOptions {
+        let Self { is_head, close, is_http_1_0, accepts_gzip, .. } = *self;
+        RenderOptions { is_head, close, is_http_1_0, accepts_gzip }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(raw) = self.raw.take() {
+            drop(into_writer(raw));
+        }
+        self.shared.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Writes an answer completely.
+fn write((exchange, mut writer, first, rest): (Exchange, Writer, Vec<u8>, Arc<[u8]>)) {
+    let written =
+        writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
+    if written.is_err_and(|error| !is_disconnect(&error)) {
+        exchange.shared.severed.add(exchange.peer, Duration::ZERO);
+    }
+}
+
+/// Returns whether a failed write means that the connection is over. Otherwise its client has stopped to read, and may go
+/// on.
+fn is_disconnect(error: &io::Error) -> bool {
+    !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// The announced size above which a body is not read, and dropping it needs a trial.
+const HARMLESS_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Drops the unread rest of a request's body, and returns the writer of its answer.
+///
+/// Fault of tiny_http: the rest is read into a buffer of the *announced* size. A request with
+/// `Content-Length: 1000000000000000` would abort the process. Cure: such an allocation is tried first; if it fails,
+/// the request is leaked with its thread and two descriptors. Test: `no_announced_length_ends_the_process`.
+pub(super) fn into_writer(raw: tiny_http::Request) -> Option<Writer> {
+    let announced = raw.body_length().unwrap_or(0);
+    if announced as u64 > HARMLESS_BYTES {
+        let mut buffer = Vec::<u8>::new();
+        let is_possible = buffer.try_reserve_exact(announced).is_ok();
+        // Without this, the compiler may remove the unused allocation, and the trial would always succeed.
+        std::hint::black_box(&mut buffer);
+        if !is_possible {
+            log::error!("request leaked: its announced body of {announced} bytes cannot be allocated");
+            std::mem::forget(raw);
+            return None;
+        }
+    }
+    Some(raw.into_writer())
+}
+
+/// Returns whether a body is empty or cannot be the beginning of a longer one: a JSON object or array that is closed.
+fn is_whole(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii();
+    match body {
+        [] => true,
+        [b'{', .., b'}'] | [b'[', .., b']'] => serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok(),
+        _ => false,
+    }
+}
+
+/// Reads a body to its end. Returns it, or `None` if it is larger than `max`, and its size.
+fn read_up_to(body: &mut dyn Read, max: usize, until: Instant) -> Result<(Option<Vec<u8>>, u64), Refusal> {
+    let (mut kept, mut count, mut buffer) = (Vec::new(), 0, [0; 8 * 1024]);
+    loop {
+        let read = body.read(&mut buffer);
+        if Instant::now() >= until {
+            return Err(Refusal::BodyTimeout);
+        }
+        match read {
+            Ok(0) => return Ok(((count <= max as u64).then_some(kept), count)),
+            Ok(bytes) => {
+                count += bytes as u64;
+                if count <= max as u64 {
+                    kept.extend_from_slice(&buffer[..bytes]);
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Err(Refusal::BodyTimeout);
+            }
+            Err(_) => return Err(Refusal::Malformed("the body is incomplete or its chunks are not valid")),
+        }
+    }
+}
+
+/// A writer of the pieces of a body. It sends them as chunks if the client supports chunks.
+struct Sink {
+    writer: Writer,
+    is_chunked: bool,
+    has_failed: bool,
+    is_disconnected: bool,
+}
+
+impl Sink {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.has_failed {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        let sent = self.writer.write_all(bytes).and_then(|()| self.writer.flush());
+        self.has_failed = sent.is_err();
+        self.is_disconnected = sent.as_ref().is_err_and(is_disconnect);
+        sent
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let last: &[u8] = if self.is_chunked { b"0\r\n\r\n" } else { b"" };
+        self.send(last)
+    }
+}
+
+impl Write for Sink {
+    /// Sends all of the bytes as one piece.
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        // An empty chunk would end the body.
+        if self.is_chunked && !piece.is_empty() {
+            let mut frame = format!("{:x}\r\n", piece.len()).into_bytes();
+            frame.reserve_exact(piece.len() + 2);
+            frame.extend_from_slice(piece);
+            frame.extend_from_slice(b"\r\n");
+            self.send(&frame)?;
+        } else {
+            self.send(piece)?;
+        }
+        Ok(piece.len())
+    }
+
+    /// Does nothing, because each write is flushed.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

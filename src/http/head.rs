@@ -1,0 +1,168 @@
+//! Checks the head of a request.
+//!
+//! Fault of tiny_http: it accepts two lengths, a length with a sign, both `Content-Length` and `Transfer-Encoding`, an
+//! unknown transfer coding, a missing `Host` and control characters. A reverse proxy that reads such a head in another
+//! way could be used to smuggle requests (RFC 9112, section 11.2). Cure: a head that allows two readings is refused
+//! here. Tests: `hostile_clients_get_their_answers`, `damaged_requests_are_parsed_as_the_model_parses_them`.
+
+use super::config::{MAX_HEAD_BYTES, MAX_HEADERS};
+use super::forwarded::{Network, client_address};
+use super::handler::Refusal;
+use super::request::Request;
+use super::target::{self, is_authority};
+
+/// The head of a request, and what follows from it.
+pub(super) struct Head {
+    /// The request without its body. If it is refused, these are its valid parts.
+    pub(super) request: Request,
+    /// How the body is framed, or why that cannot be told. Then the end of the request is not known either.
+    pub(super) framing: Result<Framing, Refusal>,
+    /// The first violation of another kind.
+    pub(super) violation: Option<Refusal>,
+    /// Whether the request uses HTTP/1.0. Its answer must not be chunked.
+    pub(super) is_http_1_0: bool,
+    /// Whether the client or tiny_http closes the connection after the answer.
+    pub(super) closes: bool,
+    /// Whether reading the body may take time: tiny_http reads only a small one together with the head.
+    pub(super) is_body_unread: bool,
+}
+
+/// The framing of a body, as its head announces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// The body has that many bytes.
+    Length(u64),
+    /// The body comes in chunks.
+    Chunked,
+}
+
+/// The size up to which tiny_http reads a body together with the head.
+const INLINE_BODY_BYTES: u64 = 1024;
+
+impl Head {
+    /// Reads the head of a request that tiny_http has parsed.
+    pub(super) fn read(raw: &tiny_http::Request, trusted: &[Network]) -> Self {
+        let version = (raw.http_version().0, raw.http_version().1);
+        let headers = raw.headers().iter();
+        let headers = headers.map(|header| (header.field.as_str().as_str(), header.value.as_str()));
+        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+        let mut request = Request { method: raw.method().as_str().to_owned(), headers, ..Request::default() };
+        let is_http_1_0 = version <= (1, 0);
+        // tiny_http looks at the first such header only.
+        let connection = request.header("connection").unwrap_or_default().to_ascii_lowercase();
+        let is_upgrade = connection.contains("upgrade");
+        let framing = framing(&request, version, is_upgrade);
+        let says_close = |value: &str| value.to_ascii_lowercase().contains("close");
+        let closes = request.header_values("connection").any(says_close)
+            || is_upgrade
+            || is_http_1_0 && !connection.contains("keep-alive");
+        let comes_later = is_upgrade || request.header("expect").is_some();
+        let is_body_unread = match framing {
+            Ok(Framing::Length(length)) => length > INLINE_BODY_BYTES || length > 0 && comes_later,
+            Ok(Framing::Chunked) | Err(_) => true,
+        };
+        let violation = check(&mut request, raw.url(), version).err();
+        if let Some(peer) = raw.remote_addr() {
+            request.client =
+                Some(client_address(peer.ip(), request.header_values("x-forwarded-for"), trusted));
+        }
+        Self { request, framing, violation, is_http_1_0, closes, is_body_unread }
+    }
+}
+
+/// Checks a request, and leaves only its valid parts in it. Returns the first violation.
+fn check(request: &mut Request, target: &str, version: (u8, u8)) -> Result<(), Refusal> {
+    let is_known_version = matches!(version, (1, 0 | 1));
+    let bytes: usize = request.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let is_too_large = request.headers.len() > MAX_HEADERS || bytes > MAX_HEAD_BYTES;
+    let host = check_host(request, version);
+    // The longest registered method has 17 letters.
+    let is_method = request.method.len() <= 32 && is_token(&request.method);
+    if !is_method {
+        "GET".clone_into(&mut request.method);
+    }
+    let target = match target::parse(&request.method, target) {
+        Ok(target) => {
+            (request.path, request.query) = (target.path, target.query);
+            Ok(())
+        }
+        Err(refusal) => {
+            "/".clone_into(&mut request.path);
+            Err(refusal)
+        }
+    };
+    let headers = request.headers.iter().try_for_each(|(name, value)| check_header(name, value));
+    request.headers.retain(|(name, value)| check_header(name, value).is_ok());
+    request.headers.truncate(MAX_HEADERS);
+    if !is_known_version {
+        return Err(Refusal::Malformed("the version must be HTTP/1.0 or HTTP/1.1"));
+    }
+    if !is_method {
+        return Err(Refusal::Malformed("the method must be a token of at most 32 characters"));
+    }
+    target?;
+    if is_too_large {
+        return Err(Refusal::HeadTooLarge);
+    }
+    headers.and(host)
+}
+
+/// Returns whether a text is a token (RFC 9110, section 5.6.2).
+pub(super) fn is_token(text: &str) -> bool {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+/// Returns whether a text can be the value of a header: visible ASCII, spaces and tabs.
+pub(super) fn is_header_value(value: &str) -> bool {
+    value.bytes().all(|byte| byte == b'\t' || byte == b' ' || byte.is_ascii_graphic())
+}
+
+fn check_header(name: &str, value: &str) -> Result<(), Refusal> {
+    if !is_token(name) {
+        return Err(Refusal::Malformed("a header name contains a character that is not allowed"));
+    }
+    if !is_header_value(value) {
+        return Err(Refusal::Malformed(
+            "a header value contains a control character or a byte outside ASCII",
+        ));
+    }
+    Ok(())
+}
+
+fn check_host(request: &Request, version: (u8, u8)) -> Result<(), Refusal> {
+    let mut hosts = request.header_values("host");
+    match (hosts.next(), hosts.next()) {
+        (_, Some(_)) => Err(Refusal::Malformed("more than one Host header")),
+        (None, None) if version >= (1, 1) => Err(Refusal::Malformed("the Host header is missing")),
+        (Some(host), None) if !is_authority(host) => Err(Refusal::Malformed("the Host header is not valid")),
+        _ => Ok(()),
+    }
+}
+
+fn framing(request: &Request, version: (u8, u8), is_upgrade: bool) -> Result<Framing, Refusal> {
+    let lengths: Vec<&str> = request.header_values("content-length").collect();
+    let encodings: Vec<&str> = request.header_values("transfer-encoding").collect();
+    match (lengths.as_slice(), encodings.as_slice()) {
+        ([], []) => Ok(Framing::Length(0)),
+        ([length], []) => content_length(length),
+        ([], [encoding]) if !encoding.eq_ignore_ascii_case("chunked") => {
+            Err(Refusal::Malformed("the only allowed Transfer-Encoding is chunked"))
+        }
+        ([], [_]) if version < (1, 1) => {
+            Err(Refusal::Malformed("Transfer-Encoding is not allowed in HTTP/1.0"))
+        }
+        ([], [_]) if is_upgrade => Err(Refusal::Malformed("a request for an upgrade must not be chunked")),
+        ([], [_]) => Ok(Framing::Chunked),
+        ([], _) => Err(Refusal::Malformed("more than one Transfer-Encoding header")),
+        (_, []) => Err(Refusal::Malformed("more than one Content-Length header")),
+        _ => Err(Refusal::Malformed("both Content-Length and Transfer-Encoding")),
+    }
+}
+
+fn content_length(text: &str) -> Result<Framing, Refusal> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Refusal::Malformed("Content-Length must consist of digits"));
+    }
+    text.parse().map(Framing::Length).map_err(|_| Refusal::BodyTooLarge)
+}
