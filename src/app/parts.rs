@@ -37,7 +37,7 @@ const FEWEST_THREADS: usize = 64;
 /// The parts that run searches.
 pub(super) struct Engine {
     pub(super) runs: Arc<Runs>,
-    /// The browsers. They end before the simulated web, since they may have its pages open.
+    /// The browser.
     pub(super) browsers: Option<Arc<RealBrowsers>>,
     /// The simulated web. It lives as long as its users.
     pub(super) sandbox: Option<Arc<Sandbox>>,
@@ -181,12 +181,15 @@ pub(super) type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 /// Returns the prober for the configuration, with browsers if any are configured.
 pub(super) fn prober(config: &EngineConfig, sandbox: Option<&Sandbox>) -> Result<ProberParts, AppError> {
     let http = http_prober(config, sandbox)?;
-    let simulated = sandbox.map(|_| Arc::clone(&http));
-    let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox), simulated)? else {
+    let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox))? else {
         return Ok((http, None));
     };
-    let browser = browsers.prober();
-    Ok((Arc::new(ByTransport { http, browser }), Some(Arc::new(browsers))))
+    // The simulated web renders its pages itself: with it, a browser only prints.
+    let prober = match sandbox {
+        Some(_) => http,
+        None => Arc::new(ByTransport { http, browser: browsers.prober() }),
+    };
+    Ok((prober, Some(Arc::new(browsers))))
 }
 
 /// Returns a prober that sends requests over real sockets, to the simulated web if there is one.

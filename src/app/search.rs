@@ -325,7 +325,7 @@ fn start_child(runs: &Arc<Runs>, root: &StartRequest, next: NextSearch) -> Optio
 /// Returns the error for a premium search without a browser: none is configured, or none answers.
 fn browser_error(engine: &Engine) -> AppError {
     match engine.runs.browsing().sessions() {
-        0 => AppError::config("no browser is configured: a premium search needs one (--webdriver)"),
-        _ => AppError::failed("no configured browser answers: a premium search needs one"),
+        0 => AppError::config("no browser is configured: a premium search needs one (--browser auto)"),
+        _ => AppError::failed("the configured browser does not answer: a premium search needs one"),
     }
 }

@@ -1,6 +1,8 @@
 //! The options of browsers.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use clap::Args;
 use url::Url;
@@ -9,54 +11,42 @@ use super::checked::{checked, secret};
 use super::error::ConfigError;
 use super::value;
 use crate::base::address::is_loopback;
-use crate::base::secret::Secret;
-use crate::http::Network;
-use crate::net::browser::{EgressProxyAddress, Webdriver};
+use crate::net::browser::{BrowserSource, EgressProxyAddress};
 
-/// The browsers for premium searches.
+/// The browser for premium searches and PDFs.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Browsers")]
+#[command(next_help_heading = "Browser")]
 pub struct BrowserSettings {
-    /// Browser for premium searches: `auto` starts chromedriver from the PATH, http://HOST:PORT is a
-    /// WebDriver endpoint (chromedriver, geckodriver, Selenium Grid) (repeatable; variable: separated by
-    /// commas)
-    #[arg(id = "webdrivers", long = "webdriver", env = "SIGHTLINE_WEBDRIVER", value_name = "URL")]
-    #[arg(help_heading = "Browsers", value_delimiter = ',', value_parser = secret(webdriver))]
-    pub webdrivers: Vec<Webdriver>,
-    /// Browser sessions at once, over all endpoints; each opens one page at a time and takes about 300 MB
+    /// Chromium for premium searches and PDFs: `auto` starts the one in the PATH, a path starts that program,
+    /// http://HOST:PORT is one that runs with --remote-debugging-port
+    #[arg(long, env = "SIGHTLINE_BROWSER", value_name = "BROWSER", help_heading = "Browser")]
+    #[arg(value_parser = checked(browser))]
+    pub browser: Option<BrowserSource>,
+    /// Pages that the browser has open at once; each takes about 100 MB
     #[arg(long, env = "SIGHTLINE_BROWSER_SESSIONS", value_name = "N", default_value = "2")]
-    #[arg(help_heading = "Browsers", value_parser = checked(value::number(1, 64)))]
+    #[arg(help_heading = "Browser", value_parser = checked(value::number(1, 64)))]
     pub browser_sessions: usize,
-    /// Address of the egress proxy, which keeps browsers from private addresses; by default free
-    /// loopback ports. For browsers on other machines: IP:PORT (each further session takes the next port),
-    /// followed by =HOST if they reach it by another name
+    /// Address of the egress proxy, which keeps pages from private addresses; by default free loopback
+    /// ports. For a browser on another machine: IP:PORT (each further page takes the next port), followed by
+    /// =HOST if it reaches it by another name
     #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
-    #[arg(help_heading = "Browsers")]
+    #[arg(help_heading = "Browser")]
     pub browser_guard: Option<EgressProxyAddress>,
-    /// Address or network of browsers that may use the egress proxy, besides this machine and the hosts of
-    /// --webdriver: the nodes of a grid (repeatable; variable: separated by commas)
-    #[arg(id = "browser_clients", long = "browser-client", env = "SIGHTLINE_BROWSER_CLIENT")]
-    #[arg(value_name = "NETWORK", value_delimiter = ',', help_heading = "Browsers")]
-    #[arg(value_parser = checked(value::network))]
-    pub clients: Vec<Network>,
+    /// Earlier options, which are refused
+    #[arg(long, env = "SIGHTLINE_WEBDRIVER", hide = true, value_parser = secret(replaced_webdriver))]
+    webdriver: Option<Infallible>,
+    #[arg(long, env = "SIGHTLINE_BROWSER_CLIENT", hide = true, value_parser = secret(needless_client))]
+    browser_client: Option<Infallible>,
 }
 
 impl BrowserSettings {
-    /// Returns whether any browser is configured.
-    pub fn is_configured(&self) -> bool {
-        !self.webdrivers.is_empty()
-    }
-
     /// Checks the options that depend on each other.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let is_elsewhere = |webdriver: &Webdriver| match webdriver {
-            Webdriver::Auto => false,
-            Webdriver::At(url) => !is_loopback(url.expose()),
-        };
-        if self.browser_guard.is_none() && self.webdrivers.iter().any(is_elsewhere) {
+        let is_elsewhere = matches!(&self.browser, Some(BrowserSource::At(url)) if !is_loopback(url));
+        if self.browser_guard.is_none() && is_elsewhere {
             return Err(ConfigError(
-                "--webdriver names another machine: its browsers reach the web through the egress proxy here, so \
-                 --browser-guard IP:PORT is needed, an address of this machine that they can connect to"
+                "--browser names another machine: its pages reach the web through the egress proxy here, so \
+                 --browser-guard IP:PORT is needed, an address of this machine that it can connect to"
                     .to_owned(),
             ));
         }
@@ -64,19 +54,35 @@ impl BrowserSettings {
     }
 }
 
-/// Parses a value of `--webdriver`. The errors never repeat the text.
-fn webdriver(text: &str) -> Result<Webdriver, String> {
+/// Parses a value of `--browser`.
+fn browser(text: &str) -> Result<BrowserSource, String> {
     if text == "auto" {
-        return Ok(Webdriver::Auto);
+        return Ok(BrowserSource::Auto);
+    }
+    if text.contains('/') && !text.contains("://") {
+        return Ok(BrowserSource::Program(PathBuf::from(text)));
     }
     let url = Url::parse(text).ok().filter(|url| {
-        matches!(url.scheme(), "http" | "https")
+        url.scheme() == "http"
             && url.has_host()
+            && url.path() == "/"
+            && url.username().is_empty()
+            && url.password().is_none()
             && url.query().is_none()
             && url.fragment().is_none()
     });
-    url.map(|url| Webdriver::At(Secret::new(url)))
-        .ok_or_else(|| "auto or http[s]://[USER:PASSWORD@]HOST:PORT[/PREFIX] is allowed".to_owned())
+    url.map(BrowserSource::At)
+        .ok_or_else(|| "auto, the path of a Chromium or http://HOST:PORT is allowed".to_owned())
+}
+
+fn replaced_webdriver(_: &str) -> Result<Infallible, String> {
+    Err("it was replaced by --browser (SIGHTLINE_BROWSER): --browser auto starts Chromium, --browser http://HOST:PORT uses \
+         one that runs with --remote-debugging-port; Firefox, geckodriver and grids are no longer used"
+        .to_owned())
+}
+
+fn needless_client(_: &str) -> Result<Infallible, String> {
+    Err("leave it out: the host of --browser may use the egress proxy without it".to_owned())
 }
 
 fn egress_proxy(text: &str) -> Result<EgressProxyAddress, String> {
@@ -109,14 +115,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_and_proxy_addresses_are_parsed() {
-        assert!(matches!(webdriver("auto"), Ok(Webdriver::Auto)));
-        for good in ["http://127.0.0.1:9515", "https://u:p@grid.example/wd/hub"] {
-            assert!(matches!(webdriver(good), Ok(Webdriver::At(_))), "{good}");
-        }
-        for bad in ["", "Auto", "chromedriver", "ws://h:1", "http://u:hunter2@h/?x", "http://"] {
-            let refused = webdriver(bad).unwrap_err();
-            assert!(refused.contains("auto or http") && !refused.contains("hunter2"), "{bad}");
+    fn browsers_and_proxy_addresses_are_parsed() {
+        assert!(matches!(browser("auto"), Ok(BrowserSource::Auto)));
+        assert!(matches!(browser("/usr/bin/chromium"), Ok(BrowserSource::Program(_))));
+        assert!(matches!(browser("http://127.0.0.1:9222"), Ok(BrowserSource::At(_))));
+        for bad in
+            ["", "Auto", "chromium", "ws://h:1", "https://h:1", "http://u:p@h", "http://h/x", "http://"]
+        {
+            assert!(browser(bad).unwrap_err().starts_with("auto, the path"), "{bad}");
         }
         let read = egress_proxy("0.0.0.0:3130=sightline").unwrap();
         assert_eq!((read.listen.port(), read.announced.as_deref()), (3130, Some("sightline")));

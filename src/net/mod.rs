@@ -23,7 +23,7 @@
 //! | `redirect` | redirects |
 //! | `body` | decompressed bodies of limited size |
 //! | `failure` | conversion of errors |
-//! | [`browser`] | pages rendered by real browsers, and the egress proxy for their traffic |
+//! | [`browser`] | pages rendered by Chromium, and the egress proxy for their traffic |
 //! | [`by_transport`] | chooses between HTTP and the browser |
 //! | `whois` | WHOIS queries |
 
@@ -50,7 +50,7 @@ mod tls;
 mod transport;
 mod whois;
 
-pub use browser::{BrowserConfig, BrowserError, BrowserLoad, RealBrowsers};
+pub use browser::{BrowserConfig, BrowserError, RealBrowsers};
 pub use by_transport::ByTransport;
 pub use config::{NetConfig, NetError};
 pub(crate) use dial::Timed;

@@ -171,7 +171,7 @@ fn table() -> String {
     let serve = command.find_subcommand("serve").unwrap();
     let mut table = String::from("| option | variable | default | |\n|---|---|---|---|\n");
     let mut heading = "";
-    for arg in serve.get_arguments().filter(|arg| arg.get_id() != "help") {
+    for arg in serve.get_arguments().filter(|arg| arg.get_id() != "help" && !arg.is_hide_set()) {
         let group = arg.get_help_heading().unwrap();
         if group != heading {
             let _ = writeln!(table, "| **{group}** | | | |");

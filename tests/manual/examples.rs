@@ -18,7 +18,7 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, Server, Setup};
 
 /// A part of each block that is not run, and the reason.
-const NOT_RUN: [(&str, &str); 19] = [
+const NOT_RUN: [(&str, &str); 20] = [
     ("cargo run", "builds the project again, and serves until it is stopped"),
     ("scripts/test", "runs the tests inside a test"),
     ("cargo build", "builds the project again"),
@@ -31,7 +31,8 @@ const NOT_RUN: [(&str, &str); 19] = [
     ("catalog learn", "asks real sites; `tests/catalog` runs it"),
     ("--admin-listen", "takes a fixed port, and the second line needs a second terminal"),
     ("--listen 0.0.0.0", "listens on all interfaces"),
-    ("--webdriver", "needs a browser; `tests/premium` runs it"),
+    ("--browser", "needs a browser; `tests/premium` runs it"),
+    ("chromium --headless", "starts a browser; `tests/premium` uses a running one"),
     ("pg_basebackup", "needs the tools of a PostgreSQL server; `tests/outages` runs it"),
     ("pg_dump", "needs the tools of a PostgreSQL server; `tests/operating` runs it"),
     ("pg_restore", "needs the tools of a PostgreSQL server; `tests/operating` runs it"),

@@ -43,8 +43,8 @@ pub(crate) fn tls_site_of(certificate: &str, answer: Vec<u8>) -> Site {
 /// A connection of a site with TLS.
 pub(crate) type TlsStream = StreamOwned<ServerConnection, TcpStream>;
 
-/// Calls `talk` with every connection of a site with that certificate.
-pub(crate) fn tls_talking(certificate: &str, talk: impl Fn(&mut TlsStream) + Send + Sync + 'static) -> Site {
+/// Returns the configuration of a server with that certificate.
+pub(crate) fn server_config(certificate: &str) -> Arc<ServerConfig> {
     let cert = CertificateDer::from_pem_file(fixture(certificate)).unwrap();
     let key = PrivateKeyDer::from_pem_file(fixture("site.key.pem")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -52,12 +52,21 @@ pub(crate) fn tls_talking(certificate: &str, talk: impl Fn(&mut TlsStream) + Sen
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![cert], key)
-        .unwrap();
-    let config = Arc::new(config);
+        .with_single_cert(vec![cert], key);
+    Arc::new(config.unwrap())
+}
+
+/// Accepts TLS on a connection.
+pub(crate) fn accepted(config: &Arc<ServerConfig>, stream: &TcpStream) -> TlsStream {
+    let connection = ServerConnection::new(Arc::clone(config)).unwrap();
+    StreamOwned::new(connection, stream.try_clone().unwrap())
+}
+
+/// Calls `talk` with every connection of a site with that certificate.
+pub(crate) fn tls_talking(certificate: &str, talk: impl Fn(&mut TlsStream) + Send + Sync + 'static) -> Site {
+    let config = server_config(certificate);
     Site::talking(move |stream| {
-        let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-        let mut tls = StreamOwned::new(connection, stream.try_clone().unwrap());
+        let mut tls = accepted(&config, stream);
         talk(&mut tls);
         tls.conn.send_close_notify();
         let _ = tls.flush();

@@ -94,7 +94,7 @@ fn no_log_line_and_no_page_shows_a_secret() {
         .flags(&flags)
         .flag("--log-level=trace")
         .flag("--outbound-proxy=http://u:hunter2@127.0.0.1:1")
-        .flag("--webdriver=http://u:hunter2@127.0.0.1:1")
+        .flag("--browser=http://127.0.0.1:1")
         .flag("--key=github_token=hunter2")
         .start();
     let webhook =
@@ -129,7 +129,7 @@ fn no_error_of_a_command_shows_a_secret() {
         "--database=postgres://u:hunt@hunter2@127.0.0.1:1/d",
         "--database=postgres://u:x@127.0.0.1:1/d?password=hunter2&sslmode=hunter2",
         "--outbound-proxy=http://u:hunter2@127.0.0.1:1/x",
-        "--webdriver=http://u:hunter2@127.0.0.1:1/?x",
+        "--browser=http://u:hunter2@127.0.0.1:1/?x",
         "--key=hunter2",
         "--key=github_token=hunter2\u{1}",
         "--suppress-key=hunter2",

@@ -152,8 +152,8 @@ fn an_endless_page_affects_only_its_own_check() {
         let seen = lab.see_wanted(&page(&site.url(path), &[css("#none")]), limit, is_due);
         assert!(is_due(&seen), "{path}: {:?}", seen.map(|seen| seen.status));
     }
-    let seen = lab.see_within(&page(&site.url("/download"), &[css("#none")]), Duration::from_secs(2));
-    assert!(matches!(seen, Err(ProbeError::Timeout(Phase::FirstByte))), "{seen:?}");
+    let seen = lab.see(&page(&site.url("/download"), &[css("#none")]));
+    assert!(matches!(&seen, Err(ProbeError::Protocol(why)) if why.contains("a download")), "{seen:?}");
     let seen = lab.see(&page(&site.url("/round"), &[css("#none")]));
     assert!(matches!(seen, Err(ProbeError::Redirect(_))), "{seen:?}");
     let seen = lab.see_within(&page(&site.url("/closed"), &[css("#none")]), Duration::from_secs(4));
@@ -298,7 +298,7 @@ pub(super) fn only_what_is_looked_at_is_loaded(see: impl Fn(&Request) -> Respons
 }
 
 #[test]
-fn concurrent_checks_share_the_sessions() {
+fn concurrent_checks_share_the_places() {
     let (lab, site) = (lab::shared(), site());
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -308,6 +308,5 @@ fn concurrent_checks_share_the_sessions() {
             });
         }
     });
-    let load = lab.browsers.load();
-    assert!(lab.browsers.sessions() == 2 && load.open <= 3, "{load:?}");
+    assert_eq!(lab.browsers.sessions(), 2);
 }

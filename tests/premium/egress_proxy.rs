@@ -4,12 +4,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-use sightline::modules::probe::ProbeError;
+use sightline::modules::probe::{Browsers, ProbeError};
 use sightline::net::NetConfig;
 
 use super::egress::Vault;
 use super::lab::{self, css, page};
-use super::simulated::{Driver, Says, Switch, nothing_yet};
+use super::simulated::{Chromium, Says, Switch, nothing_yet};
 use crate::net::proxy::socks_proxy;
 use crate::support::eventually;
 use crate::support::site::{Site, drip, hold, ok};
@@ -22,16 +22,19 @@ fn while_a_page_is_looked_at(
 ) {
     let (is_open, is_over) = (Switch::default(), Switch::default());
     let (opened, ended) = (is_open.clone(), is_over.clone());
-    let driver = Driver::start(move |command| match command {
-        _ if command.ends_with("/url") => {
+    let chromium = Chromium::start(move |command| match command {
+        "Page.navigate" => {
             opened.turn_on();
             Says::AsUsual
         }
-        _ if command.ends_with("/execute/sync") && !ended.is_on() => nothing_yet(),
+        "Runtime.evaluate" if !ended.is_on() => nothing_yet(),
         _ => Says::AsUsual,
     });
-    let browsers = driver.browsers(net, 1);
-    let proxy = driver.egress_proxy();
+    let browsers = chromium.browsers(net, 1);
+    // The page that is printed names the proxy, and loads nothing.
+    let printed = browsers.print("<p>", Instant::now() + lab::LONG);
+    assert!(printed.is_err(), "{printed:?}");
+    let proxy = chromium.egress_proxy();
     assert!(proxy.ip().is_loopback());
     before(proxy);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Real browsers, and a site for them.
+//! A real Chromium for tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -6,35 +6,33 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use sightline::base::secret::Secret;
 use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{
     Browsers, CookieJar, Mark, Phase, ProbeError, Prober, Render, Request, Response, Trace,
 };
-use sightline::net::browser::{EgressProxyAddress, Webdriver};
+use sightline::net::browser::{BrowserSource, EgressProxyAddress};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
 use crate::support::awaited;
 use crate::support::server::PATIENCE;
-use crate::support::site::{Site, ok};
 
 /// Longer than any page of a test takes, even on a busy machine.
 pub(super) const LONG: Duration = PATIENCE;
 
-/// Browsers with a chromedriver of their own.
+/// A Chromium of its own.
 pub(super) struct Lab {
     pub(super) browsers: RealBrowsers,
     prober: Arc<dyn Prober>,
-    /// Head of the driver's process group.
+    /// Head of the browser's process group.
     keeper: AtomicU32,
 }
 
-/// A new driver is recognized by comparison with the earlier ones, because drivers are started one after the other.
+/// A new browser is recognized by comparison with the earlier ones, because browsers are started one after the other.
 static STARTING: Mutex<()> = Mutex::new(());
 
 impl Lab {
-    pub(super) fn start(net: NetConfig, sessions: usize) -> Self {
-        Self::of(&config(net, sessions))
+    pub(super) fn start(net: NetConfig, pages: usize) -> Self {
+        Self::of(&config(net, pages))
     }
 
     pub(super) fn of(config: &BrowserConfig) -> Self {
@@ -42,11 +40,7 @@ impl Lab {
         let before = keepers();
         let browsers = RealBrowsers::start(config).unwrap();
         awaited("a browser answers", || {
-            if browsers.is_available() {
-                Ok(())
-            } else {
-                Err("none: are chromium and chromium-driver there?")
-            }
+            if browsers.is_available() { Ok(()) } else { Err("none: is chromium there?") }
         });
         let keeper = (*keepers().difference(&before).next().unwrap()).into();
         let prober = browsers.prober();
@@ -97,7 +91,7 @@ impl Lab {
         awaited("a page is seen again", || self.see(request))
     }
 
-    /// Returns the processes of the driver and its browsers, each with its id and command line.
+    /// Returns the processes of the browser, each with its id and command line.
     pub(super) fn processes(&self) -> BTreeMap<u32, String> {
         let mut found = BTreeMap::new();
         let all = processes();
@@ -114,8 +108,16 @@ impl Lab {
         found
     }
 
-    /// A lock that a test holds while the browsers start another driver.
-    pub(super) fn with_another_driver(&self, act: impl FnOnce()) {
+    /// Returns the port of the DevTools protocol, which Chromium writes into its profile.
+    pub(super) fn port(&self) -> u16 {
+        let command = self.processes().into_values().find(|command| is_browser(command)).unwrap();
+        let profile = command.split("--user-data-dir=").nth(1).unwrap().split(' ').next().unwrap();
+        let told = std::fs::read_to_string(format!("{profile}/DevToolsActivePort")).unwrap();
+        told.lines().next().unwrap().parse().unwrap()
+    }
+
+    /// A lock that a test holds while another browser is started.
+    pub(super) fn with_another_browser(&self, act: impl FnOnce()) {
         let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let before = keepers();
         act();
@@ -134,47 +136,34 @@ impl Lab {
     }
 }
 
-pub(super) fn is_driver(command: &str) -> bool {
-    command.starts_with("chromedriver")
-}
-
 pub(super) fn is_browser(command: &str) -> bool {
-    command.contains("--headless") && !command.contains("--type=")
+    command.contains("--headless") && !command.contains("--type=") && !command.starts_with("sh ")
 }
 
 pub(super) fn is_renderer(command: &str) -> bool {
     command.contains("--type=renderer")
 }
 
-pub(super) fn config(net: NetConfig, sessions: usize) -> BrowserConfig {
+/// Returns whether the process runs.
+pub(super) fn lives(id: u32) -> bool {
+    std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|command| !command.is_empty())
+}
+
+pub(super) fn config(net: NetConfig, pages: usize) -> BrowserConfig {
     BrowserConfig {
-        endpoints: vec![Webdriver::Auto],
-        sessions,
+        source: BrowserSource::Auto,
+        pages,
         egress_proxy: EgressProxyAddress::default(),
         clients: Arc::new(|_: IpAddr| false),
         net,
-        simulated: None,
     }
 }
 
-/// Two browsers that may look at loopback, shared by all tests that leave them as they were. They end with the
+/// A browser with two pages that may look at loopback, shared by all tests that leave it as it was. It ends with the
 /// process.
 pub(super) fn shared() -> &'static Lab {
-    &shared_with_decoy().0
-}
-
-/// Returns browsers with a further endpoint that is not a WebDriver endpoint.
-pub(super) fn shared_with_decoy() -> &'static (Lab, Site) {
-    static SHARED: OnceLock<(Lab, Site)> = OnceLock::new();
-    SHARED.get_or_init(|| {
-        let decoy = Site::saying(ok("no driver"));
-        let endpoints = vec![Webdriver::Auto, at(&decoy.url("/"))];
-        (Lab::of(&BrowserConfig { endpoints, ..config(lab_net(), 2) }), decoy)
-    })
-}
-
-pub(super) fn at(url: &str) -> Webdriver {
-    Webdriver::At(Secret::new(url.parse().unwrap()))
+    static SHARED: OnceLock<Lab> = OnceLock::new();
+    SHARED.get_or_init(|| Lab::start(lab_net(), 2))
 }
 
 pub(super) fn lab_net() -> NetConfig {
@@ -225,10 +214,10 @@ fn processes() -> BTreeMap<u32, Process> {
     found
 }
 
-/// The child processes that keep drivers.
+/// The child processes that watch browsers.
 fn keepers() -> BTreeSet<u32> {
     let is_keeper = |process: &Process| {
-        process.parent == std::process::id() && process.command.contains("chromedriver --port=0")
+        process.parent == std::process::id() && process.command.contains("chromium --headless=new")
     };
     processes().into_iter().filter(|(_, process)| is_keeper(process)).map(|(id, _)| id).collect()
 }

@@ -1,43 +1,30 @@
 //! All browser modules with real pages: the simulated web gives the same verdicts through Chromium as without a
 //! browser. And reports that Chromium prints.
 
-use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
+use sightline::modules::catalog::Catalog;
+use sightline::modules::checker::Checker;
+use sightline::modules::definition::Via;
+use sightline::modules::keys::OperatorKeys;
+use sightline::modules::module::Module;
+use sightline::modules::outcome::Outcome;
+use sightline::modules::probe::{CookieJar, Prober, Request, Trace};
+use sightline::modules::query::{Query, SearchType};
+use sightline::net::browser::BrowserSource;
+use sightline::net::{BrowserConfig, ByTransport, HttpProber, NetConfig, RealBrowsers};
+use sightline::sandbox::{Sandbox, SandboxOptions};
 
+use super::lab::{self, css, page};
 use crate::cli::{Folder, ran};
-use crate::support::eventually;
-use crate::support::server::{Server, Setup};
-
-/// The number of modules of one search. A search with all of them would reach the deadline of a run on a busy machine.
-const AT_ONCE: usize = 8;
-
-/// Returns the outcome and the rule of each of these modules in premium searches.
-fn verdicts(server: &Server, query: &str, modules: &[String]) -> BTreeMap<String, String> {
-    modules.chunks(AT_ONCE).flat_map(|modules| verdicts_of_one_search(server, query, modules)).collect()
-}
-
-fn verdicts_of_one_search(server: &Server, query: &str, modules: &[String]) -> Vec<(String, String)> {
-    let key = &server.key;
-    let body = json!({"type": "username", "query": query, "premium": true, "modules": modules});
-    let started = server.request("POST", "/v1/searches").key(key).json(&body).send();
-    assert_eq!(started.status, 200, "{started}");
-    let path = format!("/v1/searches/{}", started.json()["run_id"].as_str().unwrap());
-    eventually("the run ends", || server.request("GET", &path).key(key).send().json()["status"] != "running");
-    let reports = server.request("GET", &format!("{path}/modules")).key(key).send().json();
-    let reports = reports["modules"].as_array().unwrap();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    reports
-        .iter()
-        .map(|it| (text(&it["module"]), format!("{} {}", text(&it["status"]), text(&it["reason"]))))
-        .collect()
-}
-
-fn results(server: &Server, query: &str, modules: &[String]) -> Vec<Value> {
-    let body = json!({"type": "username", "query": query, "premium": true, "modules": modules, "wait": true});
-    let run = server.request("POST", "/v1/searches").key(&server.key).json(&body).send().json();
-    run["results"].as_array().cloned().unwrap_or_default()
-}
+use crate::net::tls;
+use crate::support::server::Setup;
+use crate::support::site::{Site, read_request};
 
 /// Fails unless it is a PDF with the links of a report.
 #[track_caller]
@@ -53,7 +40,7 @@ fn is_printed_report(pdf: &[u8], link: &str) {
 
 #[test]
 fn a_report_is_printed_by_the_browser() {
-    let server = Setup::new().flag("--webdriver=auto").start();
+    let server = Setup::new().flag("--browser=auto").start();
     let started = server.post(&json!({"type": "username", "query": "alice", "avatars": true})).json();
     let id = started["run_id"].as_str().unwrap().to_owned();
     let run = server.finished(&id);
@@ -61,7 +48,7 @@ fn a_report_is_printed_by_the_browser() {
     let links =
         run["results"].as_array().unwrap().iter().filter_map(|it| it["metadata"]["profile_url"].as_str());
     let link = links.map(str::to_owned).find(|link| link.starts_with("https://")).unwrap();
-    // The second one uses the open session again.
+    // The second one uses the running browser again.
     for _ in 0..2 {
         let printed = server.get(&format!("/v1/searches/{id}/export?format=pdf"));
         assert_eq!(
@@ -76,47 +63,119 @@ fn a_report_is_printed_by_the_browser() {
     let folder = Folder::new();
     let (pdf, csv) = (folder.path("alice.pdf"), folder.path("alice.csv"));
     let outputs = [&pdf, &csv].map(|path| format!("--output={path}"));
-    let query = ["search", "alice", "--sandbox=perfect", "--category=coding", "--webdriver=auto"];
+    let query = ["search", "alice", "--sandbox=perfect", "--category=coding", "--browser=auto"];
     ran(&[&query[..], &outputs.each_ref().map(String::as_str)].concat(), &[]).code_is(0);
     is_printed_report(&std::fs::read(pdf).unwrap(), "https://");
     let without = ["search", "alice", "--sandbox", outputs[0].as_str()];
-    ran(&without, &[]).code_is(2).err_has("a PDF needs a browser: --webdriver auto");
+    ran(&without, &[]).code_is(2).err_has("a PDF needs a browser: --browser auto");
+}
+
+/// A browser that somebody else runs is used, and not ended.
+#[test]
+fn a_browser_of_the_operator_is_used() {
+    let lab = lab::shared();
+    let site = Site::saying(crate::support::site::ok("<b id=x>there</b>"));
+    let source = BrowserSource::At(format!("http://localhost:{}", lab.port()).parse().unwrap());
+    let browsers = RealBrowsers::start(&BrowserConfig { source, ..lab::config(lab::lab_net(), 1) }).unwrap();
+    let request = page(&site.url("/"), &[css("#x")]);
+    let deadline = Instant::now() + lab::LONG;
+    assert_eq!(browsers.prober().send(&request, &mut CookieJar::default(), deadline).unwrap().status, 200);
+    drop(browsers);
+    assert_eq!(lab.see(&request).unwrap().status, 200);
 }
 
 mod campaigns {
     use super::*;
 
+    const QUERIES: [&str; 2] = ["alice", "everybody.example"];
+
+    /// Returns the simulated web as a proxy that a browser reaches, with TLS.
+    fn real_web(modules: Vec<Arc<Module>>, web: Arc<dyn Prober>) -> Site {
+        let config = tls::server_config("site.pem");
+        Site::talking(move |stream| {
+            let Some(connect) = read_request(stream) else { return };
+            let host = connect.path().trim_end_matches(":443").to_owned();
+            if stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").is_err() {
+                return;
+            }
+            let mut tls = tls::accepted(&config, stream);
+            let Some(request) = read_request(&mut tls) else { return };
+            let url = format!("https://{host}{}", request.path());
+            let answer = said_by(&modules, &*web, &url).unwrap_or_else(|| crate::support::site::page(404));
+            let _ = tls.write_all(&answer);
+            tls.conn.send_close_notify();
+            let _ = tls.flush();
+        })
+    }
+
+    /// Returns the answer of the module whose page that is.
+    fn said_by(modules: &[Arc<Module>], web: &dyn Prober, url: &str) -> Option<Vec<u8>> {
+        let query_of = |module: &Module| {
+            let template = module.entry().probes.first()?.url.to_string();
+            let (before, after) = template.split_once("{query}")?;
+            Some(url.strip_prefix(before)?.strip_suffix(after)?.to_owned())
+        };
+        let (module, query) = modules
+            .iter()
+            .find_map(|module| Some((module, query_of(module).filter(|it| !it.contains('/'))?)))?;
+        let control = !QUERIES.contains(&query.as_str());
+        let trace = Trace { module: Arc::clone(module.id()), probe: 0, query: query.into(), control };
+        let request = Request { via: Via::Browser, max_redirects: 0, trace, ..page(url, &[]) };
+        let deadline = Instant::now() + lab::LONG;
+        let answer = web.send(&request, &mut CookieJar::default(), deadline).ok()?;
+        let mut said = format!("HTTP/1.1 {} Simulated\r\n", answer.status);
+        for (name, value) in &answer.headers {
+            if ["content-type", "location"].contains(&name.as_str()) {
+                said += &format!("{name}: {value}\r\n");
+            }
+        }
+        said += &format!("Content-Length: {}\r\nConnection: close\r\n\r\n", answer.body.len());
+        Some([said.as_bytes(), &answer.body].concat())
+    }
+
+    /// A Chromium that trusts the certificate of the test.
+    fn trusting(folder: &Folder) -> BrowserSource {
+        let path = PathBuf::from(folder.path("chromium"));
+        std::fs::write(&path, "#!/bin/sh\nexec chromium --ignore-certificate-errors \"$@\"\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        BrowserSource::Program(path)
+    }
+
     #[test]
     fn real_pages_have_the_outcomes_of_the_simulated_web() {
-        let played = Setup::new().all_modules().start();
-        let real = Setup::new().all_modules().flag("--webdriver=auto").flag("--check-timeout=2m").start();
-        let list = played.get("/v1/modules").json();
-        let premium: Vec<String> = list["modules"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|module| module["premium"] == true && module["enabled"] == true)
-            .map(|module| module["id"].as_str().unwrap().to_owned())
-            .collect();
-        assert!(premium.len() > 20, "{premium:?}");
-        // Some modules accept it only with a dot, and others only with a word before it.
-        let mut hits = 0;
-        for query in ["alice", "everybody.example"] {
-            let wanted = verdicts(&played, query, &premium);
-            let found = verdicts(&real, query, &premium);
-            assert_eq!(found, wanted, "{query}");
-            let conclusive = |verdict: &&String| verdict.starts_with("hit") || verdict.starts_with("miss");
-            assert!(wanted.values().filter(conclusive).count() > 10, "{wanted:?}");
-            hits += wanted.values().filter(|verdict| verdict.starts_with("hit")).count();
+        let catalog = Catalog::load(true, &[]).unwrap();
+        let premium = catalog.modules().iter().filter(|module| module.is_premium() && module.entry().enabled);
+        let premium: Vec<Arc<Module>> = premium.cloned().collect();
+        assert!(premium.len() > 20, "{}", premium.len());
+        let sandbox = Sandbox::start(premium.clone(), SandboxOptions::perfect()).unwrap();
+        let to_sandbox = NetConfig { sandbox: Some(sandbox.addr()), ..NetConfig::default() };
+        let web: Arc<dyn Prober> = Arc::new(HttpProber::new(to_sandbox).unwrap());
+        let site = real_web(premium.clone(), Arc::clone(&web));
+        let folder = Folder::new();
+        // Names are resolved by the proxy, hence by nobody.
+        let outbound_proxy = Some(format!("httph://{}", site.addr));
+        let net = NetConfig { outbound_proxy, ..NetConfig::default() };
+        let config = BrowserConfig { source: trusting(&folder), ..lab::config(net, 2) };
+        let lab = lab::Lab::of(&config);
+        let checker = |prober: Arc<dyn Prober>| {
+            Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600))
+        };
+        let played = checker(Arc::clone(&web));
+        let real = checker(Arc::new(ByTransport { http: web, browser: lab.browsers.prober() }));
+        let (mut hits, mut differ, mut names) = (0, Vec::new(), 0);
+        for (module, query) in premium.iter().flat_map(|module| QUERIES.map(|query| (module, query))) {
+            let query = Query::parse(SearchType::Username, query).unwrap();
+            let judge = |checker: &Checker| checker.check(module, &query, Instant::now() + lab::LONG);
+            let (wanted, found) = (judge(&played), judge(&real));
+            if (found.outcome, found.reason) != (wanted.outcome, wanted.reason) {
+                differ.push((module.id().clone(), wanted, found.clone()));
+            }
+            hits += usize::from(found.outcome == Outcome::Hit);
+            // The extractors find the rendered values in the document that the browser returns.
+            names += usize::from(found.findings.iter().any(|it| it.metadata.contains_key("display_name")));
         }
-        assert!(hits > 15, "{hits} hits");
-        // The extractors find the rendered values in the document that the browser returns.
-        let named = ["bluesky_web".to_owned()];
-        let found = results(&real, "everybody.example", &named);
-        assert_eq!(
-            found[0]["metadata"]["display_name"],
-            results(&played, "everybody.example", &named)[0]["metadata"]["display_name"]
-        );
-        assert!(found[0]["metadata"]["display_name"].is_string(), "{found:?}");
+        assert!(differ.is_empty(), "{differ:#?}");
+        assert!(names > 5, "{names} names");
+        assert!(hits > 30, "{hits} hits");
     }
 }

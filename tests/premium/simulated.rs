@@ -1,13 +1,13 @@
-//! A simulated driver: the test sets its answers and sees its commands.
+//! A simulated Chromium: the test sets its answers and sees its commands.
 
 use std::io::Write;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use sightline::net::browser::Webdriver;
+use sightline::net::browser::BrowserSource;
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
+use tungstenite::Message;
 
 use super::lab;
 use crate::support::awaited;
@@ -15,106 +15,111 @@ use crate::support::site::{Site, with_headers};
 
 /// An answer to one command.
 pub(super) enum Says {
-    /// A session by the next number (`s1`, `s2`, …) without a way to empty contexts; a page that is there; nothing.
+    /// A page that is there; a session; nothing.
     AsUsual,
-    /// Answers with this value.
+    /// Answers with this result.
     Value(Value),
-    /// Answers with an error of this code.
-    Refusal(&'static str),
+    /// Never answers.
+    Nothing,
+    /// Ends the connection.
+    End,
 }
 
 /// The state of a page that is not loaded yet.
 pub(super) fn nothing_yet() -> Says {
-    Says::Value(json!({"stage": "none"}))
+    Says::Value(json!({"result": {"value": {"stage": "none"}}}))
 }
 
-/// The simulated driver.
-pub(super) struct Driver(Site);
+/// The simulated Chromium.
+pub(super) struct Chromium {
+    site: Site,
+    commands: Arc<Mutex<Vec<Value>>>,
+}
 
-impl Driver {
-    /// Answers commands (`POST /session`), each on a thread of its own.
+impl Chromium {
+    /// Answers commands (`Page.navigate`), and `/json/version` when it is asked for its address.
     pub(super) fn start(act: impl Fn(&str) -> Says + Send + Sync + 'static) -> Self {
-        let sessions = AtomicUsize::new(0);
-        Self(Site::start(move |stream, request| {
-            let command = request.line().replace(" HTTP/1.1", "");
-            let value = match act(&command) {
-                Says::AsUsual => usual(&command, &sessions),
-                Says::Value(value) => value,
-                Says::Refusal(code) => {
-                    let body = json!({"value": {"error": code, "message": "played"}}).to_string();
-                    let answer = with_headers("Content-Type: application/json\r\n", body.as_bytes());
-                    let answer = String::from_utf8(answer).unwrap().replacen("200 OK", "500 Refused", 1);
-                    return drop(stream.write_all(answer.as_bytes()));
-                }
-            };
-            let body = json!({"value": value}).to_string();
-            let _ = stream.write_all(&with_headers("Content-Type: application/json\r\n", body.as_bytes()));
-        }))
+        let commands = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&commands);
+        let site = Site::talking(move |stream| {
+            let mut begun = [0; 17];
+            let _ = stream.peek(&mut begun);
+            if &begun == b"GET /json/version" {
+                act("/json/version");
+                // The host is not the one by which it is reached.
+                let address = json!({"webSocketDebuggerUrl": "ws://localhost/devtools/browser/b"});
+                let _ = stream.write_all(&with_headers("", address.to_string().as_bytes()));
+            } else {
+                converse(stream, &act, &log);
+            }
+        });
+        Self { site, commands }
     }
 
-    /// Creates browsers that use only this driver.
-    pub(super) fn browsers(&self, net: NetConfig, sessions: usize) -> RealBrowsers {
-        let endpoints = vec![self.endpoint()];
-        RealBrowsers::start(&BrowserConfig { endpoints, ..lab::config(net, sessions) }).unwrap()
+    /// Uses only this browser.
+    pub(super) fn browsers(&self, net: NetConfig, pages: usize) -> RealBrowsers {
+        let source = BrowserSource::At(self.site.url("").parse().unwrap());
+        RealBrowsers::start(&BrowserConfig { source, ..lab::config(net, pages) }).unwrap()
     }
 
-    pub(super) fn endpoint(&self) -> Webdriver {
-        lab::at(&self.0.url(""))
+    /// Returns the parameters of all commands of that name so far.
+    pub(super) fn commands(&self, name: &str) -> Vec<Value> {
+        let commands = self.commands.lock().unwrap();
+        commands.iter().filter(|command| command["method"] == name).map(|it| it["params"].clone()).collect()
     }
 
-    /// Returns all commands so far, in order.
-    pub(super) fn commands(&self) -> Vec<String> {
-        self.0.received().iter().map(|request| request.line().replace(" HTTP/1.1", "")).collect()
-    }
-
-    pub(super) fn count(&self, command: &str) -> usize {
-        self.commands().iter().filter(|asked| *asked == command).count()
-    }
-
-    /// Returns the requested capabilities of each session so far.
-    pub(super) fn wishes(&self) -> Vec<Value> {
-        let received = self.0.received().into_iter();
-        let wishes = received.filter(|request| request.line().starts_with("POST /session "));
-        wishes.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
-    }
-
-    /// Waits for the first session and returns its requested capabilities.
-    pub(super) fn first_wish(&self) -> Value {
-        awaited("a session is wanted", || self.wishes().into_iter().next().ok_or("none"))
-    }
-
-    /// The egress proxy of the first session.
+    /// Waits for the first page, and returns its egress proxy.
     pub(super) fn egress_proxy(&self) -> SocketAddr {
-        let wish = self.first_wish();
-        wish["capabilities"]["firstMatch"][0]["proxy"]["httpProxy"].as_str().unwrap().parse().unwrap()
+        let first = || self.commands("Target.createBrowserContext").into_iter().next().ok_or("none");
+        let context = awaited("a page is opened", first);
+        context["proxyServer"].as_str().unwrap().trim_start_matches("http://").parse().unwrap()
     }
 }
 
-fn usual(command: &str, sessions: &AtomicUsize) -> Value {
-    match command.split_once(' ').unwrap_or_default() {
-        ("POST", "/session") => {
-            let number = sessions.fetch_add(1, Ordering::SeqCst) + 1;
-            json!({"sessionId": format!("s{number}"), "capabilities": {"browserName": "firefox"}})
+fn converse(stream: &TcpStream, act: &impl Fn(&str) -> Says, log: &Mutex<Vec<Value>>) {
+    let Ok(mut socket) = tungstenite::accept(stream.try_clone().unwrap()) else { return };
+    while let Ok(message) = socket.read() {
+        let Ok(command) = serde_json::from_slice::<Value>(&message.into_data()) else { continue };
+        let method = command["method"].as_str().unwrap().to_owned();
+        log.lock().unwrap().push(command.clone());
+        let result = match act(&method) {
+            Says::AsUsual => usual(&method),
+            Says::Value(value) => value,
+            Says::Nothing => continue,
+            Says::End => return,
+        };
+        // Events and answers to other commands may come before.
+        for before in [json!({"method": "Target.targetCreated", "params": {}}), json!({"id": 0, "result": 1})]
+        {
+            let _ = socket.send(Message::text(before.to_string()));
         }
-        ("GET", path) if path.ends_with("/window") => json!("w"),
-        ("POST", path) if path.ends_with("/execute/sync") => json!({
+        let _ = socket.send(Message::text(json!({"id": command["id"], "result": result}).to_string()));
+    }
+}
+
+fn usual(method: &str) -> Value {
+    match method {
+        "Target.createBrowserContext" => json!({"browserContextId": "c"}),
+        "Target.createTarget" => json!({"targetId": "t"}),
+        "Target.attachToTarget" => json!({"sessionId": "s"}),
+        "Runtime.evaluate" => json!({"result": {"value": {
             "stage": "page", "state": "complete", "status": 200, "isReady": true, "url": "http://a.example/u",
             "html": "<p>there"
-        }),
-        _ => Value::Null,
+        }}}),
+        _ => json!({}),
     }
 }
 
-/// A switch that a simulated driver reads.
+/// A switch that a simulated browser reads.
 #[derive(Clone, Default)]
 pub(super) struct Switch(Arc<std::sync::atomic::AtomicBool>);
 
 impl Switch {
     pub(super) fn turn_on(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
     }
 
     pub(super) fn is_on(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.load(std::sync::atomic::Ordering::SeqCst)
     }
 }

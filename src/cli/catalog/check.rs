@@ -41,7 +41,7 @@ Examples:
   sightline catalog check --module github --module gitlab
   sightline catalog check --type domain --format json --output report.json
   sightline catalog check --no-builtin --catalog my-sites.json
-  sightline catalog check --premium --webdriver auto --tag premium
+  sightline catalog check --premium --browser auto --tag premium
   sightline catalog check --module github --repair --repaired repaired.json
   sightline catalog check --sandbox --faults     nothing outside is asked")]
 pub(super) struct CheckArgs {
@@ -60,7 +60,7 @@ pub(super) struct CheckArgs {
     /// silence, a hit for every name), which must give neither hit nor miss; with --sandbox only
     #[arg(long)]
     faults: bool,
-    /// Also test the modules that need a browser: see --webdriver
+    /// Also test the modules that need a browser: see --browser
     #[arg(long)]
     premium: bool,
     #[command(flatten)]
@@ -97,10 +97,8 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
             "--faults needs --sandbox: only simulated sites can be made to fail".to_owned(),
         ));
     }
-    if args.premium && args.engine.sandbox == SandboxMode::Off && args.engine.browsers.webdrivers.is_empty() {
-        return Err(Failure::Usage(
-            "--premium needs a browser: add --webdriver auto or the address of a WebDriver".to_owned(),
-        ));
+    if args.premium && args.engine.sandbox == SandboxMode::Off && args.engine.browsers.browser.is_none() {
+        return Err(Failure::Usage("--premium needs a browser: add --browser auto".to_owned()));
     }
     args.repair.check(&args.engine)?;
     start_log(&args.log)?;

@@ -170,8 +170,8 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
                     ndjson or csv as --format and --output";
         return Err(Failure::Usage(text.to_owned()));
     }
-    if formats().any(|format| format == Format::Pdf) && !args.engine.browsers.is_configured() {
-        let text = "a PDF needs a browser: --webdriver auto starts one (Debian: install chromium-driver)";
+    if formats().any(|format| format == Format::Pdf) && args.engine.browsers.browser.is_none() {
+        let text = "a PDF needs a browser: --browser auto starts one (Debian: install chromium)";
         return Err(Failure::Usage(text.to_owned()));
     }
     if is_list && follow.is_some() {

@@ -34,7 +34,7 @@ pub(super) enum Format {
     Csv,
     /// One HTML page to read, print or keep, at the end
     Html,
-    /// The page as a browser prints it, at the end (needs --webdriver)
+    /// The page as a browser prints it, at the end (needs --browser)
     Pdf,
     /// Markdown, for notes and language models, at the end
     Md,

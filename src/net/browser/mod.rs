@@ -1,147 +1,172 @@
-//! Pages rendered by real browsers, driven by W3C WebDriver.
+//! Pages rendered by Chromium, driven by the Chrome DevTools Protocol.
 //!
-//! A request with [`Via::Browser`](crate::modules::definition::Via) leases a slot of the `pool` with its session,
-//! opens a page in an empty context (`session`), and checks the page again and again until one of the request's marks
-//! matches (`page`, `page_state.js`). The page's HTML is then the answer. All traffic of the browser goes through the
-//! `egress` proxy. A failure affects only that request: a session that may be broken is replaced.
+//! A request with [`Via::Browser`](crate::modules::definition::Via) leases a place of the `pool`, opens a page in an empty
+//! context (`cdp`), and checks the page again and again until one of the request's marks matches (`page`,
+//! `page_state.js`). The page's HTML is then the answer. All traffic of a page goes through the `egress` proxy of its
+//! place. A failure affects only that request: a browser that no longer answers is replaced, and a broken page takes its
+//! context with it.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config` | the configuration |
-//! | `client` | WebDriver commands over HTTP |
-//! | `capabilities` | the capabilities of a session, for Chromium and Firefox |
-//! | `session` | a session, which is one browser |
-//! | `contexts`, `socket` | empty contexts, by the Chrome DevTools Protocol or WebDriver BiDi |
+//! | `process` | Chromium: the process and its watchdog, or the operator's |
+//! | `pool` | the browser, which is kept running, and the places for pages |
+//! | `cdp` | a page: its connection, its context, commands and events |
 //! | `page`, `page_state.js` | waiting for a page |
-//! | `pool` | sessions that are used again |
-//! | `endpoint`, `driver` | the endpoints that open sessions, and a chromedriver that this process starts |
-//! | `sandbox` | whether a browser starts with its own sandbox |
-//! | `session_counts`, `wait_group` | the number of sessions, and waiting for the threads that open and end them |
-//! | `availability` | whether a browser is available |
-//! | `egress/` | the egress proxy, through which all traffic of the browsers goes |
+//! | `egress/` | the egress proxy, through which all traffic of the pages goes |
 //!
 //! The headers of a request are ignored: a browser sends its own.
 
-mod availability;
-mod capabilities;
-mod client;
-mod config;
-mod contexts;
-mod driver;
+mod cdp;
 mod egress;
-mod endpoint;
 mod page;
 mod pool;
-mod sandbox;
-mod session;
-mod session_counts;
-mod socket;
-mod wait_group;
+mod process;
 
-use std::fs::File;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use url::Url;
+pub use process::BrowserSource;
 
-pub use config::{BrowserConfig, BrowserError, EgressProxyAddress, Webdriver};
-
-use super::failure::out_of_resources;
+use super::approve::Approver;
+use super::config::{NetConfig, NetError, OutboundProxy};
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
-use availability::Availability;
-use client::Fault;
-use egress::{Destination, PageLoad};
-use endpoint::Opener;
+use cdp::Page;
+use egress::{Clients, EgressProxy, OwnPorts, PageLoad, Uplink};
 use page::Task;
-use pool::{Lease, NoSession, Pool};
-use session::Page;
+use pool::{Lease, NoBrowser, Place, Pool};
+use process::{Launcher, want_of_resources};
 
 /// The part of a deadline that is reserved for closing the page.
 const CLOSING: Duration = Duration::from_millis(150);
-/// The time limit for closing a page, even after the deadline. If closing takes longer, the session is ended without
-/// waiting.
+/// The time limit for closing a page, even after the deadline. If closing takes longer, the browser is checked.
 const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
-/// The time limit for ending all sessions.
-const ENDING: Duration = Duration::from_secs(3);
 
-/// The current number of sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BrowserLoad {
-    /// The maximum number of sessions.
-    pub sessions: usize,
-    /// The number of open sessions.
-    pub open: usize,
-    /// The number of sessions that are used by a check.
-    pub busy: usize,
+/// The address of the egress proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EgressProxyAddress {
+    /// The port of the first place. The other places have the next ports. With port 0, each place takes a free port.
+    pub listen: SocketAddr,
+    /// The name or address by which browsers reach the proxy, if it differs from the listening address.
+    pub announced: Option<String>,
 }
 
-/// The browsers. Dropping them ends all sessions and the drivers that this process has started.
-pub struct RealBrowsers {
-    shared: Arc<Shared>,
-    checking: Mutex<Option<JoinHandle<()>>>,
+impl Default for EgressProxyAddress {
+    /// Returns free ports on the loopback address.
+    fn default() -> Self {
+        Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), announced: None }
+    }
 }
+
+/// The configuration of the browser.
+pub struct BrowserConfig {
+    /// Where the browser is.
+    pub source: BrowserSource,
+    /// The number of pages that can be open at once.
+    pub pages: usize,
+    /// The address of the egress proxy.
+    pub egress_proxy: EgressProxyAddress,
+    /// A function that decides whether a client on another machine may use the egress proxy.
+    pub clients: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
+    /// The configuration of outgoing requests.
+    pub net: NetConfig,
+}
+
+/// The reason why there is no browser.
+#[derive(Debug, thiserror::Error)]
+pub enum BrowserError {
+    /// The program to be started is not there.
+    #[error("--browser: {0}")]
+    Program(String),
+    /// The egress proxy cannot listen on this address.
+    #[error("the browsers' egress proxy cannot listen on {0}: {1}")]
+    EgressProxy(SocketAddr, #[source] io::Error),
+    /// The configuration of outgoing requests is invalid.
+    #[error(transparent)]
+    Net(NetError),
+    /// A thread cannot be started.
+    #[error("cannot start a thread for the browser: {0}")]
+    Failed(#[source] io::Error),
+}
+
+/// The browser and its pages. Dropping it ends a browser that this process has started.
+pub struct RealBrowsers(Arc<Shared>);
 
 struct Shared {
     pool: Arc<Pool>,
-    opener: Arc<Opener>,
-    availability: Arc<Availability>,
-    destination: Arc<Destination>,
-    is_simulated: bool,
+    uplink: Arc<Uplink>,
 }
 
 impl RealBrowsers {
-    /// Prepares browsers with this configuration. The first one is started in the background.
+    /// Prepares the places for pages, and starts the browser in the background.
     ///
     /// # Errors
     /// Returns an error if a value of the configuration is invalid, or if a port of the egress proxy cannot be
     /// opened.
     pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
-        let is_simulated = config.simulated.is_some();
-        let (pool, opener, destination) = config::build(config)?;
-        let (pool, availability) = (Arc::new(pool), Arc::new(Availability::default()));
-        let checking = availability::start(Arc::clone(&availability), Arc::clone(&opener), Arc::clone(&pool))
-            .map_err(BrowserError::Failed)?;
-        let shared = Arc::new(Shared { pool, opener, availability, destination, is_simulated });
-        Ok(Self { shared, checking: Mutex::new(Some(checking)) })
+        let own = Arc::new(OwnPorts::default());
+        let proxy = config.net.outbound_proxy.as_deref().map(OutboundProxy::parse).transpose();
+        let uplink = Arc::new(Uplink {
+            approver: Approver::new(config.net.allow_private_targets),
+            proxy: proxy.map_err(BrowserError::Net)?,
+            connect_timeout: config.net.connect_timeout,
+            own: Arc::clone(&own),
+        });
+        let host =
+            config.egress_proxy.announced.clone().unwrap_or_else(|| match config.egress_proxy.listen.ip() {
+                IpAddr::V6(ip) => format!("[{ip}]"),
+                IpAddr::V4(ip) => ip.to_string(),
+            });
+        let launcher = Launcher::find(&config.source, host.clone(), own).map_err(BrowserError::Program)?;
+        let places = (0..config.pages).map(|index| place(config, index, &host, &uplink));
+        let places = places.collect::<Result<Vec<_>, _>>()?;
+        let pool = Pool::start(launcher, places).map_err(BrowserError::Failed)?;
+        Ok(Self(Arc::new(Shared { pool, uplink })))
     }
 
-    /// Returns the prober that opens pages in these browsers.
+    /// Returns the prober that opens pages in this browser.
     pub fn prober(&self) -> Arc<dyn Prober> {
-        Arc::clone(&self.shared) as _
+        Arc::clone(&self.0) as _
     }
 
-    /// Returns the current number of sessions.
-    pub fn load(&self) -> BrowserLoad {
-        let pool = &self.shared.pool;
-        BrowserLoad { sessions: pool.size(), open: self.shared.opener.open_sessions(), busy: pool.busy() }
-    }
-
-    /// Ends all browsers, and waits for that up to a time limit.
+    /// Ends the browser without waiting for it.
     pub fn stop(&self) {
-        self.shared.opener.close();
-        self.shared.availability.stop();
-        let checking = self.checking.lock().take();
-        if let Some(checking) = checking {
-            let until = Instant::now() + ENDING;
-            self.shared.pool.close(until);
-            self.shared.opener.wait_idle(until);
-            self.shared.opener.stop_drivers();
-            // A panic of that thread is already logged.
-            let _ = checking.join();
-        }
+        self.0.pool.close();
     }
+}
+
+/// Opens the egress proxy of a place.
+fn place(
+    config: &BrowserConfig,
+    index: usize,
+    host: &str,
+    uplink: &Arc<Uplink>,
+) -> Result<Place, BrowserError> {
+    let mut listen = config.egress_proxy.listen;
+    if listen.port() != 0 {
+        let port = u16::try_from(index).ok().and_then(|index| listen.port().checked_add(index));
+        let none =
+            || BrowserError::EgressProxy(listen, io::Error::other("no further port for the next page"));
+        listen.set_port(port.ok_or_else(none)?);
+    }
+    let others = Arc::clone(&config.clients);
+    let clients: Arc<Clients> = Arc::new(move |ip| ip.is_loopback() || others(ip));
+    let egress = EgressProxy::open(listen, Arc::clone(uplink), clients);
+    let egress = egress.map_err(|error| BrowserError::EgressProxy(listen, error))?;
+    uplink.own.add(egress.addr().port());
+    let proxy = format!("{host}:{}", egress.addr().port());
+    Ok(Place { egress, proxy })
 }
 
 impl Browsers for RealBrowsers {
     fn sessions(&self) -> usize {
-        self.shared.pool.size()
+        self.0.pool.size()
     }
 
-    /// Returns the result of the last background check. Right after the start, waits for the first check.
     fn is_available(&self) -> bool {
-        self.shared.availability.is_available()
+        self.0.pool.is_available()
     }
 
     fn prints(&self) -> bool {
@@ -149,7 +174,7 @@ impl Browsers for RealBrowsers {
     }
 
     fn print(&self, page: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        self.shared.print(page, deadline)
+        self.0.print(page, deadline)
     }
 }
 
@@ -161,115 +186,79 @@ impl Drop for RealBrowsers {
 
 impl Prober for Shared {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
-        let url = self.address(&request.url)?;
-        let mut lease = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
-        let page_load = || Arc::new(PageLoad::new(request.trace.clone(), deadline));
-        let (page, page_load) = self.open(&mut lease, &url, page_load, deadline)?;
+        // URLs of files and of the browser itself are refused.
+        if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
+            return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
+        }
+        let place = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
+        let mut page = self.open(&place, deadline)?;
+        let page_load = Arc::new(PageLoad::new(deadline));
+        place.egress.begin(Arc::clone(&page_load));
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
-        let is_simulated = self.is_simulated;
-        let task =
-            Task { request, page_load: &page_load, began: Instant::now(), deadline: until, is_simulated };
-        let session = lease.session().ok_or_else(|| ProbeError::Browser("the browser was lost".into()))?;
-        let seen = page::wait_for_page(session, &task);
-        let is_session_broken = matches!(&seen, Err(failure) if failure.is_session_broken);
-        self.close(&mut lease, page, deadline, is_session_broken);
-        seen.map_err(|failure| failure.error)
+        let task = Task { request, page_load: &page_load, began: Instant::now(), deadline: until };
+        let seen = match page.navigate(&request.url, until) {
+            Ok(()) => page::wait_for_page(&mut page, &task),
+            Err(fault) => Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
+        };
+        place.egress.end();
+        self.close(page, deadline);
+        seen
     }
 
     fn evict_expired(&self, now: Instant) {
-        self.destination.evict_expired(now);
+        self.uplink.approver.sweep(now);
     }
 }
 
 impl Shared {
-    /// Returns the URL to open. URLs of files and of the browser itself are refused.
-    fn address(&self, url: &Url) -> Result<Url, ProbeError> {
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
-        }
-        let address = if self.is_simulated { egress::simulated_url(url) } else { Some(url.clone()) };
-        address.ok_or_else(|| ProbeError::Protocol("the URL of the request cannot be simulated".into()))
-    }
-
-    /// Starts loading a page. Each attempt has its own page load, so that requests of an earlier attempt end with its page
-    /// load.
-    fn open(
-        &self,
-        lease: &mut Lease<'_>,
-        url: &Url,
-        page_load: impl Fn() -> Arc<PageLoad>,
-        deadline: Instant,
-    ) -> Result<(Page, Arc<PageLoad>), ProbeError> {
-        self.begin(lease, deadline, |lease| {
-            let page_load = page_load();
-            lease.egress().begin(Arc::clone(&page_load));
-            Some(lease.session()?.open_page(url, deadline).map(|page| (page, page_load)))
-        })
-    }
-
-    /// Prints a page that loads nothing: its slot has no page load, so its egress proxy would refuse every request.
+    /// Prints a page that loads nothing: its place has no page load, so its egress proxy would refuse every request.
     fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        let mut lease = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
-        let blank = |lease: &mut Lease<'_>| Some(lease.session()?.blank_page(deadline));
-        let page = self.begin(&mut lease, deadline, blank)?;
-        let session = lease.session().ok_or_else(|| ProbeError::Browser("the browser was lost".into()))?;
-        let printed = session.print(html, deadline);
-        let is_session_broken = matches!(&printed, Err(fault) if fault.is_end_of_session());
-        self.close(&mut lease, page, deadline, is_session_broken);
+        let place = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
+        let mut page = self.open(&place, deadline)?;
+        let printed = page.print(html, deadline);
+        self.close(page, deadline);
         printed.map_err(|fault| ProbeError::Browser(format!("cannot print: {}", fault.kind())))
     }
 
-    /// Begins something in the session of a lease. A session that ended while it was idle is replaced, because this caller
-    /// has not caused that.
-    fn begin<T>(
-        &self,
-        lease: &mut Lease<'_>,
-        deadline: Instant,
-        attempt: impl Fn(&mut Lease<'_>) -> Option<Result<T, Fault>>,
-    ) -> Result<T, ProbeError> {
+    /// Opens an empty page. A browser that ended or hung while it was idle is replaced once, because this caller has not
+    /// caused that.
+    fn open(&self, place: &Lease<'_>, deadline: Instant) -> Result<Page, ProbeError> {
+        let mut is_second = false;
         loop {
-            lease.fill(deadline).map_err(|none| self.no_session(none))?;
-            let Some(is_new) = lease.session().map(|session| session.is_new()) else { continue };
-            let fault = match attempt(lease) {
-                Some(Ok(begun)) => return Ok(begun),
-                Some(Err(fault)) => fault,
-                None => continue,
+            let browser = self.pool.browser(deadline).map_err(no_browser)?;
+            browser.pages.fetch_add(1, Ordering::Relaxed);
+            let fault = match Page::open(&browser, &place.proxy, deadline) {
+                Ok(page) => return Ok(page),
+                Err(fault) => fault,
             };
-            lease.retire();
-            self.availability.recheck();
+            if let Some(want) = want_of_resources() {
+                return Err(want);
+            }
             if Instant::now() >= deadline {
+                // It may only be slow.
+                self.pool.check();
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
-            if is_new {
+            self.pool.lose(&browser);
+            if is_second {
                 return Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())));
             }
+            is_second = true;
         }
     }
 
-    fn no_session(&self, none: NoSession) -> ProbeError {
-        match none {
-            NoSession::Late => ProbeError::Timeout(Phase::Connect),
-            NoSession::Failed(why) => {
-                self.availability.recheck();
-                // The error does not say why the driver could not be reached.
-                if let Some(want) = File::open("/dev/null").err().as_ref().and_then(out_of_resources) {
-                    return want;
-                }
-                ProbeError::Browser(format!("no browser: {why}"))
-            }
+    fn close(&self, page: Page, deadline: Instant) {
+        if page.close(deadline.max(Instant::now() + CLOSING_AT_MOST)).is_err() {
+            self.pool.check();
         }
     }
+}
 
-    /// Closes the page. Also ends the session if it may be broken.
-    fn close(&self, lease: &mut Lease<'_>, page: Page, deadline: Instant, is_session_broken: bool) {
-        lease.egress().end();
-        let until = deadline.max(Instant::now() + CLOSING_AT_MOST);
-        let is_closed = lease.session().is_some_and(|session| {
-            (!is_session_broken || session.survives_hung_pages()) && session.close_page(page, until).is_ok()
-        });
-        if !is_closed {
-            lease.retire();
-            self.availability.recheck();
+fn no_browser(none: NoBrowser) -> ProbeError {
+    match none {
+        NoBrowser::Late => ProbeError::Timeout(Phase::Connect),
+        NoBrowser::Failed(why) => {
+            want_of_resources().unwrap_or_else(|| ProbeError::Browser(format!("no browser: {why}")))
         }
     }
 }

@@ -6,9 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::client::Fault;
-use super::egress::{PageLoad, real_url};
-use super::session::Session;
+use super::cdp::{Fault, Page};
+use super::egress::PageLoad;
 use crate::modules::probe::{Mark, Phase, ProbeError, Request, Response};
 
 const PAGE_STATE: &str = include_str!("page_state.js");
@@ -22,8 +21,8 @@ const ERROR_PAGE_TIMEOUT: Duration = Duration::from_secs(2);
 /// the time.
 const LAST_CHECK_MARGIN: Duration = Duration::from_millis(700);
 
-/// The maximum length of the name of a network error.
-const MAX_CODE: usize = 64;
+/// The time limit of one check. A page that hangs, or is just being replaced by the next one, may never answer.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A page that is being loaded, with its request.
 pub(super) struct Task<'a> {
@@ -32,16 +31,6 @@ pub(super) struct Task<'a> {
     /// The time at which the browser began to load the page.
     pub(super) began: Instant,
     pub(super) deadline: Instant,
-    /// Whether the URL belongs to the simulated web.
-    pub(super) is_simulated: bool,
-}
-
-/// A failed wait for a page.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) error: ProbeError,
-    /// Whether the session may be broken and must be replaced.
-    pub(super) is_session_broken: bool,
 }
 
 /// The state of a page, as the script returns it.
@@ -51,7 +40,7 @@ enum PageState {
     /// Nothing is loaded yet.
     None,
     /// The browser shows its own error page.
-    Error { why: String },
+    Error,
     /// The browser shows a page of the site.
     #[serde(rename_all = "camelCase")]
     Page {
@@ -64,11 +53,11 @@ enum PageState {
     },
 }
 
-/// Checks the page that the session is loading until it is ready.
-pub(super) fn wait_for_page(session: &Session, task: &Task<'_>) -> Result<Response, Failure> {
+/// Checks the page until it is ready.
+pub(super) fn wait_for_page(page: &mut Page, task: &Task<'_>) -> Result<Response, ProbeError> {
     let mut waiting = Waiting::new(task);
     loop {
-        match waiting.check(session) {
+        match waiting.check(page) {
             Some(done) => return done,
             None => waiting.pause(),
         }
@@ -80,9 +69,8 @@ struct Waiting<'a> {
     marks: Value,
     last_check: Instant,
     pause: Duration,
-    first_seen: Option<Instant>,
+    is_seen: bool,
     loaded_with_error: Option<Instant>,
-    is_hanging: bool,
 }
 
 impl<'a> Waiting<'a> {
@@ -94,93 +82,73 @@ impl<'a> Waiting<'a> {
             marks,
             last_check: task.deadline.checked_sub(margin).unwrap_or(task.deadline),
             pause: FIRST_PAUSE,
-            first_seen: None,
+            is_seen: false,
             loaded_with_error: None,
-            is_hanging: false,
         }
     }
 
     /// Checks the page once. Returns `None` if it is not ready.
-    fn check(&mut self, session: &Session) -> Option<Result<Response, Failure>> {
+    fn check(&mut self, page: &mut Page) -> Option<Result<Response, ProbeError>> {
         let now = Instant::now();
         if now >= self.task.deadline {
-            return Some(Err(self.timeout()));
+            let phase = if self.is_seen { Phase::Body } else { Phase::FirstByte };
+            return Some(Err(ProbeError::Timeout(phase)));
         }
         let is_error_page_over =
             self.loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
         let is_last = is_error_page_over || now >= self.last_check;
-        let with = json!([self.marks, self.task.request.body_limit, self.task.is_simulated, is_last]);
-        let seen = match session.run(PAGE_STATE, &with, self.task.deadline) {
-            Ok(seen) => seen,
-            Err(fault) => return self.handle_fault(&fault),
-        };
-        self.is_hanging = false;
-        // A page can change the browser's objects, which makes the script's result invalid.
-        match PageState::deserialize(seen).ok()? {
-            PageState::None => None,
-            PageState::Error { why } => Some(Err(failed(self.network_error(session, &as_code(&why)), false))),
-            PageState::Page { state, status, url, html, is_cut, .. } => {
-                self.note(&state, status, now);
-                let html = html?;
-                Some(self.answer(status, &url, html, is_cut))
+        let with = json!([self.marks, self.task.request.body_limit, is_last]);
+        let seen = page.call(PAGE_STATE, &with, false, self.task.deadline.min(now + CHECK_TIMEOUT));
+        let is_answered = match page.has_answer() {
+            Ok(is_answered) => is_answered,
+            Err(why) => {
+                let error = from_code(why);
+                return Some(Err(self.refusal(page).unwrap_or(error)));
             }
+        };
+        match seen {
+            // A page can change the browser's objects, which makes the script's result invalid.
+            Ok(seen) => match PageState::deserialize(seen).ok()? {
+                PageState::None => None,
+                // The page has led to another one.
+                PageState::Error if is_answered => Some(Err(self.refusal(page).unwrap_or_else(|| {
+                    ProbeError::Connect("the page leads to one that does not load".into())
+                }))),
+                PageState::Error => None,
+                PageState::Page { state, status, url, html, is_cut, .. } => {
+                    self.note(&state, status, now);
+                    html.map(|html| self.answer(status, &url, html, is_cut))
+                }
+            },
+            // The browser is switching from one document to the next, or the page hangs.
+            Err(Fault::Refused(_) | Fault::Late) => None,
+            Err(Fault::Closed) => Some(Err(ProbeError::Protocol("the page closed itself".into()))),
+            Err(Fault::Crashed) => Some(Err(ProbeError::Browser("the page crashed its browser".into()))),
+            Err(fault) => Some(Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())))),
         }
     }
 
     fn note(&mut self, state: &str, status: u16, now: Instant) {
-        self.first_seen.get_or_insert(now);
+        self.is_seen = true;
         if state == "complete" && status >= 400 {
             self.loaded_with_error.get_or_insert(now);
         }
     }
 
-    /// Handles a failed check. Most faults are temporary: the browser is switching from one document to the next.
-    fn handle_fault(&mut self, fault: &Fault) -> Option<Result<Response, Failure>> {
-        if fault.is_crash() {
-            let why = "the page crashed its browser".into();
-            return Some(Err(failed(ProbeError::Browser(why), true)));
-        }
-        if *fault == Fault::Late {
-            self.is_hanging = true;
-            return Some(Err(self.timeout()));
-        }
-        if fault.is_end_of_session() {
-            return Some(Err(failed(
-                ProbeError::Browser(format!("the browser was lost: {}", fault.kind())),
-                true,
-            )));
-        }
-        if fault.is_closed_window() {
-            return Some(Err(failed(ProbeError::Protocol("the page closed itself".into()), true)));
-        }
-        self.is_hanging = fault.is_blocked_script();
-        None
-    }
-
-    fn timeout(&self) -> Failure {
-        let phase = if self.first_seen.is_some() { Phase::Body } else { Phase::FirstByte };
-        // A page that blocks scripts may block everything else, too.
-        failed(ProbeError::Timeout(phase), self.is_hanging)
-    }
-
-    /// Converts the browser's error page to an error. For a request that the egress proxy refused, its own error is
-    /// used.
-    fn network_error(&self, session: &Session, why: &str) -> ProbeError {
+    /// Returns the reason why the egress proxy refused the page that the browser could not load, if it did.
+    fn refusal(&self, page: &mut Page) -> Option<ProbeError> {
         if self.task.page_load.is_too_large() {
-            return ProbeError::Body("the page loads too much".into());
+            return Some(ProbeError::Body("the page loads too much".into()));
         }
-        let url = session.url(self.task.deadline);
-        let refusal = url.as_ref().and_then(Url::host_str).and_then(|host| self.task.page_load.refusal(host));
-        refusal.unwrap_or_else(|| from_code(why))
+        let url = page.url(self.task.deadline)?;
+        self.task.page_load.refusal(url.host_str()?)
     }
 
-    fn answer(&self, status: u16, url: &str, html: String, is_cut: bool) -> Result<Response, Failure> {
-        let Ok(shown) = Url::parse(url) else {
-            return Err(failed(ProbeError::Protocol("the page has no valid URL".into()), false));
+    fn answer(&self, status: u16, url: &str, html: String, is_cut: bool) -> Result<Response, ProbeError> {
+        let Ok(final_url) = Url::parse(url) else {
+            return Err(ProbeError::Protocol("the page has no valid URL".into()));
         };
-        let final_url = if self.task.is_simulated { real_url(&shown) } else { shown };
-        let limit = self.task.request.body_limit;
-        let (body, truncated) = truncate(html, limit);
+        let (body, truncated) = truncate(html, self.task.request.body_limit);
         Ok(Response {
             status,
             final_url,
@@ -197,10 +165,6 @@ impl<'a> Waiting<'a> {
         std::thread::sleep(self.pause.min(until.saturating_duration_since(now)));
         self.pause = LONGEST_PAUSE.min(self.pause * 3 / 2);
     }
-}
-
-fn failed(error: ProbeError, is_session_broken: bool) -> Failure {
-    Failure { error, is_session_broken }
 }
 
 fn as_json(mark: &Mark) -> Value {
@@ -226,34 +190,24 @@ fn truncate(html: String, limit: usize) -> (Vec<u8>, bool) {
     (bytes, true)
 }
 
-/// Returns the name of a browser's error without other characters, since a page can imitate a browser's error page.
-fn as_code(why: &str) -> String {
-    why.chars().filter(char::is_ascii_graphic).take(MAX_CODE).collect()
-}
-
-/// Converts the name of a network error of Chromium or Firefox.
+/// Converts the name of a network error, such as `net::ERR_NAME_NOT_RESOLVED`.
 fn from_code(code: &str) -> ProbeError {
+    let code = code.trim_start_matches("net::");
     let is = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
-    if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION", "dnsNotFound"]) {
+    if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION"]) {
         ProbeError::Dns("the name does not resolve".into())
-    } else if is(&["REDIRECT", "redirectLoop"]) {
+    } else if is(&["REDIRECT"]) {
         ProbeError::Redirect(
             "more redirects than a browser follows, or to a URL that is not http or https".into(),
         )
-    } else if is(&["CERT", "SSL", "nssFailure", "nssBadCert"]) {
+    } else if is(&["CERT", "SSL"]) {
         ProbeError::Tls(code.to_owned())
-    } else if is(&["TIMED_OUT", "netTimeout"]) {
+    } else if is(&["TIMED_OUT"]) {
         ProbeError::Timeout(Phase::FirstByte)
-    } else if is(&[
-        "CONNECTION",
-        "TUNNEL",
-        "EMPTY_RESPONSE",
-        "SOCKET",
-        "connectionFailure",
-        "netReset",
-        "netInterrupt",
-    ]) {
+    } else if is(&["CONNECTION", "TUNNEL", "EMPTY_RESPONSE", "SOCKET"]) {
         ProbeError::Connect(code.to_owned())
+    } else if is(&["ABORTED"]) {
+        ProbeError::Protocol("the site shows no page, but a download or nothing".into())
     } else {
         ProbeError::Protocol(code.to_owned())
     }
@@ -274,7 +228,7 @@ mod tests {
     #[test]
     fn names_of_browser_errors_are_converted() {
         for (code, reason) in [
-            ("ERR_NAME_NOT_RESOLVED", "dns"),
+            ("net::ERR_NAME_NOT_RESOLVED", "dns"),
             ("ERR_TOO_MANY_REDIRECTS", "redirect"),
             ("ERR_CERT_DATE_INVALID", "tls"),
             ("ERR_SSL_PROTOCOL_ERROR", "tls"),
@@ -282,17 +236,10 @@ mod tests {
             ("ERR_EMPTY_RESPONSE", "connect"),
             ("ERR_TUNNEL_CONNECTION_FAILED", "connect"),
             ("ERR_INVALID_HTTP_RESPONSE", "protocol"),
-            ("dnsNotFound", "dns"),
+            ("net::ERR_ABORTED", "protocol"),
         ] {
             assert_eq!(from_code(code).reason().as_str(), reason, "{code}");
         }
-    }
-
-    #[test]
-    fn the_name_of_an_error_is_short_and_printable() {
-        assert_eq!(as_code("ERR_NAME_NOT_RESOLVED"), "ERR_NAME_NOT_RESOLVED");
-        assert_eq!(as_code("a\u{1b}[31m b\r\nc\u{202e}é\0"), "a[31mbc");
-        assert_eq!(as_code(&"x".repeat(100_000)).len(), MAX_CODE);
     }
 
     #[test]

@@ -1,21 +1,9 @@
-// Returns the state of the page. Arguments: the marks, the maximum number of characters of HTML, whether the URL belongs to
-// the simulated web, and whether to return the HTML in any case.
-const [marks, limit, isSimulated, isLast] = arguments;
-// A browser shows these before it shows the site.
-if (location.href === 'about:blank' || location.href === 'data:,') return {stage: 'none'};
-const uri = document.documentURI;
-if (uri.startsWith('chrome-error:')) {
-  const raw = typeof loadTimeDataRaw === 'object' ? loadTimeDataRaw : {};
-  // The error's name stands at the end of the page.
-  if (!raw.errorCode && document.readyState !== 'complete') return {stage: 'none'};
-  return {stage: 'error', why: String(raw.errorCode || 'unknown')};
-}
-const [, failure] = /^about:(neterror|certerror|httpsonlyerror|blocked|tabcrashed)/.exec(uri) || [];
-if (failure) return {stage: 'error', why: new URLSearchParams(uri.slice(uri.indexOf('?'))).get('e') || failure};
-const realUrl = () => isSimulated
-  ? location.href.replace(/^http:\/\/([^/:]*)\.plain\.sandbox(?=[/:])/, 'http://$1')
-    .replace(/^http:\/\/([^/:]*)\.sandbox(?=[/:])/, 'https://$1')
-  : location.href;
+// Returns the state of the page. Arguments: the marks, the maximum number of characters of HTML, and whether to return the
+// HTML in any case.
+const [marks, limit, isLast] = arguments;
+// The browser shows this before it shows the site.
+if (location.href === 'about:blank') return {stage: 'none'};
+if (document.documentURI.startsWith('chrome-error:')) return {stage: 'error'};
 const squeeze = text => String(text).replace(/\s+/g, ' ');
 const seen = {};
 const once = (name, read) => name in seen ? seen[name] : seen[name] = read();
@@ -33,7 +21,7 @@ const fits = ({kind, value}) => {
       case 'source': return html().includes(value);
       case 'title': return squeeze(document.title).includes(squeeze(value).trim());
       case 'title_is': return squeeze(document.title).trim() === squeeze(value).trim();
-      case 'url': return realUrl().includes(value);
+      case 'url': return location.href.includes(value);
       default: return false;
     }
   } catch {

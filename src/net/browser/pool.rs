@@ -1,228 +1,248 @@
-//! The pool of sessions, which are used again. A check leases one at a time.
+//! The browser, which is kept running, and the places for pages in it.
 
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use log::{info, warn};
 use parking_lot::{Condvar, Mutex};
 
+use super::cdp::Page;
 use super::egress::EgressProxy;
-use super::endpoint::{Opener, Opening};
-use super::session::Session;
+use super::process::{Browser, Launcher, want_of_resources};
 
-/// The interval at which a waiting check looks for another session.
-const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// The interval at which the browser is checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// The longest pause between attempts to start a browser that no check asks for. For checks, a failure holds for the
+/// shortest one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The time for which callers wait for a browser that is being started.
+const STARTING: Duration = Duration::from_secs(10);
+/// The time limit for the answer of a browser that is checked. Busy machines take seconds.
+const ANSWER: Duration = Duration::from_secs(10);
+/// The number of pages of each place after which a browser is replaced, because it does not free all memory.
+const MAX_PAGES: usize = 100;
 
-/// The slots for sessions.
+/// The browser and the places.
 pub(super) struct Pool {
-    free: Mutex<Vec<Slot>>,
-    freed: Condvar,
+    launcher: Launcher,
     size: usize,
-    opener: Arc<Opener>,
+    state: Mutex<State>,
+    changed: Condvar,
+    is_closed: AtomicBool,
 }
 
-/// A slot for a session, with its egress proxy.
-pub(super) struct Slot {
+#[derive(Default)]
+struct State {
+    free: Vec<Place>,
+    running: Option<Arc<Browser>>,
+    /// The time and the reason of the last failed start, if no later one has succeeded.
+    failure: Option<(Instant, String)>,
+    /// Whether the browser is to be checked, or one to be started, at once.
+    is_urgent: bool,
+    /// The time since which no browser runs.
+    since: Option<Instant>,
+}
+
+/// A place for one page.
+pub(super) struct Place {
     pub(super) egress: EgressProxy,
     /// The address of the egress proxy, as the browser reaches it.
     pub(super) proxy: String,
-    session: State,
 }
 
-/// The session of a slot. Dropping it ends the session, or ends it as soon as it is open.
-enum State {
-    Empty,
-    Opening(Opening),
-    Open(Box<Session>),
-}
-
-impl Slot {
-    pub(super) fn new(egress: EgressProxy, proxy: String) -> Self {
-        Self { egress, proxy, session: State::Empty }
-    }
-
-    fn is_open(&self) -> bool {
-        matches!(self.session, State::Open(_))
-    }
-
-    /// Takes a session that has been opened meanwhile, and ends a session that cannot be used again, because its
-    /// endpoint may allow no other.
-    fn update(&mut self) {
-        if let State::Opening(opening) = &self.session {
-            match opening.try_recv() {
-                Ok(Ok(session)) => self.session = State::Open(Box::new(session)),
-                Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.session = State::Empty,
-                Err(TryRecvError::Empty) => {}
-            }
-        }
-        if matches!(&self.session, State::Open(session) if session.is_spent()) {
-            self.session = State::Empty;
-        }
-    }
-}
-
-/// The reason why there is no session.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum NoSession {
-    /// Opening a session takes longer than the deadline.
+/// The reason why there is no browser.
+pub(super) enum NoBrowser {
+    /// Starting it takes longer than the deadline.
     Late,
-    /// A session cannot be opened, for the contained reason.
+    /// It cannot be started, for the contained reason.
     Failed(String),
 }
 
 impl Pool {
-    pub(super) fn new(slots: Vec<Slot>, opener: Arc<Opener>) -> Self {
-        Self { size: slots.len(), free: Mutex::new(slots), freed: Condvar::new(), opener }
-    }
-
-    /// Leases a free slot. Waits until `deadline` at most.
-    pub(super) fn take(&self, deadline: Instant) -> Option<Lease<'_>> {
-        let mut free = self.free.lock();
-        while free.is_empty() {
-            if self.freed.wait_until(&mut free, deadline).timed_out() && free.is_empty() {
-                return None;
-            }
-        }
-        // A slot with an open session comes first.
-        let at = free.iter().rposition(Slot::is_open);
-        let at = at.or_else(|| free.iter().rposition(|slot| matches!(slot.session, State::Opening(_))));
-        let slot = free.remove(at.unwrap_or_default());
-        Some(Lease { pool: self, slot: Some(slot) })
-    }
-
-    /// Leases a free slot without an open session, or any free slot if all have one.
-    pub(super) fn take_unopened(&self) -> Option<Lease<'_>> {
-        let mut free = self.free.lock();
-        let at = free.iter().position(|slot| !slot.is_open());
-        if free.is_empty() {
-            return None;
-        }
-        let slot = free.remove(at.unwrap_or_default());
-        Some(Lease { pool: self, slot: Some(slot) })
+    /// Creates a pool, and starts the browser in the background.
+    ///
+    /// # Errors
+    /// Returns an error if the thread that keeps the browser running cannot be started.
+    pub(super) fn start(launcher: Launcher, free: Vec<Place>) -> std::io::Result<Arc<Self>> {
+        let size = free.len();
+        let state = Mutex::new(State { free, since: Some(Instant::now()), ..State::default() });
+        let is_closed = AtomicBool::new(false);
+        let pool = Arc::new(Self { launcher, size, state, changed: Condvar::new(), is_closed });
+        let kept = Arc::clone(&pool);
+        thread::Builder::new().name("browser".into()).spawn(move || kept.keep())?;
+        Ok(pool)
     }
 
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// Returns the number of leased slots.
-    pub(super) fn busy(&self) -> usize {
-        self.size - self.free.lock().len().min(self.size)
-    }
-
-    /// Ends all sessions. Sessions in use end when their lease does. Waits for that until `until` at most.
-    pub(super) fn close(&self, until: Instant) {
-        let mut free = self.free.lock();
+    /// Waits for a free place until `deadline`.
+    pub(super) fn take(&self, deadline: Instant) -> Option<Lease<'_>> {
+        let mut state = self.state.lock();
         loop {
-            for slot in free.iter_mut() {
-                slot.session = State::Empty;
+            if let Some(place) = state.free.pop() {
+                return Some(Lease { pool: self, place: Some(place) });
             }
-            if free.len() >= self.size || self.freed.wait_until(&mut free, until).timed_out() {
-                return;
+            if self.changed.wait_until(&mut state, deadline).timed_out() && state.free.is_empty() {
+                return None;
             }
         }
     }
+
+    /// Waits for the browser until `deadline`. If none runs, one is started, unless that has just failed.
+    pub(super) fn browser(&self, deadline: Instant) -> Result<Arc<Browser>, NoBrowser> {
+        let asked = Instant::now();
+        let mut state = self.state.lock();
+        loop {
+            if self.is_closed() {
+                return Err(NoBrowser::Failed("the service is shutting down".into()));
+            }
+            if let Some(browser) = &state.running {
+                return Ok(Arc::clone(browser));
+            }
+            if let Some((at, why)) = &state.failure
+                && *at + CHECK_INTERVAL > asked
+            {
+                return Err(NoBrowser::Failed(why.clone()));
+            }
+            if Instant::now() >= deadline {
+                return Err(NoBrowser::Late);
+            }
+            self.hurry(&mut state);
+            self.changed.wait_until(&mut state, deadline);
+        }
+    }
+
+    /// Notes that this browser no longer works.
+    pub(super) fn lose(&self, browser: &Arc<Browser>) {
+        let mut state = self.state.lock();
+        if state.running.as_ref().is_some_and(|running| Arc::ptr_eq(running, browser)) {
+            warn!("the browser was lost; starting another one");
+            (state.running, state.since) = (None, Some(Instant::now()));
+        }
+        self.hurry(&mut state);
+    }
+
+    /// Has the browser checked at once, because something with it has failed.
+    pub(super) fn check(&self) {
+        self.hurry(&mut self.state.lock());
+    }
+
+    fn hurry(&self, state: &mut State) {
+        state.is_urgent = true;
+        self.changed.notify_all();
+    }
+
+    /// Returns whether the browser runs. Waits for one that is being started, unless that has failed before.
+    pub(super) fn is_available(&self) -> bool {
+        let mut state = self.state.lock();
+        let until = state.since.unwrap_or_else(Instant::now) + STARTING;
+        while state.running.is_none() && state.failure.is_none() && !self.is_closed() {
+            if self.changed.wait_until(&mut state, until).timed_out() {
+                break;
+            }
+        }
+        state.running.is_some() && !self.is_closed()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Ends the browser without waiting. Pages that are open keep it until they are closed.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        self.is_closed.store(true, Ordering::Relaxed);
+        state.running = None;
+        self.changed.notify_all();
+    }
+
+    /// Keeps a browser running until the pool is closed.
+    fn keep(&self) {
+        let mut pause = CHECK_INTERVAL;
+        while !self.is_closed() {
+            self.state.lock().is_urgent = false;
+            self.check_or_start();
+            let mut state = self.state.lock();
+            pause = if state.failure.is_some() { (pause * 2).min(LONGEST_PAUSE) } else { CHECK_INTERVAL };
+            let until = Instant::now() + pause;
+            while !state.is_urgent && !self.is_closed() {
+                if self.changed.wait_until(&mut state, until).timed_out() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Checks the browser, and starts one if none runs or the running one has had its pages.
+    fn check_or_start(&self) {
+        let running = self.state.lock().running.clone();
+        let running = match running {
+            Some(browser) if !answers(&browser) => {
+                self.lose(&browser);
+                None
+            }
+            found => found,
+        };
+        let most = self.size * MAX_PAGES;
+        let is_spent = |browser: &Arc<Browser>| {
+            browser.is_own() && browser.pages.load(Ordering::Relaxed) as usize >= most
+        };
+        if running.as_ref().is_some_and(|browser| !is_spent(browser)) {
+            return;
+        }
+        drop(running);
+        let started = self.launcher.start(&self.is_closed);
+        let mut state = self.state.lock();
+        match started {
+            _ if self.is_closed() => {}
+            Ok(browser) => {
+                if state.failure.take().is_some() || state.running.is_none() {
+                    info!("a browser answers: premium searches are possible");
+                }
+                state.running = Some(Arc::new(browser));
+            }
+            Err(why) => {
+                if state.failure.as_ref().is_none_or(|(_, before)| *before != why) {
+                    warn!("no browser, so premium searches are refused until one answers: {why}");
+                }
+                state.failure = Some((Instant::now(), why));
+            }
+        }
+        self.changed.notify_all();
+    }
 }
 
-/// A leased slot. Dropping it returns the slot.
+/// Returns whether the browser answers, or cannot be asked because this process is out of descriptors.
+fn answers(browser: &Arc<Browser>) -> bool {
+    let asked = Page::connect(browser, Instant::now() + ANSWER).and_then(|mut page| page.version());
+    asked.is_ok() || want_of_resources().is_some()
+}
+
+/// A leased place. Dropping it returns the place.
 pub(super) struct Lease<'p> {
     pool: &'p Pool,
-    slot: Option<Slot>,
+    place: Option<Place>,
 }
 
-impl Lease<'_> {
-    fn slot(&mut self) -> &mut Slot {
-        // Only `drop` takes the slot out.
-        #[expect(clippy::expect_used, reason = "a lease holds its slot until it is dropped")]
-        self.slot.as_mut().expect("a lease has a slot")
-    }
+impl std::ops::Deref for Lease<'_> {
+    type Target = Place;
 
-    /// Returns the egress proxy of this slot.
-    pub(super) fn egress(&mut self) -> &EgressProxy {
-        &self.slot().egress
-    }
-
-    /// Waits for a session: that of this slot, or of another slot that becomes free. An endpoint may allow fewer
-    /// sessions than there are slots.
-    pub(super) fn fill(&mut self, deadline: Instant) -> Result<(), NoSession> {
-        while !self.is_filled(deadline.min(Instant::now() + CHECK_INTERVAL))? {
-            if Instant::now() >= deadline {
-                return Err(NoSession::Late);
-            }
-            self.exchange_slot();
-        }
-        Ok(())
-    }
-
-    /// Waits for a session of this slot.
-    pub(super) fn try_start(&mut self, deadline: Instant) -> Result<(), NoSession> {
-        while !self.is_filled(deadline.min(Instant::now() + CHECK_INTERVAL))? {
-            if Instant::now() >= deadline {
-                return Err(NoSession::Late);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether this slot gets a session before `until`. Starts opening one if there is none.
-    fn is_filled(&mut self, until: Instant) -> Result<bool, NoSession> {
-        let opener = Arc::clone(&self.pool.opener);
-        if opener.is_closed() {
-            return Err(NoSession::Failed("the service is shutting down".into()));
-        }
-        let slot = self.slot();
-        if matches!(slot.session, State::Empty) {
-            slot.session = State::Opening(opener.begin(&slot.proxy));
-        }
-        let State::Opening(opening) = &slot.session else { return Ok(true) };
-        match opening.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Ok(session)) => slot.session = State::Open(Box::new(session)),
-            Err(RecvTimeoutError::Timeout) => return Ok(false),
-            failed => {
-                slot.session = State::Empty;
-                let why = failed.ok().and_then(Result::err);
-                return Err(NoSession::Failed(why.unwrap_or_else(|| "opening the session panicked".into())));
-            }
-        }
-        Ok(true)
-    }
-
-    /// Exchanges this slot for a free one with an open session, if there is one.
-    fn exchange_slot(&mut self) {
-        let mut free = self.pool.free.lock();
-        let Some(at) = free.iter().rposition(Slot::is_open) else { return };
-        let other = free.remove(at);
-        free.extend(self.slot.replace(other));
-    }
-
-    /// Returns the session of this slot, if it is open.
-    pub(super) fn session(&mut self) -> Option<&mut Session> {
-        match &mut self.slot().session {
-            State::Open(session) => Some(session),
-            _ => None,
-        }
-    }
-
-    /// Ends the session of this slot without waiting.
-    pub(super) fn retire(&mut self) {
-        self.slot().session = State::Empty;
+    fn deref(&self) -> &Place {
+        // Only `drop` takes the place out.
+        #[expect(clippy::expect_used, reason = "a lease holds its place until it is dropped")]
+        self.place.as_ref().expect("a lease has a place")
     }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let Some(mut slot) = self.slot.take() else { return };
-        slot.egress.end();
-        slot.update();
-        let mut free = self.pool.free.lock();
-        // Checked under the lock: a pool that is closed later finds the slot.
-        if self.pool.opener.is_closed() {
-            slot.session = State::Empty;
-        }
-        free.push(slot);
-        self.pool.freed.notify_all();
+        let Some(place) = self.place.take() else { return };
+        place.egress.end();
+        self.pool.state.lock().free.push(place);
+        self.pool.changed.notify_all();
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,12 +5,12 @@ use std::net::TcpStream;
 
 use url::Url;
 
-use super::answers::{BAD_REQUEST, answer};
 use super::page_load::{DeadlineStream, PageLoad};
 use super::uplink::Uplink;
 use crate::net::head::{self, Head, invalid};
 
 const CHUNK_BYTES: usize = 16 * 1024;
+pub(super) const BAD_REQUEST: &str = "400 Bad Request";
 
 /// Forwards a request to the server, and the answer to the client.
 ///
@@ -43,7 +43,7 @@ pub(super) fn request(
 }
 
 /// Returns the method and the URL of a request in absolute form.
-pub(super) fn target(head: &Head) -> Option<(&str, Url)> {
+fn target(head: &Head) -> Option<(&str, Url)> {
     let (method, target) = head.request_line()?;
     let url = Url::parse(target).ok().filter(|url| url.scheme() == "http")?;
     Some((method, url))
@@ -86,4 +86,9 @@ fn pass_answer(server: &mut impl Read, client: &mut impl Write, page_load: &Page
             }
         }
     }
+}
+
+/// Writes an answer of the proxy itself.
+pub(super) fn answer(mut client: &TcpStream, status: &str) -> io::Result<()> {
+    write!(client, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }

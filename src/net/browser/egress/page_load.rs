@@ -1,6 +1,5 @@
 //! The load of one page: its deadline, its bytes and its refused hosts.
 
-use std::collections::HashMap;
 use std::io::{self, Read};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use url::Host;
 
-use crate::modules::probe::{ProbeError, Response, Trace};
+use crate::modules::probe::ProbeError;
 
 /// The maximum number of bytes that a page may load, including its sub-resources.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -22,26 +21,16 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The load of one page, from its opening to its closing.
 pub(in crate::net) struct PageLoad {
-    /// The module and the query of the check, for the simulated web.
-    pub(super) trace: Trace,
     pub(super) deadline: Instant,
     over: AtomicBool,
     bytes: AtomicU64,
     refusals: Mutex<Vec<(String, ProbeError)>>,
-    /// The answers of the simulated web that redirects lead to, by URL.
-    pub(super) ahead: Mutex<HashMap<String, Response>>,
 }
 
 impl PageLoad {
-    pub(in crate::net) fn new(trace: Trace, deadline: Instant) -> Self {
-        Self {
-            trace,
-            deadline,
-            over: AtomicBool::new(false),
-            bytes: AtomicU64::new(0),
-            refusals: Mutex::default(),
-            ahead: Mutex::default(),
-        }
+    pub(in crate::net) fn new(deadline: Instant) -> Self {
+        let (over, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { deadline, over, bytes, refusals: Mutex::default() }
     }
 
     pub(super) fn end(&self) {

@@ -1,62 +1,44 @@
-//! The proxy of one session. It accepts connections of allowed clients and forwards their requests.
+//! The proxy of one place for a page. It accepts connections of allowed clients and forwards their requests.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use log::warn;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use parking_lot::Mutex;
 
-use super::answers::{BAD_REQUEST, FORBIDDEN, NO_TLS, UNREACHABLE, answer};
+use super::forward::{self, BAD_REQUEST, answer};
 use super::page_load::{DeadlineStream, PageLoad};
+use super::tunnel;
 use super::uplink::Uplink;
-use super::{forward, simulated, tunnel};
-use crate::modules::probe::{ProbeError, Prober};
+use crate::modules::probe::ProbeError;
 use crate::net::head::{self, Head};
 
-/// The maximum number of connections of one session. A browser opens 32 to a proxy.
+/// The maximum number of connections of one page. A browser opens 32 to a proxy.
 const MAX_CONNECTIONS: usize = 128;
 /// The interval at which the accepting thread checks whether the proxy is closed.
 const CHECK_INTERVAL_MS: u16 = 500;
 /// The pause after a failed `accept()`, most likely because all descriptors are in use.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// A stack size that suffices to parse a URL, resolve a name and call the simulated web.
+/// A stack size that suffices to parse a URL and resolve a name.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// A function that decides whether a client at an address may use the proxy.
 pub(in crate::net) type Clients = dyn Fn(IpAddr) -> bool + Send + Sync;
 
-/// The destination of the browsers' traffic.
-pub(in crate::net) enum Destination {
-    /// The real web. Only public addresses are reachable.
-    Web(Uplink),
-    /// A simulated web, which answers requests for all URLs.
-    Simulated(Arc<dyn Prober>),
-}
-
-impl Destination {
-    /// Removes expired names from the caches.
-    pub(in crate::net) fn evict_expired(&self, now: Instant) {
-        match self {
-            Self::Web(uplink) => uplink.approver.sweep(now),
-            Self::Simulated(web) => web.evict_expired(now),
-        }
-    }
-}
-
-/// The egress proxy of one session. Dropping it closes the port.
+/// The egress proxy of one place for a page. Dropping it closes the port.
 pub(in crate::net) struct EgressProxy {
     addr: SocketAddr,
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    destination: Arc<Destination>,
+    uplink: Arc<Uplink>,
     clients: Arc<Clients>,
     page_load: Mutex<Option<Arc<PageLoad>>>,
     connections: AtomicUsize,
@@ -70,14 +52,14 @@ impl EgressProxy {
     /// Returns an error if the address is in use, or if a thread cannot be started.
     pub(in crate::net) fn open(
         addr: SocketAddr,
-        destination: Arc<Destination>,
+        uplink: Arc<Uplink>,
         clients: Arc<Clients>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(addr)?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            destination,
+            uplink,
             clients,
             page_load: Mutex::default(),
             connections: AtomicUsize::new(0),
@@ -170,12 +152,9 @@ impl Shared {
         client.set_nodelay(true)?;
         let Some(head) = head::read(&mut DeadlineStream::new(client, page_load)?)? else { return Ok(()) };
         let Some((method, target)) = head.request_line() else { return answer(client, BAD_REQUEST) };
-        match (method, &*self.destination) {
-            ("CONNECT", Destination::Web(uplink)) => connect(uplink, client, page_load, &head, target),
-            // The simulated web has no TLS.
-            ("CONNECT", Destination::Simulated(_)) => answer(client, NO_TLS),
-            (_, Destination::Web(uplink)) => forward::request(uplink, client, page_load, &head),
-            (_, Destination::Simulated(web)) => simulated::request(&**web, client, page_load, &head),
+        match method {
+            "CONNECT" => connect(&self.uplink, client, page_load, &head, target),
+            _ => forward::request(&self.uplink, client, page_load, &head),
         }
     }
 }
@@ -196,11 +175,15 @@ fn connect(
     let (Some(port), Some(Ok(host))) = (port, host) else { return answer(client, BAD_REQUEST) };
     match uplink.connect(&host, port, page_load) {
         Ok(server) => {
-            answer(client, b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+            let mut said = client;
+            said.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
             tunnel::relay(client, &server, &head.rest, page_load)
         }
         Err(error) => {
-            let refusal = if error == ProbeError::ForbiddenAddress { FORBIDDEN } else { UNREACHABLE };
+            let refusal = match error {
+                ProbeError::ForbiddenAddress => "403 Forbidden",
+                _ => "502 Bad Gateway",
+            };
             page_load.refuse(&host, error);
             answer(client, refusal)
         }
@@ -209,27 +192,17 @@ fn connect(
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Read as _;
     use std::net::Ipv4Addr;
-    use std::time::Instant;
 
     use super::*;
-    use crate::modules::probe::{CookieJar, Request, Response, Trace};
-
-    /// A simulated web without sites.
-    struct EmptyWeb;
-
-    impl Prober for EmptyWeb {
-        fn send(&self, _: &Request, _: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
-            Err(ProbeError::Dns("nothing".into()))
-        }
-    }
+    use crate::net::approve::Approver;
 
     fn asked(proxy: &EgressProxy) -> String {
         let mut stream = TcpStream::connect(proxy.addr()).unwrap();
         let mut said = String::new();
         // The write fails if the proxy has already closed the connection.
-        let _ = stream.write_all(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n");
+        let _ = stream.write_all(b"CONNECT 127.0.0.1:443 HTTP/1.1\r\n\r\n");
         let _ = stream.read_to_string(&mut said);
         said
     }
@@ -237,17 +210,15 @@ mod tests {
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
         let open = |clients: Arc<Clients>| {
-            let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            EgressProxy::open(addr, Arc::new(Destination::Simulated(Arc::new(EmptyWeb))), clients).unwrap()
+            let (approver, connect_timeout) = (Approver::new(false), Duration::from_secs(1));
+            let uplink = Uplink { approver, proxy: None, connect_timeout, own: Arc::default() };
+            EgressProxy::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(uplink), clients).unwrap()
         };
-        let page_load = || {
-            let trace = Trace { module: "a".into(), probe: 0, query: "b".into(), control: false };
-            Arc::new(PageLoad::new(trace, Instant::now() + Duration::from_secs(60)))
-        };
+        let page_load = || Arc::new(PageLoad::new(std::time::Instant::now() + Duration::from_secs(60)));
         let proxy = open(Arc::new(|ip: IpAddr| ip.is_loopback()));
         assert_eq!(asked(&proxy), "");
         proxy.begin(page_load());
-        assert!(asked(&proxy).starts_with("HTTP/1.1 501 "));
+        assert!(asked(&proxy).starts_with("HTTP/1.1 403 "));
         proxy.end();
         assert_eq!(asked(&proxy), "");
         let others = open(Arc::new(|_: IpAddr| false));

@@ -14,7 +14,7 @@ use crate::net::approve::{Approver, as_str};
 use crate::net::config::OutboundProxy;
 use crate::net::{dial, guard};
 
-/// The ports of drivers and browsers on this machine. No page may connect to them, even if private addresses are
+/// The ports of browsers and egress proxies on this machine. No page may connect to them, even if private addresses are
 /// allowed.
 #[derive(Default)]
 pub(in crate::net) struct OwnPorts(Mutex<HashSet<u16>>);

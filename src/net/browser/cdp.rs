@@ -1,0 +1,300 @@
+//! A page in a browser, driven by the Chrome DevTools Protocol (<https://chromedevtools.github.io/devtools-protocol/>).
+//!
+//! Each page has a WebSocket of its own to the browser, and an empty context (profile) with its own proxy. Cookies,
+//! storage, cache, service workers and popups belong to the context, and end with it. If the page is not closed, the
+//! context ends with the connection.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use tungstenite::error::Error as SocketError;
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{HandshakeError, Message, WebSocket};
+use url::Url;
+
+use super::process::Browser;
+use crate::net::failure::is_timeout;
+
+/// The maximum size of a message, in bytes. It may contain the HTML of a page or a PDF.
+const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// The time limit for commands that a working browser executes at once.
+const SHORT: Duration = Duration::from_secs(10);
+/// The body of a function that writes a page.
+const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();";
+/// The body of a function that replaces the pictures of a page, which are inside of it as `data:` addresses, by drawings
+/// of them: the browser loads no pictures.
+const DRAW_PICTURES: &str = "return Promise.all([...document.images].map(async (image) => {
+  const [head, text] = image.src.split(';base64,');
+  if (!text) return;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const picture = await createImageBitmap(new Blob([bytes], { type: head.slice(5) })).catch(() => null);
+  if (!picture) return;
+  const drawing = Object.assign(document.createElement('canvas'), { width: picture.width, height: picture.height });
+  drawing.className = image.className;
+  Object.assign(drawing.style, { width: `${image.width}px`, height: `${image.height}px` });
+  drawing.getContext('2d').drawImage(picture, 0, 0);
+  image.replaceWith(drawing);
+})).then(() => null)";
+
+/// A failed command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The connection to the browser is broken, for the contained reason.
+    Gone(String),
+    /// The answer did not arrive in time.
+    Late,
+    /// The browser refused the command, for example because the page is switching to the next document.
+    Refused(String),
+    /// The page's process has crashed.
+    Crashed,
+    /// The page has closed itself.
+    Closed,
+}
+
+impl Fault {
+    /// Returns a text that may be shown. The explanation of a browser is left out, because it may contain a URL.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Gone(_) => "it does not answer",
+            Self::Late => "it does not answer in time",
+            Self::Refused(_) => "it refuses a command",
+            Self::Crashed => "the page crashed",
+            Self::Closed => "the page closed itself",
+        }
+    }
+}
+
+/// A page. Dropping it closes it.
+pub(super) struct Page {
+    /// Keeps a browser running that is being replaced.
+    _browser: Arc<Browser>,
+    socket: WebSocket<TcpStream>,
+    /// The number of the last command.
+    last: u64,
+    context: Value,
+    /// The session of the page. Commands without one go to the browser.
+    session: Value,
+    navigation: Navigation,
+}
+
+/// The answer to the last navigation.
+enum Navigation {
+    /// It is not answered yet. Contains the number of the command, or 0.
+    Begun(u64),
+    /// The site has answered.
+    Done,
+    /// Nothing is shown, for the contained reason, such as `net::ERR_NAME_NOT_RESOLVED`.
+    Failed(String),
+}
+
+impl Page {
+    /// Connects to the browser, without opening a page.
+    pub(super) fn connect(browser: &Arc<Browser>, until: Instant) -> Result<Self, Fault> {
+        let limit = left(until.min(Instant::now() + SHORT));
+        let stream = TcpStream::connect_timeout(&browser.addr, limit).map_err(|error| gone(error.into()))?;
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(limit)));
+        set.and_then(|()| stream.set_write_timeout(Some(SHORT))).map_err(|error| gone(error.into()))?;
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MAX_MESSAGE_BYTES))
+            .max_frame_size(Some(MAX_MESSAGE_BYTES));
+        let url = format!("ws://{}{}", browser.addr, browser.path);
+        let (socket, _) = tungstenite::client::client_with_config(url, stream, Some(config)).map_err(
+            |error| match error {
+                HandshakeError::Interrupted(_) => Fault::Late,
+                HandshakeError::Failure(error) => gone(error),
+            },
+        )?;
+        let navigation = Navigation::Begun(0);
+        Ok(Self {
+            _browser: Arc::clone(browser),
+            socket,
+            last: 0,
+            context: Value::Null,
+            session: Value::Null,
+            navigation,
+        })
+    }
+
+    /// Opens an empty page in an empty context whose traffic goes through `proxy`.
+    pub(super) fn open(browser: &Arc<Browser>, proxy: &str, until: Instant) -> Result<Self, Fault> {
+        let until = until.min(Instant::now() + SHORT);
+        let mut page = Self::connect(browser, until)?;
+        let context = json!({
+            "disposeOnDetach": true,
+            "proxyServer": format!("http://{proxy}"),
+            // Requests to loopback addresses use the proxy, too.
+            "proxyBypassList": "<-loopback>",
+        });
+        let mut ask = |method: &str, with: Value, name: &str| {
+            page.ask(&Value::Null, method, &with, until).map(|mut answer| answer[name].take())
+        };
+        let context = ask("Target.createBrowserContext", context, "browserContextId")?;
+        let deny = json!({"behavior": "deny", "browserContextId": context});
+        ask("Browser.setDownloadBehavior", deny, "")?;
+        let blank = json!({"url": "about:blank", "browserContextId": context});
+        let target = ask("Target.createTarget", blank, "targetId")?;
+        let session =
+            ask("Target.attachToTarget", json!({"targetId": target, "flatten": true}), "sessionId")?;
+        (page.context, page.session) = (context, session);
+        // Dialogs are reported, since they stop the page until they are answered, and crashes.
+        page.ask_page("Page.enable", &json!({}), until)?;
+        page.ask_page("Inspector.enable", &json!({}), until)?;
+        Ok(page)
+    }
+
+    /// Starts loading a URL, without images, fonts and media.
+    pub(super) fn navigate(&mut self, url: &Url, until: Instant) -> Result<(), Fault> {
+        let patterns =
+            ["Image", "Font", "Media"].map(|kind| json!({"urlPattern": "*", "resourceType": kind}));
+        self.ask_page("Fetch.enable", &json!({"patterns": patterns}), until)?;
+        let session = self.session.clone();
+        self.navigation =
+            Navigation::Begun(self.send(&session, "Page.navigate", &json!({"url": url.as_str()}))?);
+        Ok(())
+    }
+
+    /// Returns whether the browser shows something for the last URL, or the reason if it does not.
+    pub(super) fn has_answer(&self) -> Result<bool, &str> {
+        match &self.navigation {
+            Navigation::Begun(_) => Ok(false),
+            Navigation::Done => Ok(true),
+            Navigation::Failed(why) => Err(why),
+        }
+    }
+
+    /// Calls a function in the page. `body` is its body. A promise that it returns is waited for with `is_async`.
+    pub(super) fn call(
+        &mut self,
+        body: &str,
+        arguments: &Value,
+        is_async: bool,
+        until: Instant,
+    ) -> Result<Value, Fault> {
+        let expression = format!("(function () {{\n{body}\n}}).apply(null, {arguments})");
+        let with = json!({"expression": expression, "returnByValue": true, "awaitPromise": is_async});
+        let mut answer = self.ask_page("Runtime.evaluate", &with, until)?;
+        match answer.get("exceptionDetails") {
+            Some(_) => Err(Fault::Refused("the script failed".into())),
+            None => Ok(answer["result"]["value"].take()),
+        }
+    }
+
+    /// Writes HTML into the empty page, and prints it as a PDF on A4 paper.
+    pub(super) fn print(&mut self, html: &str, until: Instant) -> Result<Vec<u8>, Fault> {
+        self.call(WRITE_PAGE, &json!([html]), false, until)?;
+        self.call(DRAW_PICTURES, &json!([]), true, until)?;
+        let paper = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
+        let printed = self.ask_page("Page.printToPDF", &paper, until)?;
+        let decoded = printed["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+        decoded.ok_or_else(|| Fault::Refused("the printed page is not Base64".into()))
+    }
+
+    /// Returns the URL that the browser shows, which may be one that could not be loaded.
+    pub(super) fn url(&mut self, until: Instant) -> Option<Url> {
+        let history = self.ask_page("Page.getNavigationHistory", &json!({}), until).ok()?;
+        let current = usize::try_from(history["currentIndex"].as_u64()?).ok()?;
+        Url::parse(history["entries"][current]["url"].as_str()?).ok()
+    }
+
+    /// Closes the page, and deletes its data.
+    pub(super) fn close(mut self, until: Instant) -> Result<(), Fault> {
+        let with = json!({"browserContextId": self.context});
+        // Events of the page no longer matter.
+        self.session = Value::Null;
+        self.ask(&Value::Null, "Target.disposeBrowserContext", &with, until).map(drop)
+    }
+
+    /// Asks the browser for its version, which shows that it answers.
+    pub(super) fn version(&mut self) -> Result<(), Fault> {
+        self.ask(&Value::Null, "Browser.getVersion", &json!({}), Instant::now() + SHORT).map(drop)
+    }
+
+    fn ask_page(&mut self, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
+        let session = self.session.clone();
+        self.ask(&session, method, with, until)
+    }
+
+    /// Sends a command, and returns its result.
+    fn ask(&mut self, session: &Value, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
+        let id = self.send(session, method, with)?;
+        loop {
+            let mut message = self.receive(until)?;
+            if message["id"] != id {
+                self.note(&message)?;
+            } else if let Some(error) = message.get("error") {
+                // The session of a page that is no longer there.
+                let is_closed = error["code"] == -32001;
+                return Err(if is_closed { Fault::Closed } else { Fault::Refused(error.to_string()) });
+            } else {
+                return Ok(message["result"].take());
+            }
+        }
+    }
+
+    fn send(&mut self, session: &Value, method: &str, with: &Value) -> Result<u64, Fault> {
+        self.last += 1;
+        let mut command = json!({"id": self.last, "method": method, "params": with});
+        if !session.is_null() {
+            command["sessionId"] = session.clone();
+        }
+        self.socket.send(Message::text(command.to_string())).map_err(gone)?;
+        Ok(self.last)
+    }
+
+    /// Reads the next message that is valid JSON.
+    fn receive(&mut self, until: Instant) -> Result<Value, Fault> {
+        loop {
+            if Instant::now() >= until {
+                return Err(Fault::Late);
+            }
+            let set = self.socket.get_ref().set_read_timeout(Some(left(until)));
+            set.map_err(|error| gone(error.into()))?;
+            if let Message::Text(text) = self.socket.read().map_err(gone)?
+                && let Ok(message) = serde_json::from_str(&text)
+            {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Handles an event, or the answer to another command.
+    fn note(&mut self, message: &Value) -> Result<(), Fault> {
+        if let Navigation::Begun(id) = self.navigation
+            && message["id"] == id
+        {
+            let why = message["result"]["errorText"].as_str().or(message["error"]["message"].as_str());
+            self.navigation = why.map_or(Navigation::Done, |why| Navigation::Failed(why.to_owned()));
+        }
+        let of = &message["sessionId"];
+        match message["method"].as_str() {
+            Some("Page.javascriptDialogOpening") => {
+                self.send(of, "Page.handleJavaScriptDialog", &json!({"accept": false})).map(drop)
+            }
+            Some("Fetch.requestPaused") => {
+                let with =
+                    json!({"requestId": message["params"]["requestId"], "errorReason": "BlockedByClient"});
+                self.send(of, "Fetch.failRequest", &with).map(drop)
+            }
+            _ if self.session.is_null() => Ok(()),
+            Some("Inspector.targetCrashed") => Err(Fault::Crashed),
+            Some("Target.detachedFromTarget") => Err(Fault::Closed),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the time until then, for a socket that takes no zero.
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+}
+
+fn gone(error: SocketError) -> Fault {
+    match error {
+        SocketError::Io(error) if is_timeout(&error) => Fault::Late,
+        other => Fault::Gone(other.to_string()),
+    }
+}
