@@ -7,7 +7,6 @@ mod hops;
 mod local;
 pub(crate) mod proxy;
 mod reuse;
-mod sandbox;
 pub(crate) mod tls;
 mod whois;
 

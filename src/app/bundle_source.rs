@@ -43,7 +43,7 @@ fn download(url: Url, engine: &EngineConfig) -> Result<String, AppError> {
         render: None,
         trace: Trace { module: "catalogue-bundle".into(), probe: 0, query: "".into(), control: false },
     };
-    let prober = http_prober(engine, None)?;
+    let prober = http_prober(engine)?;
     let response = prober
         .send(&request, &mut CookieJar::default(), Instant::now() + DOWNLOAD_TIME)
         .map_err(AppError::failed)?;

@@ -23,7 +23,7 @@ pub fn learn_entries(
     }
     let keys = engine.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
     // Keeps the browsers alive meanwhile.
-    let (prober, _browsers) = prober(engine, None)?;
+    let (prober, _browsers) = prober(engine)?;
     let checker = checker(engine, prober, OperatorKeys::new(keys));
     let is_stopped = || stop.is_set();
     let learner = Learner { checker: &checker, timeout: engine.check_timeout, is_stopped: &is_stopped };

@@ -14,12 +14,11 @@ use crate::modules::catalog::{Catalog, Sources};
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
-use crate::modules::module::Module;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::net::{ByTransport, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
 use crate::runs::service::{RunHooks, Runs, RunsConfig};
-use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
+use crate::sandbox::{Sandbox, SandboxOptions};
 use crate::store::Store;
 
 /// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
@@ -39,7 +38,7 @@ pub(super) struct Engine {
     pub(super) runs: Arc<Runs>,
     /// The browser.
     pub(super) browsers: Option<Arc<RealBrowsers>>,
-    /// The simulated web. It lives as long as its users.
+    /// The simulated web.
     pub(super) sandbox: Option<Arc<Sandbox>>,
 }
 
@@ -56,14 +55,13 @@ impl Engine {
         hooks: RunHooks,
     ) -> Result<Self, AppError> {
         threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
-        let sandbox = match sandbox_options(config.sandbox) {
-            None => None,
-            Some(options) => Some(Arc::new(start_sandbox(catalog.modules(), options)?)),
-        };
-        let (prober, real) = prober(config, sandbox.as_deref())?;
+        let sandbox = sandbox_options(config.sandbox)
+            .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
+        let (prober, real) = prober(config)?;
+        let prober = sandbox.clone().map_or(prober, |sandbox| sandbox as _);
         let browsers: Arc<dyn Browsers> = match (&real, &sandbox) {
             (Some(real), _) => Arc::clone(real) as _,
-            (None, Some(_)) => Arc::new(SimulatedBrowsers::default()),
+            (None, Some(sandbox)) => Arc::clone(sandbox) as _,
             (None, None) => Arc::new(NoBrowser),
         };
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
@@ -113,11 +111,10 @@ impl Drop for Engine {
 /// descriptors. A check without a descriptor would end as skipped.
 pub(super) fn check_workers(config: &EngineConfig) -> usize {
     descriptors::adjust_limit();
-    let is_simulated = config.sandbox != SandboxMode::Off;
     let limit = descriptors::limit();
-    let possible = descriptors::checks_within(limit, is_simulated);
+    let possible = descriptors::checks_within(limit);
     if possible < config.check_workers {
-        let needed = descriptors::limit_for_checks(config.check_workers, is_simulated);
+        let needed = descriptors::limit_for_checks(config.check_workers);
         warn!(
             "the limit on file descriptors is {limit}: {possible} checks run at once instead of {}, which \
              need a limit of {needed}; raise it (`ulimit -n`, `LimitNOFILE=`)",
@@ -169,44 +166,29 @@ pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
     }
 }
 
-/// Starts a simulated web for these modules.
-pub(super) fn start_sandbox(modules: &[Arc<Module>], options: SandboxOptions) -> Result<Sandbox, AppError> {
-    Sandbox::start(modules.iter().cloned(), options)
-        .map_err(|error| AppError::failed(error).at("cannot start the simulated web"))
-}
-
 /// The prober, and the browsers that it uses.
 pub(super) type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
-/// Returns the prober for the configuration, with browsers if any are configured.
-pub(super) fn prober(config: &EngineConfig, sandbox: Option<&Sandbox>) -> Result<ProberParts, AppError> {
-    let http = http_prober(config, sandbox)?;
-    let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox))? else {
+/// Returns the prober of the real web for the configuration, with a browser if one is configured.
+pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, AppError> {
+    let http = http_prober(config)?;
+    let Some(browsers) = browsers::start(&config.browsers, net_config(config))? else {
         return Ok((http, None));
     };
-    // The simulated web renders its pages itself: with it, a browser only prints.
-    let prober = match sandbox {
-        Some(_) => http,
-        None => Arc::new(ByTransport { http, browser: browsers.prober() }),
-    };
-    Ok((prober, Some(Arc::new(browsers))))
+    let browser = browsers.prober();
+    Ok((Arc::new(ByTransport { http, browser }), Some(Arc::new(browsers))))
 }
 
-/// Returns a prober that sends requests over real sockets, to the simulated web if there is one.
-pub(super) fn http_prober(
-    config: &EngineConfig,
-    sandbox: Option<&Sandbox>,
-) -> Result<Arc<dyn Prober>, AppError> {
-    let prober = HttpProber::new(net_config(config, sandbox));
-    Ok(Arc::new(prober.map_err(AppError::config)?))
+/// Returns a prober that sends requests over real sockets.
+pub(super) fn http_prober(config: &EngineConfig) -> Result<Arc<dyn Prober>, AppError> {
+    Ok(Arc::new(HttpProber::new(net_config(config)).map_err(AppError::config)?))
 }
 
-fn net_config(config: &EngineConfig, sandbox: Option<&Sandbox>) -> NetConfig {
+fn net_config(config: &EngineConfig) -> NetConfig {
     NetConfig {
         user_agent: config.user_agent.clone(),
         allow_private_targets: config.allow_private_targets,
         outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
-        sandbox: sandbox.map(Sandbox::addr),
         ca_file: config.ca_file.clone(),
         ..NetConfig::default()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::AppError;
-use super::parts::{check_workers, checker, http_prober, prober, sandbox_options, start_sandbox};
+use super::parts::{check_workers, checker, prober, sandbox_options};
 use crate::config::EngineConfig;
 use crate::modules::checker::Checker;
 use crate::modules::definition::Contact;
@@ -16,9 +16,8 @@ use crate::runs::proof::question::ExpectedOutcome;
 use crate::runs::proof::{ModuleProof, ProofOptions, ProofProgress, SimulatedFault, Stop, Verdict, prove};
 use crate::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
 
-/// Connect and read timeout for loopback: long enough on a busy machine, short enough to test many silent
-/// sites.
-const LOOPBACK_TIMEOUT: Duration = Duration::from_millis(700);
+/// The time limit for silent sites, of which there are many.
+const SILENCE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Returns the outcome that a module must give for one fault; `None` if the fault does not apply to the
 /// module.
@@ -69,23 +68,20 @@ pub fn prove_modules(
         }
         let keys = engine.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
         // Keeps the browsers alive during the test.
-        let (prober, _browsers) = prober(engine, None)?;
+        let (prober, _browsers) = prober(engine)?;
         let checker = checker(engine, prober, OperatorKeys::new(keys));
         let seed = RandomState::new().hash_one(request.modules.len());
         let browser_jobs = engine.browsers.browser_sessions;
         let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
         return Ok(prove(&request.modules, &options, stop, progress));
     };
-    let (web, checker) = simulated(request, options.clone())?;
+    let (web, checker) = simulated(request, options.clone());
     let mut proof = ProofOptions { simulated: true, ..options_of(engine, checker, options.seed) };
-    // Keeps the simulated webs alive during the test.
-    let mut webs = Vec::new();
     for (name, behavior, wants) in FAULTS.iter().filter(|_| request.faults) {
         let options = SandboxOptions { shares: vec![(*behavior, 1.0)], ..SandboxOptions::perfect() };
-        let (web, checker) = simulated(request, options)?;
-        let timeout = if *behavior == SiteBehavior::Silent { LOOPBACK_TIMEOUT } else { engine.check_timeout };
+        let (_, checker) = simulated(request, options);
+        let timeout = if *behavior == SiteBehavior::Silent { SILENCE_TIMEOUT } else { engine.check_timeout };
         proof.faults.push(SimulatedFault { name, checker, timeout, wants: *wants });
-        webs.push(web);
     }
     let mut proofs = prove(&request.modules, &proof, stop, progress);
     if !stop.is_set() {
@@ -108,14 +104,13 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
     }
 }
 
-/// Starts a simulated web, and a checker with all keys that sends its requests there.
-fn simulated(request: &ProofRequest, options: SandboxOptions) -> Result<(Sandbox, Arc<Checker>), AppError> {
-    let web = start_sandbox(&request.modules, options)?;
+/// Returns a simulated web, and a checker with all keys that sends its requests there.
+fn simulated(request: &ProofRequest, options: SandboxOptions) -> (Arc<Sandbox>, Arc<Checker>) {
+    let web = Arc::new(Sandbox::new(request.modules.iter().cloned(), options));
     let needs = request.modules.iter().flat_map(|module| &module.entry().needs);
     let keys = needs.map(|need| (need.trim_start_matches("config.").to_owned(), "simulated".to_owned()));
-    // The simulated web renders its pages itself: real browsers for each web would be too many.
-    let prober = http_prober(&request.engine, Some(&web))?;
-    Ok((web, checker(&request.engine, prober, OperatorKeys::new(keys))))
+    let prober = Arc::clone(&web) as _;
+    (web, checker(&request.engine, prober, OperatorKeys::new(keys)))
 }
 
 /// Replaces the reason of a failed proof if the simulated web cannot generate pages for the module's rules.

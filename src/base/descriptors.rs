@@ -15,10 +15,8 @@ const THREAD_MARGIN: u64 = 1000;
 pub const OTHER_DESCRIPTORS: u64 = 2048;
 /// The part of the reserved descriptors that the database, the listening sockets, the log and events take.
 const FIXED: u64 = 48;
-/// The descriptors of a check: a connection or a lookup, and what belongs to it. With a simulated web both ends of a
-/// connection are in this process.
+/// The descriptors of a check: a connection or a lookup, and what belongs to it.
 const PER_CHECK: u64 = 2;
-const PER_SIMULATED_CHECK: u64 = 3;
 
 /// Sets the soft limit on file descriptors to what the machine's limit on mappings allows, but not above the hard
 /// limit.
@@ -47,18 +45,14 @@ pub fn limit() -> u64 {
 }
 
 /// Returns the number of checks that can run at once within that limit, which is at least one.
-pub fn checks_within(limit: u64, is_simulated: bool) -> usize {
-    let checks = (limit / 2).saturating_sub(FIXED) / per_check(is_simulated);
+pub fn checks_within(limit: u64) -> usize {
+    let checks = (limit / 2).saturating_sub(FIXED) / PER_CHECK;
     usize::try_from(checks.max(1)).unwrap_or(usize::MAX)
 }
 
 /// Returns the limit that is needed to run so many checks at once.
-pub fn limit_for_checks(checks: usize, is_simulated: bool) -> u64 {
-    2 * (checks as u64 * per_check(is_simulated) + FIXED)
-}
-
-fn per_check(is_simulated: bool) -> u64 {
-    if is_simulated { PER_SIMULATED_CHECK } else { PER_CHECK }
+pub fn limit_for_checks(checks: usize) -> u64 {
+    2 * (checks as u64 * PER_CHECK + FIXED)
 }
 
 #[cfg(test)]
@@ -67,13 +61,9 @@ mod tests {
 
     #[test]
     fn half_of_the_descriptors_are_for_checks() {
-        assert_eq!((checks_within(256, false), checks_within(256, true)), (40, 26));
-        assert_eq!(checks_within(0, false), 1);
+        assert_eq!((checks_within(256), checks_within(0)), (40, 1));
         for checks in [1, 64, 512] {
-            for is_simulated in [false, true] {
-                let limit = limit_for_checks(checks, is_simulated);
-                assert_eq!(checks_within(limit, is_simulated), checks);
-            }
+            assert_eq!(checks_within(limit_for_checks(checks)), checks);
         }
     }
 }

@@ -7,7 +7,7 @@ use ureq::unversioned::transport::Buffers;
 /// too large a head would look like a broken connection.
 const INPUT_BYTES: usize = 36 * 1024;
 
-/// The size of the output buffer. It suffices for the longest header that is sent: a URL for the sandbox.
+/// The size of the output buffer. It suffices for the longest line that is sent, which holds a URL or cookies.
 const OUTPUT_BYTES: usize = 16 * 1024;
 
 /// The free space that the input buffer offers at least, unless it has reached its maximum size.

@@ -1,7 +1,6 @@
 //! The configuration of outgoing requests.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,9 +22,6 @@ pub struct NetConfig {
     /// side, so that the guard sees the addresses. With `httph://…` or `socks5h://…` the proxy gets names and resolves
     /// them, and the guard checks their form. The guard does not check the proxy's own address.
     pub outbound_proxy: Option<String>,
-    /// The sandbox's address. If it is set, every request goes there in plain HTTP, and no request leaves this
-    /// machine.
-    pub sandbox: Option<SocketAddr>,
     /// A PEM file of certificate authorities that are trusted besides the built-in ones (Mozilla's).
     pub ca_file: Option<PathBuf>,
 }
@@ -37,7 +33,6 @@ impl Default for NetConfig {
             connect_timeout: Duration::from_secs(4),
             allow_private_targets: false,
             outbound_proxy: None,
-            sandbox: None,
             ca_file: None,
         }
     }
@@ -51,7 +46,6 @@ impl fmt::Debug for NetConfig {
             .field("allow_private_targets", &self.allow_private_targets)
             // The address may contain a password.
             .field("outbound_proxy", &self.outbound_proxy.as_ref().map(Secret::new))
-            .field("sandbox", &self.sandbox)
             .field("ca_file", &self.ca_file)
             .finish()
     }

@@ -104,9 +104,9 @@ fn remaining(deadline: Instant) -> Option<Duration> {
 }
 
 /// A connection whose reads and writes fail with [`io::ErrorKind::TimedOut`] after a deadline.
-pub(crate) struct Timed<'a> {
-    pub(crate) stream: &'a TcpStream,
-    pub(crate) deadline: Instant,
+pub(super) struct Timed<'a> {
+    pub(super) stream: &'a TcpStream,
+    pub(super) deadline: Instant,
 }
 
 impl Timed<'_> {

@@ -4,20 +4,14 @@ use ureq::http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue,
     USER_AGENT,
 };
-use url::Url;
 
 use super::body;
-use crate::base::encoding::percent_encode;
-use crate::modules::definition::Via;
 use crate::modules::probe::{OF_THE_CONNECTION, ProbeError, Request};
 
 const DEFAULT_ACCEPT: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8");
 const DEFAULT_LANGUAGE: HeaderValue = HeaderValue::from_static("en-US,en;q=0.9");
 const DEFAULT_ENCODING: HeaderValue = HeaderValue::from_static(body::ACCEPT_ENCODING);
-
-/// The prefix of the sandbox's headers. A module cannot set them, and no real site gets them.
-const SANDBOX_PREFIX: &str = "x-sightline-";
 
 /// The maximum size of a `Cookie` header, in bytes. A longer one is not sent.
 const MAX_COOKIE_BYTES: usize = 8 * 1024;
@@ -27,7 +21,7 @@ pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<
     let mut headers = HeaderMap::with_capacity(request.headers.len() + 8);
     for (name, value) in &request.headers {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
-        if OF_THE_CONNECTION.contains(&name.as_str()) || name.as_str().starts_with(SANDBOX_PREFIX) {
+        if OF_THE_CONNECTION.contains(&name.as_str()) {
             continue;
         }
         headers.append(name, HeaderValue::from_str(value).map_err(|_| unsendable())?);
@@ -78,34 +72,6 @@ fn remove_where(headers: &mut HeaderMap, mut is_removed: impl FnMut(&str) -> boo
     for name in names {
         headers.remove(name);
     }
-}
-
-/// Adds the headers that tell the sandbox the module, the query and the URL of a request.
-pub(super) fn add_sandbox_marks(
-    headers: &mut HeaderMap,
-    request: &Request,
-    url: &Url,
-    hop: u8,
-) -> Result<(), ProbeError> {
-    let trace = &request.trace;
-    let mut marks = vec![
-        ("x-sightline-module", trace.module.to_string()),
-        ("x-sightline-probe", trace.probe.to_string()),
-        ("x-sightline-query", percent_encode(&trace.query)),
-        ("x-sightline-hop", hop.to_string()),
-        ("x-sightline-url", url.to_string()),
-    ];
-    if request.via == Via::Browser {
-        marks.push(("x-sightline-via", "browser".into()));
-    }
-    if trace.control {
-        marks.push(("x-sightline-control", "1".into()));
-    }
-    for (name, value) in marks {
-        headers
-            .insert(HeaderName::from_static(name), HeaderValue::from_str(&value).map_err(|_| unsendable())?);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

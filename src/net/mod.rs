@@ -18,7 +18,7 @@
 //! | `tls` | certificate authorities, TLS handshakes and sessions |
 //! | `transport`, `buffers` | a connection as ureq sees it |
 //! | `progress` | how far a request has come on its connection |
-//! | `head` | heads of HTTP messages, as the egress proxy and the simulated web read them |
+//! | `head` | heads of HTTP messages, as the egress proxy reads them |
 //! | `headers` | request headers |
 //! | `redirect` | redirects |
 //! | `body` | decompressed bodies of limited size |
@@ -38,7 +38,7 @@ pub mod config;
 mod dial;
 mod failure;
 pub mod guard;
-pub(crate) mod head;
+mod head;
 mod headers;
 mod idle;
 pub mod prober;
@@ -53,5 +53,4 @@ mod whois;
 pub use browser::{BrowserConfig, BrowserError, RealBrowsers};
 pub use by_transport::ByTransport;
 pub use config::{NetConfig, NetError};
-pub(crate) use dial::Timed;
 pub use prober::HttpProber;

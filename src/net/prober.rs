@@ -1,7 +1,6 @@
 //! The prober that sends requests over HTTP.
 
 use std::io::{self, Read};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,7 +38,6 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// that their variables do not lie on the stack below it.
 pub struct HttpProber {
     user_agent: HeaderValue,
-    sandbox: Option<SocketAddr>,
     dialing: Dialing,
     idle: IdleConnections<HopClient>,
     approver: Approver,
@@ -58,8 +56,7 @@ impl HttpProber {
     /// Returns an error if a setting is invalid. Its message names the setting and the allowed values.
     pub fn new(config: NetConfig) -> Result<Self, NetError> {
         let tls = tls(&config)?;
-        let NetConfig { user_agent, connect_timeout, allow_private_targets, outbound_proxy, sandbox, .. } =
-            config;
+        let NetConfig { user_agent, connect_timeout, allow_private_targets, outbound_proxy, .. } = config;
         let is_visible = |text: &str| text.bytes().all(|b| (0x20..0x7f).contains(&b));
         let user_agent = Some(user_agent.trim())
             .filter(|text| (1..=256).contains(&text.len()) && is_visible(text))
@@ -68,14 +65,7 @@ impl HttpProber {
         let proxy = outbound_proxy.as_deref().map(OutboundProxy::parse).transpose()?.map(Arc::new);
         Ok(Self {
             user_agent,
-            sandbox,
-            dialing: Dialing {
-                connect_timeout,
-                // The sandbox is in this process, so it needs no proxy.
-                proxy: proxy.filter(|_| sandbox.is_none()),
-                tls,
-                http: http_config(),
-            },
+            dialing: Dialing { connect_timeout, proxy, tls, http: http_config() },
             idle: IdleConnections::new(),
             approver: Approver::new(allow_private_targets),
         })
@@ -120,11 +110,9 @@ impl HttpProber {
                 None => self.connect(&target, allowance, deadline)?,
             };
             let result = match &request.body {
-                _ if !hop.has_body => client.run(self.message(hop, request, jar, ())?, allowance, deadline),
-                None => client.run(self.message(hop, request, jar, &[][..])?, allowance, deadline),
-                Some((_, body)) => {
-                    client.run(self.message(hop, request, jar, &body[..])?, allowance, deadline)
-                }
+                _ if !hop.has_body => client.run(self.message(hop, jar, ())?, allowance, deadline),
+                None => client.run(self.message(hop, jar, &[][..])?, allowance, deadline),
+                Some((_, body)) => client.run(self.message(hop, jar, &body[..])?, allowance, deadline),
             };
             if is_reused && client.went_unanswered(&result) {
                 continue;
@@ -182,15 +170,6 @@ impl HttpProber {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(ProbeError::Protocol("the URL of the request has no host".into()));
         };
-        if let Some(sandbox) = self.sandbox {
-            return Ok(Target {
-                is_tls: false,
-                host: host.to_string(),
-                port,
-                addresses: vec![sandbox],
-                proxy: Vec::new(),
-            });
-        }
         let is_tls = url.scheme() == "https";
         self.approver.target(&host, (port, is_tls), self.dialing.proxy.as_deref(), deadline)
     }
@@ -205,28 +184,16 @@ impl HttpProber {
 
     /// Builds the request of a hop for ureq.
     #[inline(never)]
-    fn message<B>(
-        &self,
-        hop: &Hop,
-        request: &Request,
-        jar: &CookieJar,
-        body: B,
-    ) -> Result<ureq::http::Request<B>, ProbeError> {
-        let mut url = hop.url.clone();
+    fn message<B>(&self, hop: &Hop, jar: &CookieJar, body: B) -> Result<ureq::http::Request<B>, ProbeError> {
         let mut headers = hop.headers.clone();
         if let Some(cookies) =
             hop.url.host_str().filter(|_| !hop.is_downgraded).and_then(|host| jar.header_for(host))
         {
             headers::add_cookies(&mut headers, &cookies);
         }
-        if self.sandbox.is_some() {
-            headers::add_sandbox_marks(&mut headers, request, &hop.url, hop.index)?;
-            // The default port of https is not written out, so that `Host` stays the bare name.
-            let _ = url.set_scheme("http");
-        }
         let mut message = ureq::http::Request::builder()
             .method(hop.method.as_str())
-            .uri(url.as_str())
+            .uri(hop.url.as_str())
             .body(body)
             .map_err(|e| probe_error(e.into(), Phase::Connect))?;
         *message.headers_mut() = headers;
@@ -241,13 +208,10 @@ impl Prober for HttpProber {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        // The simulated web returns rendered pages, as a browser would.
-        if request.via == Via::Browser && self.sandbox.is_none() {
-            return Err(ProbeError::Unavailable("no browser is configured".into()));
-        }
-        // The simulated web answers WHOIS queries over HTTP.
-        if request.via == Via::Whois && self.sandbox.is_none() {
-            return self.whois(request, deadline);
+        match request.via {
+            Via::Http => {}
+            Via::Browser => return Err(ProbeError::Unavailable("no browser is configured".into())),
+            Via::Whois => return self.whois(request, deadline),
         }
         let allowance = Allowance::for_body(request.body_limit);
         let mut hop = self.first_hop(request)?;

@@ -1,36 +1,36 @@
 //! The reactions of sites that misbehave.
 
+use super::answer::Answer;
 use super::options::SiteBehavior;
-use super::server::Action;
-use super::wire::Answer;
+use crate::modules::probe::{ProbeError, Request};
 
 /// The `Retry-After` of a rate-limit page, in seconds.
 const RETRY_AFTER_SECS: u64 = 30;
 
 /// The address to which a site with a login page redirects.
-pub(super) const LOGIN_PATH: &str = "/login";
+const LOGIN: &str = "/login?next=%2F";
 
 /// Returns the reaction of a site with the given behaviour, or `None` if the site answers as its module expects.
-/// `first_hop` tells whether the request does not follow a redirect. `dice` is a number that depends on the site.
-pub(super) fn action(behavior: SiteBehavior, first_hop: bool, dice: u64) -> Option<Action> {
-    match behavior {
-        SiteBehavior::Clear | SiteBehavior::Slow | SiteBehavior::SaysYes => None,
-        SiteBehavior::Blocked => Some(Action::Answer(challenge(dice))),
-        SiteBehavior::RateLimited => Some(Action::Answer(too_many())),
-        SiteBehavior::Silent => Some(Action::Silence),
-        SiteBehavior::Reset => Some(Action::Reset),
-        SiteBehavior::Broken => {
-            Some(Action::Answer(page(500, "Internal Server Error", "Something went wrong on our side.")))
+/// `dice` is a number that depends on the site.
+pub(super) fn answer(
+    behavior: SiteBehavior,
+    request: &Request,
+    dice: u64,
+) -> Option<Result<Answer, ProbeError>> {
+    Some(Ok(match behavior {
+        SiteBehavior::Clear | SiteBehavior::Slow | SiteBehavior::SaysYes | SiteBehavior::Silent => {
+            return None;
         }
-        SiteBehavior::Empty => Some(Action::Answer(Answer { status: 200, ..Answer::default() })),
-        SiteBehavior::LoginPage if first_hop => Some(Action::Answer(to_login())),
-        SiteBehavior::LoginPage => Some(Action::Answer(login())),
-    }
-}
-
-/// Returns the page for requests that belong to no module.
-pub(super) fn unknown() -> Answer {
-    page(404, "Not part of the simulated web", "This server answers Sightline's own probes only.")
+        SiteBehavior::Reset => return Some(Err(ProbeError::Connect("the site reset the connection".into()))),
+        SiteBehavior::Blocked => challenge(dice),
+        SiteBehavior::RateLimited => too_many(),
+        SiteBehavior::Broken => page(500, "Internal Server Error", "Something went wrong on our side."),
+        SiteBehavior::Empty => Answer { status: 200, ..Answer::default() },
+        SiteBehavior::LoginPage if request.max_redirects == 0 => {
+            page(302, "Found", "Please sign in.").with_header("Location", LOGIN)
+        }
+        SiteBehavior::LoginPage => Answer { moved_to: request.url.join(LOGIN).ok(), ..login() },
+    }))
 }
 
 fn page(status: u16, title: &str, text: &str) -> Answer {
@@ -55,10 +55,6 @@ fn challenge(dice: u64) -> Answer {
 fn too_many() -> Answer {
     page(429, "Too Many Requests", "You are asking too often.")
         .with_header("Retry-After", RETRY_AFTER_SECS.to_string())
-}
-
-fn to_login() -> Answer {
-    page(302, "Found", "Please sign in.").with_header("Location", format!("{LOGIN_PATH}?next=%2F"))
 }
 
 fn login() -> Answer {

@@ -1,21 +1,16 @@
 //! A simulated web with a site for every module of the catalogue.
 //!
-//! A [`Sandbox`] is an HTTP server on its own loopback port. In sandbox mode, a prober sends every request to this
-//! server instead of the real site, as plain HTTP. `X-Sightline-*` headers name the module and the original request.
-//! The engine, the prober and the matchers are the real ones. No outside host is contacted.
+//! A [`Sandbox`] is a [`Prober`]: in sandbox mode, checks send their requests through it instead of over the network,
+//! and it answers for the site of each module. The engine and its rules are the real ones.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`options`](self) | the options: seed, delays, shares of sites that misbehave |
 //! | `world` | the existing names, the behaviour and the delay of each site; names to rely on |
-//! | `web` | the reaction to each request |
+//! | `answer`, `faults` | answers; challenge pages, login pages and other misbehaviour |
 //! | `people/` | people whose accounts name each other, for tests of leads, graphs and people |
 //! | `pages/` | answers that make a module hit or miss, made from its own rules and tested with them |
-//! | `browsers`, `script` | premium modules: pages as a browser returns them, or as a real browser gets them |
 //! | `portraits` | profile pictures |
-//! | `drift` | changes of sites, to which rules must be adapted |
-//! | `faults` | challenge pages, login pages and other misbehaviour |
-//! | `server`, `wire` | the HTTP server |
 //!
 //! # Names that client developers can rely on
 //! Queries that begin with `nobody` exist nowhere, those that begin with `everybody` exist everywhere. With
@@ -27,86 +22,122 @@
 //! Add it to [`SiteBehavior`] and to the default shares in `options.rs`, and its answer to `faults.rs`. For client
 //! developers, add a name to `world.rs`.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
+use parking_lot::RwLock;
+
+use crate::modules::definition::Via;
 use crate::modules::module::Module;
+use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
+use crate::modules::query::Query;
 
-mod browsers;
+mod answer;
 mod draw;
-mod drift;
 mod faults;
 mod options;
 mod pages;
 mod people;
 mod portraits;
-mod script;
-mod server;
-mod web;
-mod wire;
 mod world;
 
-pub use browsers::SimulatedBrowsers;
-pub use drift::{Drift, DriftKind};
 pub use options::{SandboxOptions, SiteBehavior};
 pub use pages::Problem;
 pub use people::{PeopleKind, SeededAccount, SeededMailbox, SeededPeople, SeededRole, SeededSite};
-pub use web::Requests;
 
-use server::{Host, Server};
-use web::Web;
+use answer::wait;
+use pages::{Aim, Site};
+use world::{Question, World};
 
-/// A running simulated web. It stops when it is dropped.
+/// The number of pages that are open at once in simulated browsers, as with real ones.
+const SESSIONS: usize = 2;
+
+/// A simulated web.
 pub struct Sandbox {
-    server: Server,
-    web: Arc<Web>,
+    world: World,
+    sites: RwLock<HashMap<String, Arc<Site>>>,
 }
 
 impl fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sandbox").field("addr", &self.addr()).finish_non_exhaustive()
+        f.debug_struct("Sandbox").field("world", &self.world).finish_non_exhaustive()
     }
 }
 
 impl Sandbox {
-    /// Starts the simulated web for these modules on a free loopback port.
-    ///
-    /// # Errors
-    /// Returns `InvalidInput` if the options are impossible, or another error if no port or no threads are available.
-    pub fn start(
-        modules: impl IntoIterator<Item = Arc<Module>>,
-        options: SandboxOptions,
-    ) -> io::Result<Self> {
-        options.validate()?;
-        let web = Arc::new(Web::new(modules, options));
-        let host: Arc<dyn Host> = Arc::clone(&web) as _;
-        let server = Server::start(host)?;
-        Ok(Self { server, web })
-    }
-
-    /// Returns the address of its server: `127.0.0.1` and a port.
-    pub fn addr(&self) -> SocketAddr {
-        self.server.addr()
+    /// Returns the simulated web for these modules.
+    pub fn new(modules: impl IntoIterator<Item = Arc<Module>>, options: SandboxOptions) -> Self {
+        let sandbox = Self { world: World::new(options), sites: RwLock::default() };
+        sandbox.replace(modules);
+        sandbox
     }
 
     /// Replaces the sites by those of these modules.
     pub fn replace(&self, modules: impl IntoIterator<Item = Arc<Module>>) {
-        self.web.replace(modules);
-    }
-
-    /// Returns the counts of the requests so far.
-    pub fn requests(&self) -> Requests {
-        self.web.requests()
+        let site =
+            |module: Arc<Module>| (module.entry().id.clone(), Arc::new(Site::new(module, self.world.seed())));
+        *self.sites.write() = modules.into_iter().map(site).collect();
     }
 
     /// Returns the modules for which it cannot make answers that hit and answers that miss, sorted by module. The
     /// rules of such a module cannot tell the two apart. This tests every module, which takes seconds for a large
     /// catalogue.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems = self.web.problems();
+        let mut problems: Vec<Problem> =
+            self.sites.read().values().flat_map(|site| site.problems()).collect();
         problems.sort_by(|one, other| (&one.module, &one.what).cmp(&(&other.module, &other.what)));
         problems
+    }
+}
+
+impl Prober for Sandbox {
+    fn send(
+        &self,
+        request: &Request,
+        jar: &mut CookieJar,
+        deadline: Instant,
+    ) -> Result<Response, ProbeError> {
+        if let Some(picture) = portraits::answer(self.world.seed(), &request.url) {
+            return picture.sent(request, jar);
+        }
+        let unknown = || ProbeError::Dns("the simulated web has no such site".into());
+        let site = self.sites.read().get(&*request.trace.module).cloned().ok_or_else(unknown)?;
+        let entry = site.entry();
+        let query = Query::parse(entry.search_type, &request.trace.query).map_err(|_| unknown())?;
+        let probe = entry.probes.get(request.trace.probe).ok_or_else(unknown)?;
+        // A feed is the same for every query, so it does not depend on the query that fetches it.
+        let text = if probe.feed.is_some() { "" } else { query.normal() };
+        let question = Question { entry, query: text, control: request.trace.control };
+        let behavior = self.world.behavior(question);
+        let delay = match probe.via {
+            _ if behavior == SiteBehavior::Silent => None,
+            // A simulated browser returns the page after its scripts have drawn it.
+            Via::Browser => Some(self.world.drawing(question, behavior)),
+            Via::Http | Via::Whois => Some(self.world.delay(question, behavior, request.trace.probe)),
+        };
+        wait(delay, deadline)?;
+        if let Some(answer) = faults::answer(behavior, request, self.world.dice(entry)) {
+            return answer?.sent(request, jar);
+        }
+        let exists = site
+            .lists(&query)
+            .unwrap_or_else(|| behavior == SiteBehavior::SaysYes || self.world.exists(question));
+        let aim = if exists { Aim::Hit } else { Aim::Miss };
+        let answer = site.answer(aim, &query, request.trace.probe, &request.url);
+        // `Sandbox::problems` reports the cause of a missing answer.
+        answer.unwrap_or_else(faults::unplayable).sent(request, jar)
+    }
+}
+
+/// Its browsers are always available. Their pages are those of its sites.
+impl Browsers for Sandbox {
+    fn sessions(&self) -> usize {
+        SESSIONS
+    }
+
+    fn is_available(&self) -> bool {
+        true
     }
 }

@@ -1,9 +1,6 @@
 //! The options of the simulated web.
 
 use std::collections::BTreeMap;
-use std::io;
-
-use super::drift::Drift;
 
 /// The behaviour of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,8 +41,6 @@ pub struct SandboxOptions {
     pub shares: Vec<(SiteBehavior, f64)>,
     /// The behaviour of single sites by module id. They take precedence over the shares.
     pub behaviors: BTreeMap<String, SiteBehavior>,
-    /// The changes of single sites by module id, so that the rules of their modules may no longer fit.
-    pub drifts: BTreeMap<String, Drift>,
 }
 
 impl Default for SandboxOptions {
@@ -66,7 +61,6 @@ impl Default for SandboxOptions {
                 (SiteBehavior::SaysYes, 0.02),
             ],
             behaviors: BTreeMap::new(),
-            drifts: BTreeMap::new(),
         }
     }
 }
@@ -82,20 +76,5 @@ impl SandboxOptions {
     pub fn with_behavior(mut self, module: &str, behavior: SiteBehavior) -> Self {
         self.behaviors.insert(module.to_owned(), behavior);
         self
-    }
-
-    /// Returns an error that names the invalid option and the allowed values, if there is one.
-    pub(super) fn validate(&self) -> io::Result<()> {
-        let refuse = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
-        if !(0.0..=100.0).contains(&self.delay_scale) {
-            return refuse("sandbox delay_scale: allowed is 0.0 to 100.0");
-        }
-        if self.shares.iter().any(|(_, share)| !(0.0..=1.0).contains(share)) {
-            return refuse("sandbox shares: allowed is 0.0 to 1.0 each");
-        }
-        if self.shares.iter().map(|(_, share)| share).sum::<f64>() > 1.0 + 1e-9 {
-            return refuse("sandbox shares: allowed is at most 1.0 together");
-        }
-        Ok(())
     }
 }

@@ -2,8 +2,8 @@
 
 use url::Url;
 
+use super::answer::Answer;
 use super::draw::fraction;
-use super::wire::Answer;
 use crate::runs::pictures::pixels::Pixels;
 
 /// The host of all pictures. It is a reserved name.

@@ -25,8 +25,7 @@
 
 use std::time::Duration;
 
-use super::draw::fraction;
-use super::drift::Drift;
+use super::draw::{draw, fraction};
 use super::options::{SandboxOptions, SiteBehavior};
 use super::pages::decides;
 use super::people;
@@ -87,9 +86,9 @@ impl World {
         self.options.seed
     }
 
-    /// Returns the change of the site of a module, if it has changed.
-    pub(super) fn drift(&self, module: &str) -> Option<Drift> {
-        self.options.drifts.get(module).copied()
+    /// Returns a number that depends on the site.
+    pub(super) fn dice(&self, entry: &Entry) -> u64 {
+        draw(self.options.seed, &["dice", &entry.id])
     }
 
     /// Returns the behaviour of the site towards this question.
@@ -137,30 +136,22 @@ impl World {
         }
     }
 
-    /// Returns the delay of the answer to a probe. Requests that follow a redirect are faster.
-    pub(super) fn delay(
-        &self,
-        question: Question<'_>,
-        behavior: SiteBehavior,
-        probe: &str,
-        hop: &str,
-    ) -> Duration {
+    /// Returns the delay of the answer to a probe.
+    pub(super) fn delay(&self, question: Question<'_>, behavior: SiteBehavior, probe: usize) -> Duration {
+        let probe = probe.to_string();
         let draw = |what: &str| {
-            fraction(self.options.seed, &["delay", what, &question.entry.id, question.query, probe, hop])
+            fraction(self.options.seed, &["delay", what, &question.entry.id, question.query, &probe])
         };
         // The Box-Muller transform makes a normally distributed number from two uniformly distributed ones.
         let normal = (-2.0 * (1.0 - draw("a")).ln()).sqrt() * (std::f64::consts::TAU * draw("b")).cos();
         let pace = match behavior {
             SiteBehavior::Slow => 5.0 + 5.0 * fraction(self.options.seed, &["pace", &question.entry.id]),
-            _ if hop != "0" => 0.3,
             _ => 1.0,
         };
         let delay_ms = (MEDIAN_DELAY_MS * pace * (DELAY_SIGMA * normal).exp()).min(MAX_DELAY_MS);
         Duration::from_secs_f64(delay_ms * self.options.delay_scale / 1000.0)
     }
-}
 
-impl World {
     /// Returns the time that the scripts of a page take to draw it.
     pub(super) fn drawing(&self, question: Question<'_>, behavior: SiteBehavior) -> Duration {
         let (least, most) = if behavior == SiteBehavior::Slow { SLOW_DRAWING_MS } else { DRAWING_MS };
@@ -263,13 +254,12 @@ mod tests {
     fn delays_are_spread_around_the_median_and_scale() {
         let world = World::new(SandboxOptions::default());
         let site = entry("a", "username");
-        let mut delays: Vec<Duration> = (0..999)
-            .map(|n| world.delay(ask(&site, &format!("name{n}")), SiteBehavior::Clear, "0", "0"))
-            .collect();
+        let mut delays: Vec<Duration> =
+            (0..999).map(|n| world.delay(ask(&site, &format!("name{n}")), SiteBehavior::Clear, 0)).collect();
         delays.sort();
         assert!((300..400).contains(&delays[499].as_millis()), "{:?}", delays[499]);
         assert!(delays[998] > delays[499] * 2 && delays[998].as_millis() <= 8_000);
         let perfect = World::new(SandboxOptions::perfect());
-        assert_eq!(perfect.delay(ask(&site, "x"), SiteBehavior::Slow, "0", "0"), Duration::ZERO);
+        assert_eq!(perfect.delay(ask(&site, "x"), SiteBehavior::Slow, 0), Duration::ZERO);
     }
 }

@@ -59,7 +59,7 @@ fn a_low_descriptor_limit_bounds_the_streams_and_leaves_health_alone() {
 #[test]
 fn a_low_descriptor_limit_reduces_concurrency_but_skips_no_site() {
     let server = limited(Setup::new(), 256).start();
-    assert!(server.log().contains("the limit on file descriptors is 256: 26 checks run at once"));
+    assert!(server.log().contains("the limit on file descriptors is 256: 40 checks run at once"));
     let run = search(&server, "nobody-at-all-7");
     let coverage = &server.finished(run["run_id"].as_str().unwrap())["coverage"];
     assert_eq!((&coverage["error"], &coverage["timeout"]), (&json!(0), &json!(0)), "{coverage}");

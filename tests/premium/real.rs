@@ -17,7 +17,7 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{CookieJar, Prober, Request, Trace};
 use sightline::modules::query::{Query, SearchType};
 use sightline::net::browser::BrowserSource;
-use sightline::net::{BrowserConfig, ByTransport, HttpProber, NetConfig, RealBrowsers};
+use sightline::net::{BrowserConfig, ByTransport, NetConfig, RealBrowsers};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
 use super::lab::{self, css, page};
@@ -147,9 +147,7 @@ mod campaigns {
         let premium = catalog.modules().iter().filter(|module| module.is_premium() && module.entry().enabled);
         let premium: Vec<Arc<Module>> = premium.cloned().collect();
         assert!(premium.len() > 20, "{}", premium.len());
-        let sandbox = Sandbox::start(premium.clone(), SandboxOptions::perfect()).unwrap();
-        let to_sandbox = NetConfig { sandbox: Some(sandbox.addr()), ..NetConfig::default() };
-        let web: Arc<dyn Prober> = Arc::new(HttpProber::new(to_sandbox).unwrap());
+        let web: Arc<dyn Prober> = Arc::new(Sandbox::new(premium.clone(), SandboxOptions::perfect()));
         let site = real_web(premium.clone(), Arc::clone(&web));
         let folder = Folder::new();
         // Names are resolved by the proxy, hence by nobody.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use sightline::modules::control::two_made_up;
 use sightline::modules::definition::{Entry, Method, Via};
@@ -10,8 +11,9 @@ use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::Query;
 use sightline::modules::reason::Reason;
-use sightline::sandbox::{Drift, DriftKind, SandboxOptions};
+use sightline::sandbox::SandboxOptions;
 
+use super::drift::{Drift, DriftKind, Drifting};
 use super::lab::{Lab, PATIENCE};
 use crate::support::modules::builtin;
 use crate::support::tier::often;
@@ -28,7 +30,7 @@ enum Repair {
 }
 
 /// Returns a number that depends on the words only (FNV-1a).
-fn hash(words: &[&str]) -> u64 {
+pub(super) fn hash(words: &[&str]) -> u64 {
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0xff]));
     let hash = bytes
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -127,10 +129,12 @@ fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
         modules.sort_by_key(|module| hash(&[module.id(), &format!("{kind:?}")]));
         modules.truncate(tried_of_each_kind);
         let drift = |module: &Arc<Module>| {
-            (module.id().to_string(), Drift { kind, seed: hash(&["seed", module.id()]) })
+            (module.id().clone(), (module.clone(), Drift { kind, seed: hash(&["seed", module.id()]) }))
         };
-        let drifts = modules.iter().map(drift).collect();
-        let lab = Lab::new(modules, SandboxOptions { drifts, ..SandboxOptions::perfect() });
+        let sites = modules.iter().map(drift).collect();
+        let lab = Lab::behind(modules, SandboxOptions::perfect(), |web| {
+            Arc::new(Drifting { web, sites, requests: AtomicU64::default() })
+        });
         let broken: Vec<String> = lab.complaints(4, |module| is_broken(&lab, module).then(String::new));
         let broken: BTreeSet<&str> = broken.iter().map(|line| line.trim_end_matches(": ")).collect();
         let chosen: Vec<&Arc<Module>> =

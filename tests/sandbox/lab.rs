@@ -1,4 +1,4 @@
-//! The engine, the prober and the simulated web, combined as in the service.
+//! The engine and the simulated web, combined as in the service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Report;
+use sightline::modules::probe::Prober;
 use sightline::modules::query::Query;
-use sightline::net::{HttpProber, NetConfig};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
 use crate::support::modules::with;
@@ -22,15 +22,23 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct Lab {
     pub(super) modules: Vec<Arc<Module>>,
-    pub(super) sandbox: Sandbox,
+    pub(super) sandbox: Arc<Sandbox>,
     pub(super) checker: Checker,
 }
 
 impl Lab {
     pub(super) fn new(modules: Vec<Arc<Module>>, options: SandboxOptions) -> Self {
-        let sandbox = Sandbox::start(modules.iter().cloned(), options).unwrap();
-        let config = NetConfig { sandbox: Some(sandbox.addr()), ..NetConfig::default() };
-        let prober = Arc::new(HttpProber::new(config).unwrap());
+        Self::behind(modules, options, |sandbox| sandbox)
+    }
+
+    /// Puts what `wrap` returns between the checks and the simulated web.
+    pub(super) fn behind(
+        modules: Vec<Arc<Module>>,
+        options: SandboxOptions,
+        wrap: impl FnOnce(Arc<Sandbox>) -> Arc<dyn Prober>,
+    ) -> Self {
+        let sandbox = Arc::new(Sandbox::new(modules.iter().cloned(), options));
+        let prober = wrap(Arc::clone(&sandbox));
         let needs = modules.iter().flat_map(|module| &module.entry().needs);
         let keys = OperatorKeys::new(
             needs.map(|need| (need.trim_start_matches("config.").to_owned(), "a-key".to_owned())),

@@ -305,7 +305,7 @@ fn json_in_scripts_and_nested_selectors_are_simulated() {
 }
 
 pub(super) fn problems(module: Arc<Module>) -> Vec<String> {
-    let sandbox = Sandbox::start([module], SandboxOptions::perfect()).unwrap();
+    let sandbox = Sandbox::new([module], SandboxOptions::perfect());
     sandbox.problems().into_iter().map(|problem| problem.what).collect()
 }
 

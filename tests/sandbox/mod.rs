@@ -1,7 +1,8 @@
-//! The simulated web: black-box, through the real engine and the real prober. Every built-in module is
+//! The simulated web: black-box, through the real engine. Every built-in module is
 //! played by `catalog check --sandbox --faults`: see `tests/catalog/proof.rs`.
 
 mod dead;
+mod drift;
 mod drifts;
 mod families;
 mod fields;

@@ -1,8 +1,6 @@
-//! The server: concurrency, unknown requests, determinism, documented names and options.
+//! Concurrency, determinism, and documented names.
 
 use std::collections::BTreeSet;
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +10,7 @@ use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
-use sightline::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
+use sightline::sandbox::{SandboxOptions, SiteBehavior};
 
 use super::lab::{Lab, module};
 
@@ -25,72 +23,22 @@ fn sites(count: usize) -> Vec<Arc<Module>> {
     (0..count).map(|number| module(&format!("site{number}"), &rules)).collect()
 }
 
-/// Returns the whole answer to a request with these headers.
-fn ask(sandbox: &Sandbox, headers: &[(&str, &str)]) -> String {
-    let mut stream = TcpStream::connect(sandbox.addr()).unwrap();
-    let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    write!(stream, "GET /alice HTTP/1.1\r\nHost: site.example.org\r\n{lines}\r\n").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    text
-}
-
-fn marks<'a>(module: &'a str, query: &'a str) -> [(&'a str, &'a str); 5] {
-    [
-        ("X-Sightline-Module", module),
-        ("X-Sightline-Probe", "0"),
-        ("X-Sightline-Query", query),
-        ("X-Sightline-Hop", "0"),
-        ("X-Sightline-Url", "https://site.example.org/alice"),
-    ]
-}
-
-#[test]
-fn unknown_requests_get_a_404_and_are_counted() {
-    let sandbox = Sandbox::start(sites(1), SandboxOptions::perfect()).unwrap();
-    let good = marks("site0", "everybody");
-    assert!(ask(&sandbox, &good).starts_with("HTTP/1.1 200 "));
-    let mut strange: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
-    for index in 0..good.len() {
-        // Each header in turn is missing, then invalid, then repeated.
-        strange.push(good.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, mark)| *mark).collect());
-        strange.push(
-            good.iter()
-                .enumerate()
-                .map(|(at, mark)| if at == index { (mark.0, "%") } else { *mark })
-                .collect(),
-        );
-        strange.push(good.iter().chain([&good[index]]).copied().collect());
-    }
-    // The header of the hop may be any text.
-    let is_harmless = |marks: &Vec<(&str, &str)>| marks.contains(&("X-Sightline-Hop", "%"));
-    strange.retain(|marks| !is_harmless(marks));
-    strange.push(marks("site7", "everybody").to_vec());
-    for headers in &strange {
-        let text = ask(&sandbox, headers);
-        assert!(
-            text.starts_with("HTTP/1.1 404 ") && text.contains("x-sightline-sandbox: true"),
-            "{headers:?}"
-        );
-    }
-    let requests = sandbox.requests();
-    assert_eq!((requests.unknown, requests.by_module["site0"]), (strange.len() as u64, 1));
-    assert_eq!(requests.total, requests.unknown + 1);
-}
-
 #[test]
 fn the_same_options_give_the_same_answers_and_another_seed_another_web() {
     let options = |seed| SandboxOptions { seed, ..SandboxOptions::perfect() };
-    let start = |seed| Sandbox::start(sites(40), options(seed)).unwrap();
-    let answers = |sandbox: &Sandbox| -> Vec<String> {
-        let queries = ["alice", "Bob-7", "caf%C3%A9"];
-        let all = (0..40).flat_map(|number| queries.map(|query| (format!("site{number}"), query)));
-        all.map(|(site, query)| ask(sandbox, &marks(&site, query))).collect()
+    let answers = |seed| -> Vec<(Outcome, String)> {
+        let lab = Lab::new(sites(40), options(seed));
+        let queries =
+            ["alice", "Bob-7", "café"].map(|name| Query::parse(SearchType::Username, name).unwrap());
+        let all = lab.modules.iter().flat_map(|module| queries.iter().map(move |query| (module, query)));
+        all.map(|(module, query)| lab.check(module, query))
+            .map(|report| (report.outcome, format!("{:?}", report.findings)))
+            .collect()
     };
-    let first = answers(&start(1));
-    assert_eq!(first, answers(&start(1)));
-    assert_ne!(first, answers(&start(2)));
-    let hits = first.iter().filter(|text| text.starts_with("HTTP/1.1 200 ")).count();
+    let first = answers(1);
+    assert_eq!(first, answers(1));
+    assert_ne!(first, answers(2));
+    let hits = first.iter().filter(|(outcome, _)| *outcome == Outcome::Hit).count();
     assert!((10..80).contains(&hits), "{hits} of {} exist", first.len());
 }
 
@@ -113,7 +61,6 @@ fn five_hundred_concurrent_checks_are_delayed_in_parallel() {
     let misses = outcomes.iter().filter(|outcome| **outcome == Outcome::Miss).count();
     assert_eq!(hits + misses, 500, "{outcomes:?}");
     assert!((75..250).contains(&hits), "{hits} hits");
-    assert_eq!(lab.sandbox.requests().by_module.len(), 500);
 }
 
 #[test]
@@ -169,20 +116,5 @@ fn the_behavior_of_one_site_can_be_set() {
     let report = lab.check(&lab.modules[1], &query);
     assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Error, Some("connect")));
     // A connection error is retried once.
-    assert_eq!(lab.sandbox.requests().by_module["site1"], 2);
-}
-
-#[test]
-fn impossible_options_are_refused_with_their_name() {
-    let with = |shares| SandboxOptions { shares, ..SandboxOptions::perfect() };
-    for (options, name) in [
-        (with(vec![(SiteBehavior::Slow, -0.1)]), "shares"),
-        (with(vec![(SiteBehavior::Slow, f64::NAN)]), "shares"),
-        (with(vec![(SiteBehavior::Blocked, 0.6), (SiteBehavior::Silent, 0.5)]), "shares"),
-        (SandboxOptions { delay_scale: f64::INFINITY, ..SandboxOptions::perfect() }, "delay_scale"),
-    ] {
-        let error = Sandbox::start([], options).err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains(name), "{error}");
-    }
+    assert_eq!(report.evidence.requests, 2);
 }

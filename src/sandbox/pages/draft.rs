@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fragment::splice;
 use super::html::{Element, page};
 use super::json::{place, union};
-use crate::sandbox::wire::Answer;
+use crate::sandbox::answer::Answer;
 
 /// The kind of an answer's body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Draft {
         }
         let Self { mut headers, without, status, .. } = self;
         headers.retain(|(name, _)| !without.iter().any(|other| other.eq_ignore_ascii_case(name)));
-        let answer = Answer { status, headers, body: body.into_bytes() };
+        let answer = Answer { status, headers, body: body.into_bytes(), moved_to: None };
         answer.is_sendable().then_some(answer)
     }
 }

@@ -24,6 +24,7 @@ use url::Url;
 use crate::modules::definition::Entry;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
+use crate::sandbox::answer::Answer;
 
 mod conditions;
 mod context;
@@ -41,7 +42,7 @@ mod trial;
 mod values;
 
 pub(super) use feed::decides;
-pub(super) use plan::{Aim, Page};
+pub(super) use plan::Aim;
 use player::Player;
 
 /// A module that the simulated web cannot simulate, with the cause.
@@ -97,8 +98,8 @@ impl Site {
 
     /// Returns the answer to a probe that was sent to `url`, or `None` if there is none. [`Site::problems`] reports
     /// the cause.
-    pub(super) fn page(&self, aim: Aim, query: &Query, probe: usize, url: &Url) -> Option<Page> {
-        self.player(aim).ok()?.page(query, probe, url)
+    pub(super) fn answer(&self, aim: Aim, query: &Query, probe: usize, url: &Url) -> Option<Answer> {
+        self.player(aim).ok()?.answer(query, probe, url)
     }
 
     /// Returns the causes for which the module cannot be simulated, and its rules that never decide.

@@ -7,8 +7,7 @@ use super::draft::{Draft, Form, Part};
 use super::matcher;
 use super::values;
 use crate::modules::definition::{Extractor, Matcher, Probe};
-use crate::modules::probe::Response;
-use crate::sandbox::wire::Answer;
+use crate::sandbox::answer::Answer;
 
 /// The maximum number of plans that are tried for one module and one aim.
 const MAX_PLANS: usize = 600;
@@ -35,27 +34,6 @@ pub(super) struct Plan {
     form: Form,
     /// Whether the answers contain the parts for extractors.
     has_values: bool,
-}
-
-/// The answer to one probe, and its address.
-#[derive(Debug)]
-pub(in crate::sandbox) struct Page {
-    pub(in crate::sandbox) answer: Answer,
-    /// The address to which a first request is redirected; `None` if it is not redirected.
-    pub(in crate::sandbox) moved_to: Option<Url>,
-}
-
-impl Page {
-    /// Returns the response that a prober gets for a request to `asked`, if it reads at most `body_limit` bytes of a
-    /// body.
-    pub(super) fn response(self, asked: &Url, body_limit: usize) -> Response {
-        let headers = self.answer.wire_headers();
-        let Answer { status, mut body, .. } = self.answer;
-        let truncated = body.len() > body_limit;
-        body.truncate(body_limit);
-        let final_url = self.moved_to.unwrap_or_else(|| asked.clone());
-        Response { status, final_url, headers, body, truncated }
-    }
 }
 
 /// Returns all plans for an aim, the most natural first.
@@ -119,7 +97,7 @@ impl Plan {
     }
 
     /// Returns the answer to a probe that was sent to `url`, or `None` if the plan has none.
-    pub(super) fn page(&self, context: &Context<'_>, probe: usize, url: &Url) -> Option<Page> {
+    pub(super) fn answer(&self, context: &Context<'_>, probe: usize, url: &Url) -> Option<Answer> {
         let entry = context.entry.probes.get(probe)?;
         let matcher = self.matcher(probe);
         let own = matcher.final_url.as_deref().map(Pattern::Template);
@@ -131,7 +109,7 @@ impl Plan {
         if moved_to.is_some() && !entry.follows() {
             return None;
         }
-        Some(Page { answer: self.draft(context, probe, url)?.finish()?, moved_to })
+        Some(Answer { moved_to, ..self.draft(context, probe, url)?.finish()? })
     }
 
     /// Returns a draft of the answer to a probe that was sent to `url`, without its final address.

@@ -197,11 +197,9 @@ struct TrialProber {
 
 impl Prober for TrialProber {
     fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
-        let page = self.player.page(&self.query, request.trace.probe, &request.url).ok_or(UNPLAYABLE)?;
-        let response = page.response(&request.url, request.body_limit);
-        for (_, cookie) in response.headers.iter().filter(|(name, _)| name == "set-cookie") {
-            jar.store(response.final_url.host_str().unwrap_or_default(), cookie);
-        }
-        Ok(response)
+        self.player
+            .answer(&self.query, request.trace.probe, &request.url)
+            .ok_or(UNPLAYABLE)?
+            .sent(request, jar)
     }
 }

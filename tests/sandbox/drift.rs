@@ -1,16 +1,21 @@
 //! Changes of sites after their entries were written, so that the rules no longer fit.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
 use serde_json::{Value, json};
+use sightline::modules::definition::{CssRule, Entry, Matcher};
+use sightline::modules::module::Module;
+use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use url::Url;
 
-use super::draw::draw;
-use super::pages::Aim;
-use super::wire::Answer;
-use crate::modules::definition::{Entry, Matcher};
+use super::drifts::hash;
 
 /// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DriftKind {
+pub(super) enum DriftKind {
     /// A text, a class or a value that a rule looks for is another one.
     Marker,
     /// The status of the pages for missing accounts, or of those for existing ones, is another one.
@@ -25,24 +30,61 @@ pub enum DriftKind {
 
 impl DriftKind {
     /// All kinds of changes.
-    pub const ALL: [Self; 5] = [Self::Marker, Self::Status, Self::Moved, Self::FieldRenamed, Self::SoftMiss];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Marker, Self::Status, Self::Moved, Self::FieldRenamed, Self::SoftMiss];
 }
 
 /// A change of one site. The seed decides what exactly changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drift {
+pub(super) struct Drift {
     /// The kind of the change.
-    pub kind: DriftKind,
+    pub(super) kind: DriftKind,
     /// The seed of all choices.
-    pub seed: u64,
+    pub(super) seed: u64,
 }
 
-/// The result of looking up an address on a site that has changed.
-pub(super) enum Place {
-    /// The page is that of this original address.
-    At(Url),
-    /// The old address redirects with this answer.
-    Redirect(Answer),
+/// The account of which an answer tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    Hit,
+    Miss,
+}
+
+/// A simulated web whose sites have changed.
+pub(super) struct Drifting {
+    pub(super) web: Arc<dyn Prober>,
+    pub(super) sites: BTreeMap<Arc<str>, (Arc<Module>, Drift)>,
+    pub(super) requests: AtomicU64,
+}
+
+impl Prober for Drifting {
+    fn send(
+        &self,
+        request: &Request,
+        jar: &mut CookieJar,
+        deadline: Instant,
+    ) -> Result<Response, ProbeError> {
+        let Some((module, drift)) = self.sites.get(&request.trace.module) else {
+            return self.web.send(request, jar, deadline);
+        };
+        let shown = match drift.moved(&request.url) {
+            Some((status, to)) if request.max_redirects == 0 => {
+                let headers = vec![("location".to_owned(), to.to_string())];
+                let final_url = request.url.clone();
+                return Ok(Response { status, final_url, headers, body: Vec::new(), truncated: false });
+            }
+            moved => moved.map_or_else(|| request.url.clone(), |(_, to)| to),
+        };
+        let url = drift.original(&shown);
+        let mut answer = self.web.send(&Request { url: url.clone(), ..request.clone() }, jar, deadline)?;
+        if answer.final_url == url {
+            answer.final_url = shown;
+        }
+        let is_missing = request.trace.control || request.trace.query.starts_with("nobody");
+        let aim = if is_missing { Aim::Miss } else { Aim::Hit };
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        Ok(drift.changed(answer, module.entry(), aim, &request.trace.query, number))
+    }
 }
 
 /// The paths under which moved endpoints are.
@@ -60,35 +102,39 @@ const SENTENCES: [&str; 4] = [
 const LEAST_CHARS: usize = 4;
 
 impl Drift {
-    /// Returns where the page of an address is.
-    pub(super) fn place(self, url: &Url) -> Place {
-        if self.kind != DriftKind::Moved {
-            return Place::At(url.clone());
+    /// Returns the original address of a page that has moved.
+    fn original(self, url: &Url) -> Url {
+        let mut original = url.clone();
+        if self.kind == DriftKind::Moved
+            && let Some(rest) = url.path().strip_prefix(self.pick(&PREFIXES))
+            && rest.starts_with('/')
+        {
+            original.set_path(rest);
         }
+        original
+    }
+
+    /// Returns the status of the redirect and its destination, if the page of an address has moved.
+    fn moved(self, url: &Url) -> Option<(u16, Url)> {
         let prefix = self.pick(&PREFIXES);
-        let mut to = url.clone();
-        match url.path().strip_prefix(prefix).filter(|rest| rest.starts_with('/')) {
-            Some(rest) => {
-                to.set_path(rest);
-                Place::At(to)
-            }
-            None => {
-                to.set_path(&format!("{prefix}{}", url.path()));
-                let status = self.pick(&[301, 302, 308]);
-                Place::Redirect(Answer { status, ..Answer::default() }.with_header("Location", to.as_str()))
-            }
+        let is_new = url.path().strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
+        if self.kind != DriftKind::Moved || is_new {
+            return None;
         }
+        let mut to = url.clone();
+        to.set_path(&format!("{prefix}{}", url.path()));
+        Some((self.pick(&[301, 302, 308]), to))
     }
 
     /// Returns the answer of the site after its change. `name` is the queried name, and `request` the number of the
     /// request, which the answers contain so that no two are equal.
-    pub(super) fn changed(self, answer: Answer, entry: &Entry, aim: Aim, name: &str, request: u64) -> Answer {
+    fn changed(self, answer: Response, entry: &Entry, aim: Aim, name: &str, request: u64) -> Response {
         let changed = match self.kind {
             DriftKind::Marker => self.with_another_marker(answer, entry),
             DriftKind::Status => self.with_another_status(answer, aim),
             DriftKind::Moved => answer,
             DriftKind::FieldRenamed => self.with_a_renamed_field(answer, entry),
-            DriftKind::SoftMiss if aim == Aim::Miss => self.soft_miss(entry, name),
+            DriftKind::SoftMiss if aim == Aim::Miss => self.soft_miss(answer, entry, name),
             DriftKind::SoftMiss => answer,
         };
         with_extras(changed, aim, name, request)
@@ -98,7 +144,7 @@ impl Drift {
         list[(self.seed % list.len() as u64) as usize]
     }
 
-    fn with_another_status(self, mut answer: Answer, aim: Aim) -> Answer {
+    fn with_another_status(self, mut answer: Response, aim: Aim) -> Response {
         let changes = if self.seed.is_multiple_of(2) { Aim::Miss } else { Aim::Hit };
         if aim == changes {
             answer.status = match (aim, answer.status) {
@@ -111,7 +157,7 @@ impl Drift {
         answer
     }
 
-    fn with_another_marker(self, mut answer: Answer, entry: &Entry) -> Answer {
+    fn with_another_marker(self, mut answer: Response, entry: &Entry) -> Response {
         let of = |aim, rules: &[Matcher]| {
             let markers = rules.iter().flat_map(markers);
             markers.map(|marker| (aim, marker)).collect::<Vec<_>>()
@@ -139,7 +185,7 @@ impl Drift {
         Some((run.to_owned(), self.pick(&WORDS).to_owned()))
     }
 
-    fn with_a_renamed_field(self, mut answer: Answer, entry: &Entry) -> Answer {
+    fn with_a_renamed_field(self, mut answer: Response, entry: &Entry) -> Response {
         let segments = |rules: &[Matcher]| {
             let pointers = rules.iter().flat_map(|rule| &rule.json).map(|rule| rule.at.clone());
             let names = pointers.flat_map(|at| at.split('/').skip(1).map(str::to_owned).collect::<Vec<_>>());
@@ -163,7 +209,7 @@ impl Drift {
         answer
     }
 
-    fn soft_miss(self, entry: &Entry, name: &str) -> Answer {
+    fn soft_miss(self, answer: Response, entry: &Entry, name: &str) -> Response {
         if entry.hit.iter().any(|rule| !rule.json.is_empty()) {
             let body = self.pick(&[0, 1, 2, 3]);
             let body = match body {
@@ -172,7 +218,7 @@ impl Drift {
                 2 => json!({"data": null}),
                 _ => json!({"items": [], "total": 0}),
             };
-            return Answer::new(200, "application/json", body.to_string());
+            return said(answer, "application/json", &body.to_string());
         }
         let (title, text) = match self.seed % 3 {
             0 => ("Page not found – Example".to_owned(), "The page that you want does not exist.".to_owned()),
@@ -185,8 +231,14 @@ impl Drift {
              <nav class=\"top\"><a href=\"/\">Home</a> <a href=\"/about\">About</a></nav>\n\
              <main class=\"{class}\"><h1>{text}</h1></main>\n<footer>Example</footer>\n</body>\n</html>\n"
         );
-        Answer::new(200, "text/html; charset=utf-8", body)
+        said(answer, "text/html; charset=utf-8", &body)
     }
+}
+
+/// Returns an answer with status 200 and another body.
+fn said(answer: Response, content_type: &str, body: &str) -> Response {
+    let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+    Response { status: 200, headers, body: body.as_bytes().to_vec(), ..answer }
 }
 
 /// Returns the literal texts that a rule looks for.
@@ -195,7 +247,10 @@ fn markers(rule: &Matcher) -> Vec<String> {
     let titles = [&rule.title, &rule.title_is, &rule.body_is].into_iter().flatten().map(|it| it.to_string());
     let values = rule.json.iter().flat_map(|rule| rule.equals.iter().chain(&rule.any_of));
     let values = values.filter_map(|value| value.as_str().map(str::to_owned));
-    let selectors = rule.css.iter().map(|rule| rule.parts().0);
+    let selectors = rule.css.iter().map(|rule| match rule {
+        CssRule::Found(select) => select,
+        CssRule::Detailed(rule) => &rule.select,
+    });
     // Only the names in a selector are on the page.
     let names = selectors.filter_map(|select| {
         let names = select.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
@@ -224,8 +279,8 @@ const EXTRAS: [&str; 4] = ["pinned-post", "gold-badge", "open-to-work", "reading
 
 /// Adds to a page or a JSON object what real ones have beside an account's data: the number of the request, and
 /// sections that only some profiles have.
-fn with_extras(mut answer: Answer, aim: Aim, name: &str, request: u64) -> Answer {
-    let extras = EXTRAS.iter().filter(|extra| aim == Aim::Hit && draw(0, &[**extra, name]).is_multiple_of(2));
+fn with_extras(mut answer: Response, aim: Aim, name: &str, request: u64) -> Response {
+    let extras = EXTRAS.iter().filter(|extra| aim == Aim::Hit && hash(&[**extra, name]).is_multiple_of(2));
     if answer.body.starts_with(b"<!DOCTYPE html>") {
         let sections =
             extras.map(|extra| format!("<section class=\"{extra}\"><p>A {extra} of theirs</p></section>\n"));
