@@ -109,7 +109,7 @@ mod script_json;
 mod sender;
 pub mod shared_hosts;
 mod stop_reason;
-mod tables;
+pub(crate) mod tables;
 pub(crate) mod template;
 pub mod terms;
 mod text;

@@ -8,7 +8,7 @@
 //! | [`options`](self) | the options: seed, delays, shares of sites that misbehave |
 //! | `world` | the existing names, the behaviour and the delay of each site; names to rely on |
 //! | `answer`, `faults` | answers; challenge pages, login pages and other misbehaviour |
-//! | `people/` | people whose accounts name each other, for tests of leads, graphs and people |
+//! | `people` | people whose accounts name each other, to try leads, graphs and people |
 //! | `pages/` | answers that make a module hit or miss, made from its own rules and tested with them |
 //! | `portraits` | profile pictures |
 //!
@@ -45,7 +45,6 @@ mod world;
 
 pub use options::{SandboxOptions, SiteBehavior};
 pub use pages::Problem;
-pub use people::{PeopleKind, SeededAccount, SeededMailbox, SeededPeople, SeededRole, SeededSite};
 
 use answer::wait;
 use pages::{Aim, Site};

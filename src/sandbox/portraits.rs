@@ -1,9 +1,9 @@
-//! Profile pictures of the simulated web: drawings that are always the same for a person.
+//! Profile pictures of the simulated web: patterns that are always the same for a person.
 
 use url::Url;
 
 use super::answer::Answer;
-use super::draw::fraction;
+use super::draw::draw;
 use crate::runs::pictures::pixels::Pixels;
 
 /// The host of all pictures. It is a reserved name.
@@ -12,7 +12,7 @@ const FOLDER: &str = "/people/";
 /// The name of the picture that a platform gives to accounts without one.
 const DEFAULT: &str = "default";
 const SIDE: usize = 128;
-/// The number of fields on a side of the pattern behind a portrait.
+/// The number of fields on a side of a picture.
 const FIELDS: usize = 8;
 
 /// Returns the address of the picture of a person.
@@ -26,46 +26,19 @@ pub(super) fn answer(seed: u64, url: &Url) -> Option<Answer> {
         return None;
     }
     let person = url.path().strip_prefix(FOLDER)?.strip_suffix(".png")?;
-    let picture = if person == DEFAULT { silhouette() } else { portrait(seed, person) };
+    let colours: Vec<[u8; 3]> = (0..FIELDS * FIELDS)
+        .map(|field| match person {
+            DEFAULT => [170, 180, 190],
+            _ => {
+                let [red, green, blue, ..] =
+                    draw(seed, &["portrait", person, &field.to_string()]).to_be_bytes();
+                [red, green, blue]
+            }
+        })
+        .collect();
+    let field = |column, row| row * FIELDS / SIDE * FIELDS + column * FIELDS / SIDE;
+    let picture = Pixels::drawn(SIDE, SIDE, |column, row| colours[field(column, row)]);
     Some(Answer::new(200, "image/png", picture.to_png().ok()?))
-}
-
-/// Draws a head and shoulders before a pattern of soft fields.
-fn portrait(seed: u64, person: &str) -> Pixels {
-    let draw = |what: &str, number: usize| fraction(seed, &["portrait", person, what, &number.to_string()]);
-    let colour = |what: &str, least: f64, most: f64| {
-        [0, 1, 2].map(|channel| least + (most - least) * draw(what, channel))
-    };
-    let (dark, light) = (colour("dark", 20.0, 130.0), colour("light", 120.0, 250.0));
-    let (skin, hair, shirt) =
-        (colour("skin", 140.0, 230.0), colour("hair", 20.0, 200.0), colour("shirt", 40.0, 240.0));
-    let (middle, radius) = (0.4 + 0.2 * draw("middle", 0), 0.16 + 0.08 * draw("radius", 0));
-    Pixels::drawn(SIDE, SIDE, |column, row| {
-        let (x, y) = (column as f64 / SIDE as f64, row as f64 / SIDE as f64);
-        let is_in = |at: f64, height: f64, radius: f64| (x - at).hypot(y - height) < radius;
-        let painted = if is_in(middle, 0.44, radius) {
-            if y < 0.44 - radius * 0.45 { hair } else { skin }
-        } else if is_in(middle, 1.0, 0.36) {
-            shirt
-        } else {
-            let field = row * FIELDS / SIDE * FIELDS + column * FIELDS / SIDE;
-            mixed(dark, light, draw("field", field))
-        };
-        painted.map(|channel| channel as u8)
-    })
-}
-
-/// Draws a head and shoulders in one colour.
-fn silhouette() -> Pixels {
-    Pixels::drawn(SIDE, SIDE, |column, row| {
-        let (x, y) = (column as f64 / SIDE as f64, row as f64 / SIDE as f64);
-        let is_body = (x - 0.5).hypot(y - 0.44) < 0.2 || (x - 0.5).hypot(y - 1.0) < 0.36;
-        if is_body { [250, 250, 250] } else { [170, 180, 190] }
-    })
-}
-
-fn mixed(one: [f64; 3], other: [f64; 3], share: f64) -> [f64; 3] {
-    std::array::from_fn(|channel| one[channel] + (other[channel] - one[channel]) * share)
 }
 
 #[cfg(test)]

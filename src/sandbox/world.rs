@@ -19,8 +19,8 @@
 //! suffixes. A feed misbehaves when its site does, independently of the query.
 //!
 //! Names in a module's `known` list always exist on its site, unless the query begins with `nobody`. The made-up
-//! names of control checks exist nowhere. The names of simulated people, which begin with `person1`, exist where
-//! `people/` says. Any other name exists on 25 % to 35 % of the username sites, 30 % to 40 %
+//! names of control checks exist nowhere. The names of simulated people, `person1` to `person10`, exist where
+//! `people.json` says. Any other name exists on 25 % to 35 % of the username sites, 30 % to 40 %
 //! of the email sites and 80 % to 90 % of the domain sites.
 
 use std::time::Duration;

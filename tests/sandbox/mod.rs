@@ -11,3 +11,4 @@ mod language;
 mod lists;
 mod people;
 mod traffic;
+mod truth;

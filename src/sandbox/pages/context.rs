@@ -12,7 +12,7 @@ use crate::modules::query::Query;
 use crate::modules::sample::Sampled;
 use crate::modules::template::{Kind, Saved, Template, Values};
 use crate::sandbox::draw::draw;
-use crate::sandbox::people::SeededPage;
+use crate::sandbox::people::PeoplePage;
 
 /// The maximum number of texts that are sampled from a pattern to find one on a single line.
 const ATTEMPTS: u64 = 16;
@@ -52,7 +52,7 @@ pub(super) struct Context<'a> {
     pub(super) query: &'a Query,
     pub(super) sampler: Sampler<'a>,
     /// What the answer says about simulated people, if the query is the name of one.
-    pub(super) people: Option<SeededPage>,
+    pub(super) people: Option<PeoplePage>,
     /// The query without the characters that the module strips.
     pub(super) name: String,
     /// The values that were saved from the answers so far.
@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
     pub(super) fn new(module: &'a Module, query: &'a Query, seed: u64) -> Self {
         let (entry, name) = (module.entry(), module.name_of(query));
         let sampler = Sampler::new(seed, &entry.id, query);
-        let people = SeededPage::of(entry, query.normal());
+        let people = PeoplePage::of(entry, query.normal());
         Self { entry, query, sampler, people, name, saved: Saved::new(), searches: Searches::default() }
     }
 

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use crate::modules::definition::{FieldType, ResultType, Transform, field_type};
 use crate::modules::query::{Query, SearchType};
 use crate::sandbox::draw::draw;
-use crate::sandbox::people::names::{CITIES, FAMILY, GIVEN};
 use crate::sandbox::portraits;
 
+const GIVEN: [&str; 8] = ["Ana", "Ben", "Carla", "David", "Elif", "Farid", "Grace", "Hugo"];
+const FAMILY: [&str; 8] = ["Rivera", "Okafor", "Lindqvist", "Tanaka", "Moreau", "Novak", "Silva", "Weber"];
+const CITIES: [&str; 6] = ["Lisbon", "Toronto", "Nairobi", "Osaka", "Gdansk", "Valparaiso"];
 const HOSTS: [&str; 4] = ["www", "mail", "api", "shop"];
 const TECHNOLOGIES: [&str; 4] = ["nginx", "PHP", "WordPress", "jQuery"];
 
