@@ -1,28 +1,41 @@
 //! Ranks rules by how well they separate the answers, and tries entries on them.
 
-use super::candidate::{Candidate, statuses, template};
-use super::evidence::{Evidence, Fit, Share, Side, fits, responses};
-use super::existing::{Adapted, Rename, adapted, add, is_positive, parts};
-use super::failures::is_misled;
-use super::{head, json, page};
-use crate::modules::definition::{Entry, Matcher, StatusRule};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::candidates::{candidates, members};
+use super::evidence::{Evidence, Fit, Side};
+use super::words::WORDS;
+use crate::modules::answer::Answer;
+use crate::modules::definition::{Entry, Matcher};
+use crate::modules::html::Selectors;
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
+use crate::modules::pointer::Pointer;
+use crate::modules::probe::Response;
+use crate::modules::query::Query;
 
 /// The most rules of a side that are combined with those of the other side.
 const MAX_OPTIONS: usize = 10;
 /// The most entries that are proposed.
 const MAX_PROPOSALS: usize = 4;
-/// The most new conditions that are combined with what remains of an existing rule.
-const MAX_COMBINED: usize = 12;
+/// The most renamed members that are tried for one rule.
+const MAX_RENAMES: usize = 60;
 
 /// The rules of one side for an entry.
-#[derive(Debug, Clone)]
 struct Choice {
     rules: Vec<Matcher>,
     rename: Option<Rename>,
     cost: usize,
+}
+
+/// A member of JSON that has another name now.
+struct Rename {
+    /// The pointer to the member until now.
+    from: String,
+    /// The pointer to the member now.
+    to: String,
 }
 
 /// Returns entries whose rules separate the answers of known accounts from those of made-up names, the best first.
@@ -30,11 +43,11 @@ struct Choice {
 /// `entry` is the existing entry, or a new one without rules. Its existing rules are kept as far as they hold.
 /// Everything but `hit`, `miss` and renamed members of JSON is kept. Returns nothing if no rules separate the answers.
 /// No request is sent.
-pub fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
+pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     let Ok(module) = Module::compile(observing(entry)) else { return Vec::new() };
     let before = Module::compile(entry.to_enabled()).ok();
-    let choices = |side| choices(&module, evidence, side, rules_of(entry, side));
-    let (hits, misses) = (choices(Side::Hit), choices(Side::Miss));
+    let hits = choices(&evidence.side(&module, true), &entry.hit);
+    let misses = choices(&evidence.side(&module, false), &entry.miss);
     let mut pairs: Vec<(&Choice, &Choice)> =
         hits.iter().flat_map(|hit| misses.iter().map(move |miss| (hit, miss))).collect();
     pairs.sort_by_key(|(hit, miss)| hit.cost + miss.cost);
@@ -42,7 +55,7 @@ pub fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     for (hit, miss) in pairs {
         let mut made = Entry { hit: hit.rules.clone(), miss: miss.rules.clone(), ..entry.clone() };
         for rename in [&hit.rename, &miss.rename].into_iter().flatten() {
-            made = rename.applied_to_results(&made);
+            rename.apply_to_results(&mut made);
         }
         if !proposals.contains(&made) && is_right(&made, evidence, before.as_ref()) {
             proposals.push(made);
@@ -54,78 +67,55 @@ pub fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     proposals
 }
 
-fn rules_of(entry: &Entry, side: Side) -> &[Matcher] {
-    match side {
-        Side::Hit => &entry.hit,
-        Side::Miss => &entry.miss,
-    }
-}
-
 /// Returns an enabled copy of an entry whose only rule reads the whole answer and never holds, so that the answer is
 /// judged as a barrier or as unrecognized.
 pub(super) fn observing(entry: &Entry) -> Entry {
     let reads_json = entry.hit.iter().chain(&entry.miss).any(|rule| !rule.json.is_empty());
-    let never = Matcher {
-        // No server answers with this status.
-        status: vec![StatusRule::Code(599)],
-        words: vec![template("{query}")],
-        ..Matcher::default()
-    };
-    let rule = match reads_json {
-        true => serde_json::from_value(serde_json::json!({"at": "", "exists": true})).ok(),
-        false => None,
-    };
-    let hit = vec![Matcher { json: rule.into_iter().collect(), ..never }];
+    // No server answers with this status.
+    let mut never = json!({"status": [599], "words": ["{query}"]});
+    if reads_json {
+        never["json"] = json!([{"at": "", "exists": true}]);
+    }
+    let hit = parse([&never]);
     Entry { hit, miss: Vec::new(), result: None, results: Vec::new(), ..entry.to_enabled() }
 }
 
-/// Returns the rules for a side that separate the answers, the best first.
-fn choices(module: &Module, evidence: &Evidence, side: Side, existing: &[Matcher]) -> Vec<Choice> {
-    let old = fits(module, evidence, existing);
-    let is_sound = |index: usize| old[index].as_ref().is_some_and(|fit| fit.others(side) == Share::None);
+/// Returns the rules for a side that separate the answers, the best first. What still holds is tried first: the existing
+/// rules, their remaining conditions, and the same conditions on a renamed member.
+fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
+    let existing: Vec<Value> = existing.iter().map(|rule| json!(rule)).collect();
+    let old = side.fits(&existing);
     let mut choices = Vec::new();
-    if is_covered(&old, side) {
-        let rules: Vec<Matcher> = existing
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| is_sound(*index))
-            .map(|(_, rule)| rule.clone())
-            .collect();
+    if is_covered(&old) {
+        let sound = existing.iter().zip(&old).filter(|(_, fit)| fit.is_sound);
+        let rules = parse(sound.map(|(rule, _)| rule));
         choices.push(Choice { cost: existing.len() - rules.len(), rules, rename: None });
     }
-    let adapted = adapted(module, evidence, side, existing);
-    let replaced = (0..existing.len()).find(|index| !is_sound(*index)).unwrap_or_default();
-    let mut made: Vec<Adapted> = Vec::new();
-    for new in new_conditions(module, evidence, side) {
-        made.push(with_remains(&new, existing.get(replaced), replaced, evidence, side, module));
-        for base in adapted.iter().filter(|base| base.rename.is_none() && is_positive(&base.candidate.rule)) {
-            let mut rule = base.candidate.rule.clone();
-            add(&mut rule, new.rule.clone());
-            let candidate = Candidate::new(new.cost.saturating_sub(2), rule);
-            made.push(Adapted { index: base.index, candidate, rename: None });
-        }
+    // Each rule with the index of the one that it replaces, if there is any.
+    let mut made: Vec<(usize, usize, Value, Option<Rename>)> = Vec::new();
+    for (index, rule) in existing.iter().enumerate() {
+        made.push((4, index, remaining(side, rule), None));
+        made.extend(renames(side, rule).into_iter().map(|(cost, rename)| {
+            let mut rule = rule.clone();
+            rename.apply(&mut rule["json"]);
+            rule["status"] = side.statuses();
+            (cost, index, rule, Some(rename))
+        }));
     }
-    made.extend(adapted);
-    made.retain(|made| is_enough(&made.candidate.rule, side));
-    let rules: Vec<Matcher> = made.iter().map(|made| made.candidate.rule.clone()).collect();
-    for (made, fit) in made.into_iter().zip(fits(module, evidence, &rules)) {
-        if !fit.is_some_and(|fit| fit.separates(side)) {
-            continue;
+    let replaced = old.iter().position(|fit| !fit.is_sound).unwrap_or_default();
+    for (cost, mut rule) in candidates(side) {
+        rule["status"] = side.statuses();
+        made.push((cost, replaced, rule, None));
+    }
+    made.retain(|(.., rule, _)| is_enough(rule, side.is_hit));
+    let rules: Vec<Value> = made.iter().map(|(.., rule, _)| rule.clone()).collect();
+    for ((cost, index, rule, rename), fit) in made.into_iter().zip(side.fits(&rules)) {
+        if fit.separates() {
+            // Alternatives for other kinds of accounts stay.
+            let is_kept = |at: usize| at != index && old[at].is_sound && existing[at] != rule;
+            let kept = (0..existing.len()).filter(|at| is_kept(*at)).map(|at| &existing[at]);
+            choices.push(Choice { rules: parse(std::iter::once(&rule).chain(kept)), rename, cost });
         }
-        let Adapted { index, candidate, rename } = made;
-        // Alternatives for other kinds of accounts stay.
-        let mut rules: Vec<Matcher> = Vec::new();
-        for (at, rule) in existing.iter().enumerate() {
-            if at == index {
-                rules.push(candidate.rule.clone());
-            } else if is_sound(at) && *rule != candidate.rule {
-                rules.push(rule.clone());
-            }
-        }
-        if existing.is_empty() {
-            rules.push(candidate.rule);
-        }
-        choices.push(Choice { rules, rename, cost: candidate.cost });
     }
     choices.sort_by_key(|choice| choice.cost);
     choices.truncate(MAX_OPTIONS);
@@ -133,76 +123,134 @@ fn choices(module: &Module, evidence: &Evidence, side: Side, existing: &[Matcher
 }
 
 /// Returns whether each answer that the rules of this side must match is matched by a rule that matches no other.
-fn is_covered(fits: &[Option<Fit>], side: Side) -> bool {
-    let sound: Vec<&Fit> = fits.iter().flatten().filter(|fit| fit.others(side) == Share::None).collect();
-    let count = sound.first().map_or(0, |fit| fit.wanted(side).len());
-    count > 0 && (0..count).all(|answer| sound.iter().any(|fit| fit.wanted(side)[answer]))
+fn is_covered(fits: &[Fit]) -> bool {
+    let sound: Vec<&Fit> = fits.iter().filter(|fit| fit.is_sound).collect();
+    let count = sound.first().map_or(0, |fit| fit.wanted.len());
+    count > 0 && (0..count).all(|answer| sound.iter().any(|fit| fit.wanted[answer]))
 }
 
-/// Returns new conditions for a side, the best first.
-fn new_conditions(module: &Module, evidence: &Evidence, side: Side) -> Vec<Candidate> {
-    let mut found = head::candidates(module, evidence, side);
-    found.extend(json::candidates(module, evidence, side));
-    found.extend(page::candidates(module, evidence, side));
-    let status = statuses(responses(evidence.wanted(side)));
-    for candidate in &mut found {
-        candidate.rule.status.clone_from(&status);
-    }
-    let rules: Vec<Matcher> = found.iter().map(|candidate| candidate.rule.clone()).collect();
-    let fits = fits(module, evidence, &rules);
-    let mut sound: Vec<Candidate> = found
-        .into_iter()
-        .zip(fits)
-        .filter(|(_, fit)| fit.as_ref().is_some_and(|fit| fit.separates(side)))
-        .map(|(candidate, _)| candidate)
-        .collect();
-    sound.sort_by_key(|candidate| candidate.cost);
-    sound.truncate(MAX_COMBINED);
-    sound
-}
-
-/// Returns a new rule, with what the rule that it replaces excludes, as far as that still holds.
-fn with_remains(
-    new: &Candidate,
-    replaced: Option<&Matcher>,
-    index: usize,
-    evidence: &Evidence,
-    side: Side,
-    module: &Module,
-) -> Adapted {
-    let mut candidate = new.clone();
-    let excluding: Vec<Matcher> =
-        replaced.map(parts).unwrap_or_default().into_iter().filter(|part| !is_positive(part)).collect();
-    for (part, fit) in excluding.iter().zip(fits(module, evidence, &excluding)) {
-        if fit.is_some_and(|fit| fit.is_complete(side)) {
-            add(&mut candidate.rule, part.clone());
+/// Returns an existing rule with the kinds of conditions that still hold, and with the status of the answers.
+fn remaining(side: &Side<'_>, rule: &Value) -> Value {
+    let mut kept = json!({});
+    for (key, value) in rule.as_object().into_iter().flatten() {
+        let alone = json!({ (key.as_str()): value, "ignore_case": rule["ignore_case"] == true });
+        if side.fits(&[alone]).iter().all(Fit::is_complete) {
+            kept[key] = value.clone();
         }
     }
-    Adapted { index, candidate, rename: None }
+    kept["status"] = side.statuses();
+    kept
 }
 
-/// Returns whether a new rule requires enough for its side. A hit needs something that is in the answer. A miss may
-/// rest on a status that says by itself that something does not exist.
-fn is_enough(rule: &Matcher, side: Side) -> bool {
-    let is_told = |status: &StatusRule| matches!(status, StatusRule::Code(404 | 410));
-    is_positive(rule) || (side == Side::Miss && !rule.status.is_empty() && rule.status.iter().all(is_told))
+/// Returns whether a rule requires more than a status and the absence of something, which are on many other answers as
+/// well. A status may say by itself that something does not exist.
+fn is_enough(rule: &Value, is_hit: bool) -> bool {
+    let says_missing = |status: &Value| *status == 404 || *status == 410;
+    let mut keys = rule.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    keys.any(|key| !matches!(key, "status" | "probe" | "ignore_case" | "no_header" | "no_word"))
+        || (!is_hit && rule["status"].as_array().is_some_and(|codes| codes.iter().all(says_missing)))
+}
+
+fn parse<'v>(rules: impl IntoIterator<Item = &'v Value>) -> Vec<Matcher> {
+    rules.into_iter().filter_map(|rule| Matcher::deserialize(rule).ok()).collect()
 }
 
 /// Returns whether an entry is valid, judges every answer as it should, and takes no answer of a failing site for a
 /// hit or a miss that the existing entry `before` does not take it for.
 fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool {
     let Ok(module) = Module::compile(entry.to_enabled()) else { return false };
-    let judged = |side: Side, wanted: Outcome| {
-        evidence.wanted(side).iter().all(|sample| {
-            sample
-                .responses
-                .iter()
-                .all(|response| judge(&module, &sample.query, &[Some(response.clone())]).outcome == wanted)
-        })
-    };
-    let Some(sample) = evidence.known.first() else { return false };
+    let outcome =
+        |module: &Module, query: &Query, response: Response| judge(module, query, &[Some(response)]).outcome;
+    let sides = [(&evidence.known, Outcome::Hit), (&evidence.made_up, Outcome::Miss)];
+    let is_judged = sides.into_iter().all(|(samples, wanted)| {
+        let mut all = samples.iter().flat_map(|it| it.responses.iter().map(|response| (&it.query, response)));
+        all.all(|(query, response)| outcome(&module, query, response.clone()) == wanted)
+    });
+    let Some(sample) = evidence.known.first().filter(|_| is_judged) else { return false };
     let Some(response) = sample.responses.first() else { return false };
-    judged(Side::Hit, Outcome::Hit)
-        && judged(Side::Miss, Outcome::Miss)
-        && !is_misled(&module, before, &sample.query, &response.final_url)
+    WORDS.failing_answers.iter().all(|(status, content_type, body)| {
+        let response = Response {
+            status: *status,
+            final_url: response.final_url.clone(),
+            headers: vec![("content-type".to_owned(), content_type.clone())],
+            body: body.as_bytes().to_vec(),
+            truncated: false,
+        };
+        let found = outcome(&module, &sample.query, response.clone());
+        !matches!(found, Outcome::Hit | Outcome::Miss)
+            || before.is_some_and(|before| outcome(before, &sample.query, response) == found)
+    })
+}
+
+/// Returns the members that may have been renamed so that pointers of a rule no longer lead anywhere, each with its cost.
+fn renames(side: &Side<'_>, rule: &Value) -> Vec<(usize, Rename)> {
+    let selectors = Selectors::default();
+    let Some((response, name)) = side.first() else { return Vec::new() };
+    let answer = Answer::new(response, &selectors);
+    let Some(root) = answer.json() else { return Vec::new() };
+    let is_missing = |at: &str| Pointer::parse(at).is_ok_and(|pointer| pointer.select(root).is_empty());
+    let is_index = |segment: &str| !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit());
+    let mut renames = Vec::new();
+    for pointer in rule["json"].as_array().into_iter().flatten().filter_map(|rule| rule["at"].as_str()) {
+        let ends = pointer.match_indices('/').map(|(end, _)| end).skip(1).chain([pointer.len()]);
+        let mut fronts = ends.map(|end| &pointer[..end]).filter(|front| !front.ends_with("/*"));
+        let Some(from) = fronts.find(|front| is_missing(front)) else { continue };
+        let Some((parent, old)) = from.rsplit_once('/') else { continue };
+        let segments = parent.split('/').map(|segment| if is_index(segment) { "*" } else { segment });
+        let parents = segments.collect::<Vec<_>>().join("/");
+        for (found, _) in members(root, &name) {
+            let Some((other, new)) = found.rsplit_once('/').filter(|(_, new)| *new != "*") else { continue };
+            if other == parents && renames.len() < MAX_RENAMES {
+                let cost = if new.contains(old) || old.contains(new) { 1 } else { 5 };
+                renames.push((cost, Rename { from: from.to_owned(), to: format!("{parent}/{new}") }));
+            }
+        }
+    }
+    renames
+}
+
+impl Rename {
+    /// Renames the member in all pointers of a value, also in those of sources such as `json:/login`.
+    fn apply(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                let source = text.split_once(':').filter(|(kind, _)| matches!(*kind, "json" | "count"));
+                let pointer = source.map_or(text.as_str(), |(_, pointer)| pointer);
+                let rest = pointer.strip_prefix(&self.from);
+                if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+                    let kind = &text[..text.len() - pointer.len()];
+                    *text = format!("{kind}{}{rest}", self.to);
+                }
+            }
+            Value::Array(elements) => elements.iter_mut().for_each(|element| self.apply(element)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.apply(member)),
+            _ => {}
+        }
+    }
+
+    fn apply_to_results(&self, entry: &mut Entry) {
+        let mut results = json!((&entry.result, &entry.results));
+        self.apply(&mut results);
+        if let Ok(renamed) = serde_json::from_value(results) {
+            (entry.result, entry.results) = renamed;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_member_is_renamed_in_all_pointers() {
+        let rename = Rename { from: "/user/login".to_owned(), to: "/user/handle".to_owned() };
+        let mut value = json!({"a": "json:/user/login", "b": "json:/user/login_at",
+            "c": {"from": ["json:/user/login/x", "const:json"], "each": "/user/login"}});
+        rename.apply(&mut value);
+        assert_eq!(
+            value,
+            json!({"a": "json:/user/handle", "b": "json:/user/login_at",
+                "c": {"from": ["json:/user/handle/x", "const:json"], "each": "/user/handle"}})
+        );
+    }
 }

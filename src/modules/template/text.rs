@@ -208,12 +208,6 @@ impl Template {
         Ok(Self { text: text.to_owned(), kind, parts })
     }
 
-    /// Returns a template that is this text, in which every brace is literal.
-    pub(crate) fn literal_of(text: &str) -> Self {
-        let written = text.replace('{', "{{").replace('}', "}}");
-        Self { text: written, kind: Kind::Plain, parts: vec![Part::Text(text.to_owned())] }
-    }
-
     /// Returns a part of a template as a template.
     pub(super) fn of_parts(parts: Vec<Part>) -> Self {
         Self { text: String::new(), kind: Kind::Plain, parts }

@@ -1,0 +1,343 @@
+//! New conditions that may separate the answers, each with its cost: the higher it is, the more the condition depends
+//! on wording or on a single account.
+
+use serde_json::{Value, json};
+
+use super::evidence::Side;
+use super::words::{WORDS, has_part, is_of_failure, names_missing, says_missing};
+use crate::modules::answer::Answer;
+use crate::modules::html::{SelectorId, Selectors};
+use crate::modules::probe::Response;
+use crate::modules::rule::json::as_text;
+use crate::modules::text::{same_name, squeeze};
+
+/// The most values of a document, and the most classes and identifiers of a page, that are looked at.
+const MAX_VALUES: usize = 400;
+/// The deepest values of a document that are looked at.
+const MAX_DEPTH: usize = 6;
+/// The lengths of a text that a condition may repeat, in characters.
+const TEXT_CHARS: std::ops::RangeInclusive<usize> = 8..=120;
+/// The most texts of a page that are looked at.
+const MAX_TEXTS: usize = 60;
+/// Conditions as rules without a status, each with its cost.
+type Candidates = Vec<(usize, Value)>;
+
+/// Returns the conditions that may hold for the answers of a side.
+pub(super) fn candidates(side: &Side<'_>) -> Candidates {
+    let Some((response, name)) = side.first() else { return Vec::new() };
+    let mut selectors = Selectors::default();
+    let Some(marks) = Marks::new(&mut selectors) else { return Vec::new() };
+    let answer = Answer::new(response, &selectors);
+    let is_compared = side.is_hit && side.wanted.len() > 1;
+    let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response, &name) };
+    match (answer.json(), side.is_hit) {
+        (Some(root), is_hit) => {
+            for (at, value) in members(root, &name) {
+                let conditions = match is_hit {
+                    true => of_account(&at, value, &name, is_compared),
+                    false => of_missing(&at, value, &name).into_iter().collect(),
+                };
+                // A deep value, or one of many, proves less.
+                let depth = at.matches('/').count() + 4 * at.matches("/*").count();
+                found.extend(conditions.into_iter().map(|(cost, mut condition)| {
+                    condition["at"] = json!(at);
+                    (cost + depth, json!({ "json": [condition] }))
+                }));
+            }
+        }
+        (None, true) => found.extend(of_profile(&answer, &marks, &name, is_compared)),
+        (None, false) => found.extend(of_missing_page(&answer, &marks, &name)),
+    }
+    found
+}
+
+/// Returns the conditions that the status, the address after redirects, or the target of a redirect says that there is
+/// nothing.
+fn of_missing_head(side: &Side<'_>, response: &Response, name: &str) -> Candidates {
+    let mut found = Vec::new();
+    if matches!(response.status, 404 | 410) {
+        // The status is added to every rule.
+        found.push((10, json!({})));
+    }
+    if let Some(location) = response.header("location").filter(|_| (300..400).contains(&response.status)) {
+        found.push((15, json!({"header": {"Location": format!("^{}$", regex::escape(location))}})));
+    }
+    let path = response.final_url.path();
+    let mut others = side.others.iter().flat_map(|sample| &sample.responses);
+    let is_led_away = others.all(|other| other.final_url.path() != path);
+    if is_led_away && !response.final_url.as_str().contains(name) && side.module.entry().probes[0].follows() {
+        found.push((16, json!({"final_url": format!("^https?://[^/]+{}$", regex::escape(path))})));
+    }
+    found
+}
+
+/// Returns the values of a document with their pointers, in document order. Elements of an array have the index
+/// `*`, and only the first one is looked at. A member whose name is `name` has the segment `*`.
+pub(super) fn members<'v>(root: &'v Value, name: &str) -> Vec<(String, &'v Value)> {
+    let mut found = vec![(String::new(), root)];
+    let mut at = 0;
+    while let Some((pointer, value)) = found.get(at).cloned().filter(|_| found.len() < MAX_VALUES) {
+        at += 1;
+        if pointer.matches('/').count() >= MAX_DEPTH {
+            continue;
+        }
+        match value {
+            Value::Object(members) => found.extend(members.iter().map(|(key, member)| {
+                let escaped = key.replace('~', "~0").replace('/', "~1");
+                let segment = if same_name(key, name) { "*" } else { &escaped };
+                (format!("{pointer}/{segment}"), member)
+            })),
+            Value::Array(elements) => {
+                found.extend(elements.first().map(|element| (format!("{pointer}/*"), element)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns the last named segment of a pointer, in lower case and without signs.
+fn last_member(at: &str) -> String {
+    let last = at.rsplit('/').find(|segment| *segment != "*").unwrap_or_default();
+    last.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
+}
+
+/// Returns whether a member contains one of these words. A short word is part of many others.
+fn is_part(member: &str, parts: &[String]) -> bool {
+    parts.iter().any(|part| member == part || (part.len() > 3 && member.contains(part.as_str())))
+}
+
+/// Returns conditions on one value of a known account. `is_compared` says whether there are several known accounts. A
+/// single one does not show which members only some accounts have.
+fn of_account(at: &str, value: &Value, name: &str, is_compared: bool) -> Candidates {
+    let last = last_member(at);
+    let mut found = Vec::new();
+    if !at.is_empty() && is_part(&last, &WORDS.about_request) {
+        return found;
+    }
+    if as_text(value).is_some_and(|text| same_name(&text, name)) {
+        let cost = if is_part(&last, &WORDS.names) { 10 } else { 13 };
+        found.push((cost, json!({"equals_query": true})));
+    }
+    let kind = match () {
+        () if WORDS.identifiers.contains(&last) => 0,
+        () if is_part(&last, &WORDS.common) => 4,
+        () if is_compared => 8,
+        () => return found,
+    };
+    match value {
+        Value::Array(elements) if !elements.is_empty() => {
+            found.push((26 + kind, json!({"type": "array", "min_length": 1})));
+        }
+        Value::Object(members) if !members.is_empty() && !at.is_empty() => {
+            found.push((25 + kind, json!({"type": "object"})));
+        }
+        Value::String(text) if !text.is_empty() => found.push((24 + kind, json!({"exists": true}))),
+        Value::Number(_) => found.push((24 + kind, json!({"exists": true}))),
+        _ => {}
+    }
+    found
+}
+
+/// Returns the condition that a value says that there is nothing, if it does.
+fn of_missing(at: &str, value: &Value, name: &str) -> Option<(usize, Value)> {
+    let last = last_member(at);
+    let is_about_request = is_part(&last, &WORDS.about_request);
+    match value {
+        Value::Null => Some((24, json!({"null": true}))),
+        Value::Array(elements) if elements.is_empty() => {
+            Some((22, json!({"type": "array", "max_length": 0})))
+        }
+        Value::Object(members) if members.is_empty() => {
+            Some((22, json!({"type": "object", "max_length": 0})))
+        }
+        // `"ok": false` says only that something failed.
+        Value::Bool(_) => (!is_about_request).then(|| (30, json!({ "equals": value }))),
+        Value::Number(number) => match number.as_u64()? {
+            0 => Some((22, json!({ "equals": value }))),
+            400 | 401 | 403 | 429 | 500..=599 => None,
+            _ => is_about_request.then(|| (20, json!({ "equals": value }))),
+        },
+        Value::String(text) => {
+            let is_code = !text.contains(char::is_whitespace);
+            let says = if is_code { is_about_request || names_missing(text) } else { says_missing(text) };
+            if !says || text.chars().count() > *TEXT_CHARS.end() || is_of_failure(text) {
+                return None;
+            }
+            let cost = if is_code { 20 } else { 40 };
+            Some(match templated(text, name) {
+                (_, 0) => (cost, json!({ "equals": text })),
+                (template, _) => (cost + 2, json!({ "equals_template": template })),
+            })
+        }
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The selectors that list the marks of a page.
+struct Marks {
+    /// For each attribute that names an element, the elements that have it.
+    names: [(&'static str, SelectorId); 2],
+    metas: [(&'static str, SelectorId); 2],
+}
+
+impl Marks {
+    fn new(selectors: &mut Selectors) -> Option<Self> {
+        let mut add = |text: &str, attribute: Option<&str>| selectors.add(text, attribute).ok();
+        let names = [("class", add("[class]", Some("class"))?), ("id", add("[id]", Some("id"))?)];
+        let metas = [
+            ("property", add("meta[property]", Some("property"))?),
+            ("name", add("meta[name]", Some("name"))?),
+        ];
+        selectors.want("content");
+        Some(Self { names, metas })
+    }
+
+    /// Returns the classes and identifiers of a page as selectors, each with the text of its element.
+    fn names(&self, answer: &Answer<'_>) -> Vec<(String, String)> {
+        let page = answer.page();
+        let mut found: Vec<(String, String)> = Vec::new();
+        for (attribute, id) in self.names {
+            for element in page.elements(id) {
+                let names = element.attribute(attribute).unwrap_or_default().split_whitespace();
+                for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
+                    let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
+                    if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
+                        found.push((select, page.text_of(element)));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Returns whether a word can be written in a selector, and is not generated for a build of the site.
+fn is_plain(word: &str) -> bool {
+    let is_generated = ["css-", "sc-", "jsx-"].iter().any(|front| word.starts_with(front));
+    (3..=40).contains(&word.len())
+        && word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:".contains(&b))
+        && word.bytes().filter(u8::is_ascii_digit).count() <= 3
+        && !is_generated
+}
+
+fn shows_name(text: &str, name: &str) -> bool {
+    same_name(text.trim().trim_start_matches('@'), name)
+}
+
+/// Returns conditions on the page of a known account.
+fn of_profile(answer: &Answer<'_>, marks: &Marks, name: &str, is_compared: bool) -> Candidates {
+    let mut found = vec![(14, json!({"shows_query": true}))];
+    for (attribute, id) in marks.metas {
+        for meta in answer.page().elements(id) {
+            let (Some(key), Some(content)) = (meta.attribute(attribute), meta.attribute("content")) else {
+                continue;
+            };
+            let select = format!("meta[{attribute}=\"{key}\"]");
+            if is_plain(key) && shows_name(content, name) {
+                let css = json!({"select": select, "attribute": "content", "equals_query": true});
+                found.push((12, json!({ "css": [css] })));
+            }
+        }
+    }
+    for (select, text) in marks.names(answer) {
+        let lower = select.to_lowercase();
+        let is_optional = has_part(&lower, &WORDS.optional_classes);
+        if shows_name(&text, name) {
+            found.push((18, json!({"css": [{"select": select, "equals_query": true}]})));
+        }
+        // A single account does not show which elements only some pages have.
+        let cost = match () {
+            () if lower.contains(&name.to_lowercase()) => continue,
+            () if is_of_failure(&select) || names_missing(&select) => continue,
+            () if is_compared && is_optional => 50,
+            () if has_part(&lower, &WORDS.profile_classes) && !is_optional => 30,
+            () if is_compared => 38,
+            () => continue,
+        };
+        found.push((cost, json!({ "css": [select] })));
+    }
+    found
+}
+
+/// Returns conditions on the page of a made-up name: what says that something does not exist.
+fn of_missing_page(answer: &Answer<'_>, marks: &Marks, name: &str) -> Candidates {
+    let template = |text: &str| templated(text, name).0;
+    let names = marks.names(answer).into_iter().map(|(select, _)| select);
+    let names = names.filter(|select| names_missing(select));
+    let mut found: Candidates = names.map(|select| (26, json!({ "css": [select] }))).collect();
+    let title = squeeze(answer.page().title.as_deref().unwrap_or_default());
+    if says_missing(&title) && title.chars().count() <= *TEXT_CHARS.end() {
+        found.push((30, json!({"title_is": template(&title)})));
+    }
+    // The message is between tags.
+    let pieces = answer.text().split(['<', '>', '\n']).map(str::trim);
+    let pieces = pieces.filter(|piece| TEXT_CHARS.contains(&piece.chars().count()) && says_missing(piece));
+    found.extend(pieces.take(MAX_TEXTS).map(|piece| (44, json!({"words": [template(piece)]}))));
+    found
+}
+
+/// Replaces the name in a text by `{query}`, and doubles literal braces. Returns the template, and how often the
+/// name was replaced. The name counts only as a whole word.
+pub(super) fn templated(text: &str, name: &str) -> (String, usize) {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
+    let (mut out, mut end, mut count) = (String::new(), 0, 0);
+    for (start, found) in text.match_indices(name).filter(|_| !name.is_empty()) {
+        let behind = start + found.len();
+        if !is_word(text[..start].chars().next_back()) && !is_word(text[behind..].chars().next()) {
+            out.push_str(&escaped(&text[end..start]));
+            out.push_str("{query}");
+            (end, count) = (behind, count + 1);
+        }
+    }
+    out.push_str(&escaped(&text[end..]));
+    (out, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_words_are_replaced_by_the_variable() {
+        for (text, name, wanted, count) in [
+            ("Hello bob, bobby!", "bob", "Hello {query}, bobby!", 1),
+            ("{bob}", "bob", "{{{query}}}", 1),
+            ("nobody", "bob", "nobody", 0),
+            ("/u/bob/bob.html", "bob", "/u/{query}/{query}.html", 2),
+            ("x", "", "x", 0),
+        ] {
+            assert_eq!(templated(text, name), (wanted.to_owned(), count), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_name_is_the_best_sign_of_a_hit_and_a_vague_failure_is_no_sign_of_a_miss() {
+        let best = |is_hit: bool, root: &Value| {
+            let found = members(root, "bob").into_iter().flat_map(|(at, value)| match is_hit {
+                true => {
+                    of_account(&at, value, "bob", false).into_iter().map(|(cost, _)| (cost, at.clone())).min()
+                }
+                false => of_missing(&at, value, "bob").map(|(cost, _)| (cost, at.clone())),
+            });
+            found.min_by_key(|(cost, _)| *cost).map(|(_, at)| at)
+        };
+        for (is_hit, root, at) in [
+            (true, json!({"bio": "bob", "user": {"login": "Bob"}}), Some("/user/login")),
+            (true, json!({"bob": {"id": 7, "bio": "x"}}), Some("/*/id")),
+            (true, json!([{"id": 7, "email": "x"}]), Some("/*/id")),
+            (true, json!({"error": "x", "ok": true, "list": []}), None),
+            (false, json!({"ok": false, "error": "error"}), None),
+            (false, json!({"status": 403, "message": "Please log in"}), None),
+            (false, json!({"message": "Something went wrong"}), None),
+            (false, json!({"error": {"code": "USER_NOT_FOUND"}}), Some("/error/code")),
+            (false, json!({"users": [], "message": "No such user"}), Some("/users")),
+            (false, json!({"message": "User bob does not exist"}), Some("/message")),
+            (false, json!([]), Some("")),
+        ] {
+            assert_eq!(best(is_hit, &root).as_deref(), at, "{root}");
+        }
+    }
+}
