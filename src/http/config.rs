@@ -29,11 +29,9 @@ pub struct ServerConfig {
     /// The time after which a connection that sends nothing is closed. Default 15 s. A proxy must close its idle
     /// upstream connections earlier.
     pub idle_timeout: Duration,
-    /// The time after which a reader that takes nothing of its answer or stream gets no more of it. Default 30 s.
-    pub write_timeout: Duration,
-    /// The time after which a connection ends if the peer acknowledges neither data nor keepalive probes, in whole
-    /// seconds. Default 20 s.
-    pub vanish_timeout: Duration,
+    /// The time after which a connection ends if its peer takes nothing of an answer or a stream, or acknowledges no
+    /// keepalive probes, in whole seconds. Default 30 s.
+    pub peer_timeout: Duration,
     /// The proxies whose `X-Forwarded-For` is trusted. Default none.
     pub trusted_proxies: Vec<Network>,
 }
@@ -49,8 +47,7 @@ impl Default for ServerConfig {
             larger_bodies: &[],
             body_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(15),
-            write_timeout: Duration::from_secs(30),
-            vanish_timeout: Duration::from_secs(20),
+            peer_timeout: Duration::from_secs(30),
             trusted_proxies: Vec::new(),
         }
     }

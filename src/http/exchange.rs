@@ -174,15 +174,14 @@ impl Exchange {
 
     fn stream(mut self, writer: Writer, head: &Response, body: StreamBody) {
         self.close = true;
-        let mut sink =
-            Sink { writer, is_chunked: !self.is_http_1_0, has_failed: false, is_disconnected: false };
+        let mut sink = Sink { writer, is_chunked: !self.is_http_1_0, has_failed: false };
         let mut is_complete = sink.send(&render::stream_head(head, self.render_options())).is_ok();
         if is_complete && !self.is_head {
             let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
             // A stream that broke must not look complete.
             is_complete = matches!(end, Ok(true)) && sink.end().is_ok();
         }
-        if !is_complete && !sink.is_disconnected {
+        if !is_complete && !sink.has_failed {
             self.shared.severed.add(self.peer, Duration::ZERO);
         }
     }
@@ -258,19 +257,9 @@ impl Drop for Exchange {
     }
 }
 
-/// Writes an answer completely.
-fn write((exchange, mut writer, first, rest): (Exchange, Writer, Vec<u8>, Arc<[u8]>)) {
-    let written =
-        writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
-    if written.is_err_and(|error| !is_disconnect(&error)) {
-        exchange.shared.severed.add(exchange.peer, Duration::ZERO);
-    }
-}
-
-/// Returns whether a failed write means that the connection is over. Otherwise its client has stopped to read, and may go
-/// on.
-fn is_disconnect(error: &io::Error) -> bool {
-    !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+/// Writes an answer completely. After a failed write the connection is over.
+fn write((_exchange, mut writer, first, rest): (Exchange, Writer, Vec<u8>, Arc<[u8]>)) {
+    let _ = writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
 }
 
 /// The announced size above which a body is not read, and dropping it needs a trial.
@@ -336,7 +325,6 @@ struct Sink {
     writer: Writer,
     is_chunked: bool,
     has_failed: bool,
-    is_disconnected: bool,
 }
 
 impl Sink {
@@ -346,7 +334,6 @@ impl Sink {
         }
         let sent = self.writer.write_all(bytes).and_then(|()| self.writer.flush());
         self.has_failed = sent.is_err();
-        self.is_disconnected = sent.as_ref().is_err_and(is_disconnect);
         sent
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Fault of tiny_http: it sets no option on its sockets, neither `TCP_NODELAY` nor a timeout. Cure: the options are set
 //! on the listening socket. Tests: `connections_inherit_every_option`, `a_silent_connection_is_closed`,
-//! `a_stream_reader_that_takes_nothing_is_cut_off`, `connections_whose_peer_vanished_end`.
+//! `a_stream_reader_that_takes_nothing_is_cut_off`, `a_stream_to_a_reader_that_vanished_ends`.
 
 use std::io;
 use std::net::TcpListener;
@@ -60,12 +60,12 @@ fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     // It holds for `accept()`, too, which the connections of `accept::knock` keep from waiting so long.
     socket.set_read_timeout(Some(config.idle_timeout))?;
-    socket.set_write_timeout(Some(config.write_timeout))?;
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
-    socket.set_tcp_user_timeout(Some(config.vanish_timeout))?;
+    // A peer that acknowledges data but takes none of it is timed out, too.
+    socket.set_tcp_user_timeout(Some(config.peer_timeout))?;
     // The number of keepalive probes need not be set: the user timeout takes precedence.
-    let every = (config.vanish_timeout / 4).max(Duration::from_secs(1));
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(config.vanish_timeout).with_interval(every))
+    let every = (config.peer_timeout / 4).max(Duration::from_secs(1));
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(config.peer_timeout).with_interval(every))
 }
 
 #[cfg(test)]
@@ -87,10 +87,9 @@ mod tests {
             let (accepted, _) = listener.accept().unwrap();
             let socket = SockRef::from(&accepted);
             assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
-            assert_eq!(socket.tcp_keepalive_time().unwrap(), config.vanish_timeout);
-            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(config.vanish_timeout));
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), config.peer_timeout);
+            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(config.peer_timeout));
             assert_eq!(socket.read_timeout().unwrap(), Some(idle_timeout));
-            assert_eq!(socket.write_timeout().unwrap(), Some(config.write_timeout));
             assert_eq!(socket.send_buffer_size().unwrap(), SEND_BUFFER_BYTES * 2);
         }
     }

@@ -111,8 +111,8 @@ impl Shared {
     }
 }
 
-/// The connections of which no further request is served, because it is not known where their next request begins or
-/// because an answer to them broke off.
+/// The connections of which no further request is served, because it is not known where their next request begins, or
+/// because a stream on them broke off.
 ///
 /// Fault of tiny_http: a connection cannot be closed, and after a head that can be read in two ways tiny_http reads on.
 /// Cure: its further requests are dropped unanswered for a while. What is on its way comes within that time, and a proxy

@@ -53,7 +53,7 @@ fn readers_that_take_nothing_hold_no_request_worker_and_are_cut_off() {
     let server = TestServer::with(|config| {
         config.request_workers = 1;
         // Long enough that all are noticed before the first is disconnected.
-        (config.write_timeout, config.idle_timeout) = (SECOND * 8, SECOND * 8);
+        config.peer_timeout = SECOND * 8;
     });
     let mut deaf: Vec<_> = (0..4).map(|_| server.connect()).collect();
     for client in &mut deaf {
@@ -80,7 +80,7 @@ fn a_slow_reader_gets_its_answer_whole() {
 
 #[test]
 fn a_stream_reader_that_takes_nothing_is_cut_off() {
-    let server = TestServer::with(|config| config.write_timeout = SECOND);
+    let server = TestServer::with(|config| config.peer_timeout = SECOND * 2);
     let pieces = server.product.next_stream();
     let mut client = server.connect();
     client.send(get("/stream"));
@@ -102,10 +102,7 @@ fn vanish(client: &Client) {
 
 #[test]
 fn a_stream_to_a_reader_that_vanished_ends() {
-    let server = TestServer::with(|config| {
-        config.vanish_timeout = SECOND * 2;
-        config.write_timeout = LONG * 10;
-    });
+    let server = TestServer::with(|config| config.peer_timeout = SECOND * 2);
     let pieces = server.product.next_stream();
     let mut client = server.connect();
     client.send(get("/stream"));
