@@ -58,6 +58,21 @@ pub(super) fn site() -> Site {
                 200,
                 &format!("<script>alert(1); confirm(2); prompt(3)</script>{}", drawn(100, "<b id=x>")),
             ),
+            "/alerts" => html(200, "<script>for (;;) alert(1)</script>"),
+            "/asking" => html(
+                200,
+                &format!(
+                    "<script>addEventListener('beforeunload', event => event.preventDefault()); print(); \
+                     document.write('<input type=file>'); \
+                     document.querySelector('input').click(); Notification.requestPermission()</script>{}",
+                    drawn(100, "<b id=x>")
+                ),
+            ),
+            "/login" => {
+                let headers = "HTTP/1.1 401 Said\r\nWWW-Authenticate: Basic realm=x\r\n";
+                let body = "Content-Length: 12\r\nConnection: close\r\n\r\n<b id=x></b>";
+                format!("{headers}{HTML}{body}").into_bytes()
+            }
             "/download" => {
                 with_headers("Content-Type: application/zip\r\nContent-Disposition: attachment\r\n", b"PK")
             }
@@ -105,6 +120,8 @@ fn a_page_is_returned_when_a_mark_appears() {
         ("/pushed", Mark::Url("/u/some".into()), 200),
         ("/alert", css("#x"), 200),
         ("/popup", css("#x"), 200),
+        ("/asking", css("#x"), 200),
+        ("/login", css("#x"), 401),
     ] {
         let seen = lab
             .see(&page(&site.url(path), std::slice::from_ref(&mark)))
@@ -142,7 +159,12 @@ fn an_endless_page_affects_only_its_own_check() {
     let never = page(&site.url("/never"), &[css("#none")]);
     let seen = lab.see_wanted(&never, Duration::from_secs(4), Result::is_ok);
     assert_eq!(seen.unwrap().status, 200, "as it stands in the end");
-    for (path, phase) in [("/silent", Phase::FirstByte), ("/busy", Phase::Body), ("/half", Phase::Body)] {
+    for (path, phase) in [
+        ("/silent", Phase::FirstByte),
+        ("/busy", Phase::Body),
+        ("/half", Phase::Body),
+        ("/alerts", Phase::FirstByte),
+    ] {
         let limit = Duration::from_secs(if phase == Phase::Body { 4 } else { 2 });
         // A busy page may hang before it is checked for the first time.
         let is_due = |seen: &Result<Response, ProbeError>| match seen {

@@ -176,3 +176,26 @@ fn a_browser_that_hangs_or_breaks_ends_its_checks_in_time() {
         assert_eq!(see(&browsers, &request, lab::LONG).unwrap().status, 200, "{command}");
     }
 }
+
+/// A browser does not free all memory of its pages.
+#[test]
+fn a_browser_is_replaced_after_many_pages() {
+    let folder = Folder::new();
+    let starts = folder.path("starts");
+    let chromium = Chromium::start(|_| Says::AsUsual);
+    let address = format!("DevTools listening on ws://{}/devtools/browser/b", chromium.addr());
+    let browsers = only(program(&folder, &format!("echo $$ >>{starts}; echo '{address}' >&2; sleep 600")));
+    let request = page("http://a.example/u", &[css("p")]);
+    for _ in 0..100 {
+        see(&browsers, &request, lab::LONG).unwrap();
+    }
+    let started = || {
+        let starts = std::fs::read_to_string(&starts).unwrap();
+        starts.lines().map(|id| id.parse().unwrap()).collect::<Vec<u32>>()
+    };
+    eventually("another one is started, and the first one ends", || {
+        let started = started();
+        started.len() == 2 && !lab::lives(started[0]) && lab::lives(started[1])
+    });
+    see(&browsers, &request, lab::LONG).unwrap();
+}

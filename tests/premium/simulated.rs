@@ -56,6 +56,10 @@ impl Chromium {
         Self { site, commands }
     }
 
+    pub(super) fn addr(&self) -> SocketAddr {
+        self.site.addr
+    }
+
     /// Uses only this browser.
     pub(super) fn browsers(&self, net: NetConfig, pages: usize) -> RealBrowsers {
         let source = BrowserSource::At(self.site.url("").parse().unwrap());

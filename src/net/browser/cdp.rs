@@ -148,13 +148,26 @@ impl Page {
 
     /// Starts loading a URL, without images, fonts and media.
     pub(super) fn navigate(&mut self, url: &Url, until: Instant) -> Result<(), Fault> {
-        let patterns =
-            ["Image", "Font", "Media"].map(|kind| json!({"urlPattern": "*", "resourceType": kind}));
-        self.ask_page("Fetch.enable", &json!({"patterns": patterns}), until)?;
+        // Documents are only taken up so that the browser does not ask anybody for a password.
+        let kinds = ["Document", "Image", "Font", "Media"];
+        let patterns = kinds.map(|kind| json!({"urlPattern": "*", "resourceType": kind}));
+        let with = json!({"patterns": patterns, "handleAuthRequests": true});
+        self.ask_page("Fetch.enable", &with, until)?;
         let session = self.session.clone();
         self.navigation =
             Navigation::Begun(self.send(&session, "Page.navigate", &json!({"url": url.as_str()}))?);
         Ok(())
+    }
+
+    /// Handles the events until then.
+    pub(super) fn attend(&mut self, until: Instant) -> Result<(), Fault> {
+        loop {
+            match self.receive(until) {
+                Ok(message) => self.note(&message)?,
+                Err(Fault::Late) => return Ok(()),
+                Err(fault) => return Err(fault),
+            }
+        }
     }
 
     /// Returns whether the browser shows something for the last URL, or the reason if it does not.
@@ -269,15 +282,21 @@ impl Page {
             let why = message["result"]["errorText"].as_str().or(message["error"]["message"].as_str());
             self.navigation = why.map_or(Navigation::Done, |why| Navigation::Failed(why.to_owned()));
         }
-        let of = &message["sessionId"];
+        let (of, request) = (&message["sessionId"], &message["params"]["requestId"]);
         match message["method"].as_str() {
             Some("Page.javascriptDialogOpening") => {
                 self.send(of, "Page.handleJavaScriptDialog", &json!({"accept": false})).map(drop)
             }
+            Some("Fetch.requestPaused") if message["params"]["resourceType"] == "Document" => {
+                self.send(of, "Fetch.continueRequest", &json!({"requestId": request})).map(drop)
+            }
             Some("Fetch.requestPaused") => {
-                let with =
-                    json!({"requestId": message["params"]["requestId"], "errorReason": "BlockedByClient"});
+                let with = json!({"requestId": request, "errorReason": "BlockedByClient"});
                 self.send(of, "Fetch.failRequest", &with).map(drop)
+            }
+            Some("Fetch.authRequired") => {
+                let with = json!({"requestId": request, "authChallengeResponse": {"response": "CancelAuth"}});
+                self.send(of, "Fetch.continueWithAuth", &with).map(drop)
             }
             _ if self.session.is_null() => Ok(()),
             Some("Inspector.targetCrashed") => Err(Fault::Crashed),

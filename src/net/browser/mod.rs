@@ -33,7 +33,7 @@ pub use process::BrowserSource;
 use super::approve::Approver;
 use super::config::{NetConfig, NetError, OutboundProxy};
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
-use cdp::Page;
+use cdp::{Fault, Page};
 use egress::{Clients, EgressProxy, OwnPorts, PageLoad, Uplink};
 use page::Task;
 use pool::{Lease, NoBrowser, Place, Pool};
@@ -198,6 +198,7 @@ impl Prober for Shared {
         let task = Task { request, page_load: &page_load, began: Instant::now(), deadline: until };
         let seen = match page.navigate(&request.url, until) {
             Ok(()) => page::wait_for_page(&mut page, &task),
+            Err(Fault::Late) => Err(ProbeError::Timeout(Phase::FirstByte)),
             Err(fault) => Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
         };
         place.egress.end();

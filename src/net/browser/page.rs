@@ -57,10 +57,24 @@ enum PageState {
 pub(super) fn wait_for_page(page: &mut Page, task: &Task<'_>) -> Result<Response, ProbeError> {
     let mut waiting = Waiting::new(task);
     loop {
-        match waiting.check(page) {
-            Some(done) => return done,
-            None => waiting.pause(),
+        if let Some(done) = waiting.check(page) {
+            return done;
         }
+        let paused = page.attend(waiting.next_check());
+        if let Some(error) = paused.err().and_then(|fault| ended_by(&fault)) {
+            return Err(error);
+        }
+    }
+}
+
+/// Returns the error if the fault ends the wait. It does not if the browser is switching from one document to the next, or
+/// if the page hangs.
+fn ended_by(fault: &Fault) -> Option<ProbeError> {
+    match fault {
+        Fault::Refused(_) | Fault::Late => None,
+        Fault::Closed => Some(ProbeError::Protocol("the page closed itself".into())),
+        Fault::Crashed => Some(ProbeError::Browser("the page crashed its browser".into())),
+        Fault::Gone(_) => Some(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
     }
 }
 
@@ -120,11 +134,7 @@ impl<'a> Waiting<'a> {
                     html.map(|html| self.answer(status, &url, html, is_cut))
                 }
             },
-            // The browser is switching from one document to the next, or the page hangs.
-            Err(Fault::Refused(_) | Fault::Late) => None,
-            Err(Fault::Closed) => Some(Err(ProbeError::Protocol("the page closed itself".into()))),
-            Err(Fault::Crashed) => Some(Err(ProbeError::Browser("the page crashed its browser".into()))),
-            Err(fault) => Some(Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())))),
+            Err(fault) => ended_by(&fault).map(Err),
         }
     }
 
@@ -158,12 +168,13 @@ impl<'a> Waiting<'a> {
         })
     }
 
-    fn pause(&mut self) {
+    /// Returns the time of the next check.
+    fn next_check(&mut self) -> Instant {
         let now = Instant::now();
-        // The last check must begin before the deadline.
-        let until = if now < self.last_check { self.last_check } else { self.task.deadline };
-        std::thread::sleep(self.pause.min(until.saturating_duration_since(now)));
+        let next = now + self.pause;
         self.pause = LONGEST_PAUSE.min(self.pause * 3 / 2);
+        // The last check must begin before the deadline.
+        next.min(if now < self.last_check { self.last_check } else { self.task.deadline })
     }
 }
 

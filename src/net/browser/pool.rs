@@ -132,8 +132,11 @@ impl Pool {
     }
 
     fn hurry(&self, state: &mut State) {
-        state.is_urgent = true;
-        self.changed.notify_all();
+        // Those who wait would otherwise wake each other for ever.
+        if !state.is_urgent {
+            state.is_urgent = true;
+            self.changed.notify_all();
+        }
     }
 
     /// Returns whether the browser runs. Waits for one that is being started, unless that has failed before.
@@ -197,6 +200,8 @@ impl Pool {
         drop(running);
         let started = self.launcher.start(&self.is_closed);
         let mut state = self.state.lock();
+        // The result answers all who have asked meanwhile.
+        state.is_urgent = false;
         match started {
             _ if self.is_closed() => {}
             Ok(browser) => {

@@ -56,7 +56,7 @@ rm -rf -- "$TMPDIR"
 kill -KILL 0
 "#;
 
-const FLAGS: [&str; 36] = [
+const FLAGS: [&str; 37] = [
     "--headless=new",
     "--remote-debugging-port=0",
     "--no-startup-window",
@@ -96,6 +96,7 @@ const FLAGS: [&str; 36] = [
      WebTransport",
     // There are no crash reports and no questions, and no more memory than pages need.
     "--disable-breakpad",
+    "--disable-crash-reporter",
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
     "--js-flags=--max-old-space-size=512",
@@ -325,14 +326,17 @@ fn small_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<
     thread::Builder::new().name(name.to_owned()).stack_size(128 * 1024).spawn(work).map(drop)
 }
 
-/// Creates a private folder for the profile, which is removed with the browser.
+/// Creates a private folder with a profile, which is removed with the browser.
 fn own_folder() -> io::Result<PathBuf> {
     let folder = env::temp_dir().join(format!("sightline-browser-{}", uuid::Uuid::new_v4().simple()));
-    let profile = folder.join("profile/Default");
     DirBuilder::new().mode(0o700).create(&folder)?;
-    fs::create_dir_all(&profile)?;
-    fs::write(profile.join("Preferences"), preferences().to_string())?;
-    Ok(folder)
+    let profile = folder.join("profile/Default");
+    let filled = fs::create_dir_all(&profile)
+        .and_then(|()| fs::write(profile.join("Preferences"), preferences().to_string()));
+    if filled.is_err() {
+        let _ = fs::remove_dir_all(&folder);
+    }
+    filled.map(|()| folder)
 }
 
 fn preferences() -> Value {
