@@ -1,32 +1,35 @@
-//! The probes of a check: each is prepared and sent in order, until the rules reach a conclusion.
+//! A check of one name: its sources are asked in order, each is judged by itself, and the best verdict counts.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use log::debug;
 
 use super::answer::Answer;
-use super::answer_memory::{Reservation, estimate};
 use super::barrier;
 use super::checker::Checker;
-use super::contacts::Contacts;
+use super::definition::Via;
 use super::extract::Answers;
-use super::feed::{Feed, Key};
+use super::feed::Key;
 use super::judge::{Verdict, barrier_of, judge_answers, save_one};
 use super::module::Module;
-use super::outcome::{Outcome, Pause};
+use super::outcome::{Evidence, Outcome, Pause};
 use super::pattern::Searches;
-use super::probe::{LocalFault, ProbeError, Request, Response, Trace};
-use super::probe_answer::{AnswerWithBarrier, ProbeAnswer};
+use super::probe::{
+    Answered, Contact, CookieJar, LocalFault, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response,
+    Trace,
+};
 use super::query::Query;
 use super::reason::Reason;
-use super::sender::Sender;
-use super::stop_reason::StopReason;
 use super::template::{FillError, Saved, Values};
 use super::terms::{Access, Denial, Terms};
 
-/// The least time that a check waits for memory for its answers, even if its deadline is nearer.
+/// The least time that a check waits until it may read its answers, even if its deadline is nearer.
 const LEAST_READING_TIME: Duration = Duration::from_secs(2);
+/// The shortest time for an answer whose lack says something about the host. A part of the shortest learnt deadline,
+/// two seconds, has passed when a request begins.
+const FAIR_TIME: Duration = Duration::from_millis(1500);
 
 /// The check of one name with one module.
 ///
@@ -34,165 +37,180 @@ const LEAST_READING_TIME: Duration = Duration::from_secs(2);
 /// that their variables do not lie on the stack below it.
 pub(super) struct ActiveCheck<'c> {
     checker: &'c Checker,
-    module: &'c Module,
+    pub(super) module: &'c Module,
     query: &'c Query,
     name: String,
     is_control: bool,
     terms: Terms<'c>,
-    sender: Sender<'c>,
     searches: Searches,
+    jar: CookieJar,
     saved: Saved,
-    pub(super) answers: Vec<Option<AnswerWithBarrier>>,
     answered_in: Duration,
-    stop_reason: Option<StopReason>,
-    earlier_barrier: Option<EarlierBarrier>,
-    pauses: Vec<Pause>,
-    pub(super) contacts: Contacts,
+    requests: u32,
+    bytes_read: usize,
+    pub(super) pauses: Vec<Pause>,
+    /// The contacts with hosts that the catalogue names. Hosts that the query or an answer names are left out, because
+    /// they tell what was searched.
+    contacts: Vec<Contact>,
+    /// The source whose verdict counts.
+    pub(super) source: Source,
+    /// The last answer of the sources before it.
+    earlier: Option<Arc<Response>>,
 }
 
-/// A barrier at an earlier source. It is a better reason than the missing answer of a later source.
-struct EarlierBarrier {
-    verdict: Verdict,
-    /// The last probe that had an answer.
-    last: Option<usize>,
+/// A source that was asked.
+pub(super) struct Source {
+    /// The number of the source: 0 for the first one, then those of the fallbacks.
+    pub(super) number: usize,
+    /// The answers to the probes of the module. Only those of this source have any.
+    pub(super) answers: Vec<Option<Arc<Response>>>,
+    /// The reason why a probe of the source has no answer.
+    stop: Option<Stop>,
+    pub(super) verdict: Verdict,
+}
+
+/// The reason why the probes of a source ended early.
+#[derive(Debug)]
+enum Stop {
+    /// The answer is a barrier, so further requests are useless.
+    Barrier,
+    /// The host must not be contacted now.
+    Denied(Denial),
+    /// The next request lacks a value.
+    Unfilled(FillError),
+    /// The request got no usable answer, or the answer could not be read.
+    Unanswered(ProbeError),
+}
+
+impl Source {
+    /// Returns whether this source, which was asked after `earlier`, gives the better reason for the outcome.
+    fn is_better_than(&self, earlier: &Self) -> bool {
+        let is_unasked = self.answers.iter().all(Option::is_none);
+        let has_failed = match &self.stop {
+            None | Some(Stop::Barrier) => false,
+            // The result is the same as without this source.
+            Some(Stop::Denied(_)) if is_unasked => return false,
+            // It was not asked because an earlier answer is missing. The cause of that is the better reason.
+            Some(Stop::Unfilled(_)) if is_unasked && earlier.stop.is_some() => return false,
+            Some(Stop::Unfilled(_)) => self.verdict.matcher.is_none(),
+            Some(Stop::Denied(_) | Stop::Unanswered(_)) => true,
+        };
+        let was_barrier = matches!(earlier.verdict.outcome, Outcome::Blocked | Outcome::RateLimited);
+        !(has_failed && was_barrier)
+    }
 }
 
 impl<'c> ActiveCheck<'c> {
-    pub(super) fn new(
+    /// Asks for a name, and judges the answers. A fallback is asked only if the sources before it led to no conclusion.
+    pub(super) fn ask(
         checker: &'c Checker,
         module: &'c Module,
         query: &'c Query,
         is_control: bool,
         terms: Terms<'c>,
     ) -> Self {
-        Self {
+        let verdict = Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
+        let mut check = Self {
             checker,
             module,
             query,
             name: module.name_of(query),
             is_control,
             terms,
-            sender: Sender::new(&*checker.prober, terms.answer_by),
             searches: Searches::default(),
+            jar: CookieJar::default(),
             saved: Saved::new(),
-            answers: module.entry().probes.iter().map(|_| None).collect(),
             answered_in: Duration::ZERO,
-            stop_reason: None,
-            earlier_barrier: None,
+            requests: 0,
+            bytes_read: 0,
             pauses: Vec::new(),
-            contacts: Contacts::default(),
-        }
-    }
-
-    /// Sends the probes. A fallback is sent only if the answers so far led to no conclusion.
-    pub(super) fn ask(&mut self) {
+            contacts: Vec::new(),
+            source: Source { number: 0, answers: Vec::new(), stop: None, verdict },
+            earlier: None,
+        };
         let began = Instant::now();
-        self.ask_sources();
-        self.answered_in = began.elapsed();
-    }
-
-    fn ask_sources(&mut self) {
-        for source in self.module.sources() {
-            if source.start > 0 && self.stop_reason.is_none() {
-                match self.is_conclusive() {
-                    Ok(true) => return,
-                    Ok(false) => {}
-                    Err(error) => {
-                        self.stop_reason = Some(StopReason::Unanswered(error));
-                        return;
-                    }
-                }
+        for (number, probes) in module.sources().into_iter().enumerate() {
+            let source = check.ask_source(number, probes);
+            if number == 0 || source.is_better_than(&check.source) {
+                let replaced = std::mem::replace(&mut check.source, source);
+                check.earlier = replaced.answers.into_iter().flatten().next_back().or(check.earlier);
             }
-            self.ask_source(source);
-        }
-    }
-
-    /// Returns whether the answers so far lead to a conclusion.
-    #[inline(never)]
-    fn is_conclusive(&self) -> Result<bool, ProbeError> {
-        self.read(|answers| self.judge(answers).is_conclusive())
-    }
-
-    /// Sends the probes of one source until one of them gets no usable answer.
-    fn ask_source(&mut self, source: Range<usize>) {
-        if source.start > 0 && self.earlier_barrier.is_none() {
-            self.earlier_barrier = self.find_earlier_barrier();
-        }
-        let earlier = self.stop_reason.take();
-        let denial = self.checker.denial(self.module, self.query, source.clone(), self.terms.hosts);
-        self.stop_reason = denial.map(StopReason::Denied);
-        for probe in source.clone() {
-            if self.stop_reason.is_some() {
+            if check.source.verdict.outcome.is_conclusive() {
                 break;
             }
-            match self.fetch(probe) {
-                Ok(answer) => self.store(probe, answer),
-                Err(stop_reason) => self.stop_reason = Some(stop_reason),
-            }
         }
-        let is_unasked = source.start > 0 && self.answers[source].iter().all(Option::is_none);
-        match self.stop_reason {
-            // The result is the same as without this source.
-            Some(StopReason::Denied(_)) if is_unasked => self.stop_reason = earlier,
-            // The source was not asked because an earlier answer is missing. The cause of that is the better reason.
-            Some(StopReason::Unfilled(_)) if is_unasked && earlier.is_some() => self.stop_reason = earlier,
-            _ => {}
-        }
+        check.answered_in = began.elapsed();
+        check
     }
 
-    /// Returns the barrier that stopped the sources so far, if there was one.
-    #[inline(never)]
-    fn find_earlier_barrier(&self) -> Option<EarlierBarrier> {
-        let verdict = match self.stop_reason {
-            None | Some(StopReason::Barrier | StopReason::Denied(_)) => {
-                self.read(|answers| self.verdict(answers)).ok()?
+    /// Sends the probes of a source until one of them gets no usable answer, and judges what was received.
+    fn ask_source(&mut self, number: usize, probes: Range<usize>) -> Source {
+        let mut answers = vec![None; self.module.entry().probes.len()];
+        let denial = self.checker.denial(self.module, self.query, probes.clone(), self.terms.hosts);
+        let mut stop = denial.map(Stop::Denied);
+        for probe in probes.filter(|_| denial.is_none()) {
+            let asked = self.fetch(probe).and_then(|(response, is_received)| {
+                answers[probe] = Some(Arc::clone(&response));
+                self.note_answer(probe, &response, is_received)
+            });
+            stop = asked.err();
+            if stop.is_some() {
+                break;
             }
-            Some(StopReason::Unfilled(_) | StopReason::Unanswered(_)) => return None,
-        };
-        let last = self.answers.iter().rposition(Option::is_some);
-        let is_barrier = matches!(verdict.outcome, Outcome::Blocked | Outcome::RateLimited);
-        is_barrier.then_some(EarlierBarrier { verdict, last })
+        }
+        let verdict = self.verdict(&answers, stop.as_ref());
+        Source { number, answers, stop, verdict }
     }
 
-    fn fetch(&mut self, probe: usize) -> Result<ProbeAnswer, StopReason> {
-        let request = self.prepare(probe).map_err(StopReason::Unfilled)?;
+    fn fetch(&mut self, probe: usize) -> Result<(Arc<Response>, bool), Stop> {
+        let request = self.prepare(probe).map_err(Stop::Unfilled)?;
         let keep = self.module.entry().probes[probe].keep();
         let is_at_hand = keep.is_some() && self.checker.feeds.has(&Key::from(&request));
-        let access = if is_at_hand { Access::Granted } else { self.access(probe, &request, &self.pauses) };
+        let access = if is_at_hand { Access::Granted } else { self.access(probe, &request) };
         let host = self.module.host(probe).fixed();
-        let (began, sent) = (Instant::now(), self.sender.requests());
+        let (began, mut sent, prober) = (Instant::now(), 0, &*self.checker.prober);
         let deadline = match access {
-            Access::Denied(denial) => return Err(StopReason::Denied(denial)),
-            Access::Trial(time) if !self.contacts.has_answer(host) => {
-                self.sender.deadline().min(began + time)
+            Access::Denied(denial) => return Err(Stop::Denied(denial)),
+            Access::Trial(time) if !has_answer(&self.contacts, host) => {
+                self.terms.answer_by.min(began + time)
             }
-            Access::Granted | Access::Trial(_) => self.sender.deadline(),
+            Access::Granted | Access::Trial(_) => self.terms.answer_by,
         };
         let answer = match keep {
-            None => self.sender.send_until(&request, deadline).map(ProbeAnswer::Own),
-            Some(keep) => self.feed(probe, &request, keep, deadline),
+            None => send(prober, &request, &mut self.jar, deadline, &mut sent).map(Arc::new),
+            // It is fetched without the cookies of this check, because all checks share it.
+            Some(keep) => self.checker.feeds.get(
+                &Key::from(&request),
+                keep,
+                deadline,
+                || send(prober, &request, &mut CookieJar::default(), deadline, &mut sent),
+                |list| self.is_list(probe, list, deadline),
+            ),
         };
-        if self.sender.requests() > sent {
+        self.requests += sent;
+        if sent > 0 {
             let times = [deadline.saturating_duration_since(began), began.elapsed()];
-            self.contacts.note(host, &request, times, answer.as_ref().err());
+            let contact = contact(&self.contacts, host, &request, times, answer.as_ref().err());
+            self.contacts.extend(contact);
+            self.bytes_read += answer.as_ref().map_or(0, |response| response.body.len());
         }
-        answer.map_err(|error| {
+        answer.map(|response| (response, sent > 0)).map_err(|error| {
             if error == ProbeError::ForbiddenAddress {
                 // Callers get the error of a name that does not resolve.
                 debug!("{}: not asked, its host has no public address", self.module.id());
             }
             self.checker.local_faults.note(&error);
-            StopReason::Unanswered(error)
+            Stop::Unanswered(error)
         })
     }
 
-    /// Returns whether the host of the request may be contacted. `pauses` are those that this check received itself.
+    /// Returns whether the host of the request may be contacted.
     #[inline(never)]
-    pub(super) fn access(&self, probe: usize, request: &Request, pauses: &[Pause]) -> Access {
+    fn access(&self, probe: usize, request: &Request) -> Access {
         let host = self.host(probe).or_else(|| request.url.host_str().map(str::to_owned));
         match host {
             None => Access::Granted,
-            Some(host) if pauses.iter().any(|pause| pause.host == host) => Access::Denied(Denial::Pause),
+            Some(host) if self.pauses.iter().any(|pause| pause.host == host) => Access::Denied(Denial::Pause),
             Some(host) => self.terms.hosts.access(&host),
         }
     }
@@ -202,106 +220,60 @@ impl<'c> ActiveCheck<'c> {
         self.module.host(probe).name(&self.values())
     }
 
-    /// Returns the feed of a probe. It is fetched without this check's cookies, because all checks share it.
-    #[inline(never)]
-    fn feed(
-        &mut self,
-        probe: usize,
-        request: &Request,
-        keep: Duration,
-        deadline: Instant,
-    ) -> Result<ProbeAnswer, ProbeError> {
-        let mut sender = Sender::new(&*self.checker.prober, deadline);
-        let fetch = || sender.send(request);
-        let is_sound = |feed: &Feed| {
-            self.searches.allow_until(deadline);
-            self.is_list(probe, feed)
-        };
-        let feed = self.checker.feeds.get(&Key::from(request), keep, deadline, fetch, is_sound);
-        let requests = sender.requests();
-        self.sender.count(requests);
-        Ok(ProbeAnswer::Shared { feed: feed?, is_fetched: requests > 0 })
-    }
-
     /// Returns whether an answer is the complete list of a feed, and not an error page or a part of the list.
-    fn is_list(&self, probe: usize, feed: &Feed) -> bool {
-        let Response { status, truncated, body, .. } = &feed.response;
+    fn is_list(&self, probe: usize, response: &Response, deadline: Instant) -> bool {
+        let Response { status, truncated, body, .. } = response;
         if !(200..300).contains(status) || *truncated || body.trim_ascii().is_empty() {
             return false;
         }
-        let answer = Answer::shared(&feed.response, &feed.parsed, &self.module.selectors);
-        let is_json = !self.module.needs_json(probe) || answer.json().is_some();
-        is_json && !self.is_barrier(probe, &answer) && self.is_known(probe, &answer) != Some(false)
-    }
-
-    /// Returns whether a hit or miss rule about the probe holds for the answer. Returns `None` if no rule is
-    /// about it.
-    pub(super) fn is_known(&self, probe: usize, answer: &Answer<'_>) -> Option<bool> {
-        let rules = self.module.entry().hit.iter().chain(&self.module.entry().miss);
-        let mut rules = rules.filter(|rule| self.module.is_about(rule, probe)).peekable();
-        rules.peek()?;
-        let values = self.values();
-        Some(rules.any(|rule| rule.holds(answer, &values)))
+        self.searches.allow_until(deadline);
+        let (module, values) = (self.module, self.values());
+        let answer = Answer::new(response, &module.selectors);
+        let rules = module.entry().hit.iter().chain(&module.entry().miss);
+        let mut rules = rules.filter(|rule| module.is_about(rule, probe)).peekable();
+        (!module.needs_json(probe) || answer.json().is_some())
+            && barrier_of(module, probe, &answer, &values).is_none()
+            && (rules.peek().is_none() || rules.any(|rule| rule.holds(&answer, &values)))
     }
 
     pub(super) fn values(&self) -> Values<'_> {
         Values::new(self.query, &self.name, &self.saved, &self.searches)
     }
 
-    /// Returns the values that requests are filled with.
-    pub(super) fn request_values(&self) -> Values<'_> {
-        Values { keys: Some(&self.checker.keys), ..self.values() }
-    }
-
     /// Returns the request of a probe, with its templates filled.
     #[inline(never)]
-    pub(super) fn prepare(&self, probe: usize) -> Result<Request, FillError> {
+    fn prepare(&self, probe: usize) -> Result<Request, FillError> {
         let trace = Trace {
             module: self.module.id().clone(),
             probe,
             query: self.query.normal().into(),
             control: self.is_control,
         };
-        self.module.request(&self.request_values(), &self.checker.user_agent, trace)
+        let values = Values { keys: Some(&self.checker.keys), ..self.values() };
+        self.module.request(&values, &self.checker.user_agent, trace)
     }
 
-    /// Stores an answer and the values that later probes need from it.
+    /// Notes the pauses that an answer asks for, and the values that later probes need from it. A barrier ends the
+    /// source.
     #[inline(never)]
-    fn store(&mut self, probe: usize, received: ProbeAnswer) {
-        let memory = match self.reserve(received.own()) {
-            Ok(memory) => memory,
-            Err(error) => {
-                let response = received.received();
-                let pauses = response.map(|response| self.pauses_of(probe, response, false));
-                self.pauses.extend(pauses.unwrap_or_default());
-                self.stop_reason = Some(StopReason::Unanswered(error));
-                return;
-            }
-        };
-        let answer = received.answer(&self.module.selectors);
-        let mut saved = self.saved.clone();
-        save_one(self.module, probe, &answer, self.values(), &mut saved);
-        self.saved = saved;
-        let is_barrier = self.is_barrier(probe, &answer);
-        if is_barrier {
-            self.stop_reason = Some(StopReason::Barrier);
+    fn note_answer(&mut self, probe: usize, response: &Response, is_received: bool) -> Result<(), Stop> {
+        let read = self.reading(|| {
+            let answer = Answer::new(response, &self.module.selectors);
+            let mut saved = self.saved.clone();
+            save_one(self.module, probe, &answer, self.values(), &mut saved);
+            (saved, barrier_of(self.module, probe, &answer, &self.values()).is_some())
+        });
+        let is_barrier = read.as_ref().is_ok_and(|(_, is_barrier)| *is_barrier);
+        if is_received {
+            let pauses = self.pauses_of(probe, response, is_barrier);
+            self.pauses.extend(pauses);
         }
-        let response = received.received();
-        let pauses = response.map(|response| self.pauses_of(probe, response, is_barrier)).unwrap_or_default();
-        self.pauses.extend(pauses);
-        let barrier = answer.barrier(|response| barrier::find(self.module, response, None, &[]));
-        drop(answer);
-        drop(memory);
-        self.answers[probe] = Some(AnswerWithBarrier { answer: received, barrier });
-    }
-
-    /// Returns whether an answer to a probe is a barrier.
-    pub(super) fn is_barrier(&self, probe: usize, answer: &Answer<'_>) -> bool {
-        barrier_of(self.module, probe, answer, &self.values()).is_some()
+        self.saved = read.map_err(Stop::Unanswered)?.0;
+        if is_barrier { Err(Stop::Barrier) } else { Ok(()) }
     }
 
     /// Returns the pauses that an answer asks for: for the probe's host, and for the host that it was redirected to.
-    pub(super) fn pauses_of(&self, probe: usize, response: &Response, is_barrier: bool) -> Vec<Pause> {
+    fn pauses_of(&self, probe: usize, response: &Response, is_barrier: bool) -> Vec<Pause> {
         let Some(secs) = barrier::pause_secs(response, is_barrier) else { return Vec::new() };
         let asked = self.host(probe);
         let is_of = |host: &str| {
@@ -313,98 +285,161 @@ impl<'c> ActiveCheck<'c> {
         asked.into_iter().chain(answered).map(|host| Pause { host, secs }).collect()
     }
 
-    /// Returns the pauses that hosts asked for during this check.
-    pub(super) fn pauses(&self) -> &[Pause] {
-        &self.pauses
+    /// Returns the verdict on the answers of a source.
+    #[inline(never)]
+    fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> Verdict {
+        let failed = |outcome, reason| Verdict::new(outcome, Some(reason), None);
+        let judge = || {
+            let judge = |answers: &Answers<'_>| judge_answers(self.module, answers, &self.values());
+            self.read(answers, judge).unwrap_or_else(|error| failed(Outcome::Skipped, error.reason()))
+        };
+        match stop {
+            _ if self.searches.is_out_of_time() => failed(Outcome::Timeout, Reason::TimeoutRules),
+            None | Some(Stop::Barrier) => judge(),
+            Some(Stop::Denied(denial)) => failed(denial.outcome(), denial.reason()),
+            Some(Stop::Unanswered(error)) => match error.of_last_hop() {
+                // The time for the answers has ended before the deadline of the check.
+                ProbeError::Timeout(_)
+                    if self.terms.answer_by < self.terms.deadline
+                        && self.terms.answer_by <= Instant::now() =>
+                {
+                    failed(Outcome::Timeout, Reason::LearntDeadline)
+                }
+                ProbeError::Timeout(_) => failed(Outcome::Timeout, error.reason()),
+                ProbeError::Unavailable(_) | ProbeError::Local(..) => {
+                    failed(Outcome::Skipped, error.reason())
+                }
+                _ => failed(Outcome::Error, error.reason()),
+            },
+            Some(Stop::Unfilled(FillError::NoKey(_))) => failed(Outcome::Skipped, Reason::NeedsKey),
+            Some(Stop::Unfilled(FillError::NoPart | FillError::Unfit)) if self.requests == 0 => {
+                failed(Outcome::Skipped, Reason::NotAccepted)
+            }
+            // The answer that lacks the value may match a rule that explains why.
+            Some(Stop::Unfilled(_)) => Some(judge())
+                .filter(|verdict| verdict.outcome != Outcome::Error)
+                .unwrap_or_else(|| failed(Outcome::Error, Reason::NotSaved)),
+        }
     }
 
-    /// Calls `read` with the answers so far.
-    ///
-    /// The parsed answers take memory that other checks may be waiting for. `read` must therefore not wait
-    /// for anything and must not call this method again.
+    /// Calls `read` with the answers of the source that counts.
     ///
     /// # Errors
-    /// Returns an error if there was not enough memory in time.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> Result<T, ProbeError> {
-        let own = self.answers.iter().flatten().filter_map(|it| it.answer.own());
-        let memory = self.reserve(own)?;
-        let selectors = &self.module.selectors;
-        let list = self.answers.iter().map(|it| it.as_ref().map(|it| it.answer(selectors))).collect();
-        let answers = Answers::new(list);
-        let value = read(&answers);
-        drop(answers);
-        drop(memory);
-        Ok(value)
+    /// Returns an error if too many other checks read their answers until the deadline.
+    pub(super) fn read_source<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> Result<T, ProbeError> {
+        self.read(&self.source.answers, read)
     }
 
-    /// Reserves memory for the parsed forms of these responses, and starts the time limit of their searches.
-    pub(super) fn reserve<'r>(
+    fn read<T>(
         &self,
-        responses: impl IntoIterator<Item = &'r Response>,
-    ) -> Result<Reservation<'c>, ProbeError> {
-        let bytes = responses.into_iter().map(estimate).sum();
+        answers: &[Option<Arc<Response>>],
+        read: impl FnOnce(&Answers<'_>) -> T,
+    ) -> Result<T, ProbeError> {
+        self.reading(|| {
+            let selectors = &self.module.selectors;
+            let wrap = answers.iter().map(|it| it.as_deref().map(|it| Answer::new(it, selectors)));
+            read(&Answers::new(wrap.collect()))
+        })
+    }
+
+    /// Calls `read`, which parses answers, when it may, and starts the time limit of its searches. `read` must not wait
+    /// for anything.
+    fn reading<T>(&self, read: impl FnOnce() -> T) -> Result<T, ProbeError> {
         let until = self.terms.deadline.max(Instant::now() + LEAST_READING_TIME);
-        let Some(memory) = self.checker.memory.reserve(bytes, until) else {
+        let Some(_permit) = self.checker.permits.acquire(until) else {
             let why = "the memory for answers is used up";
             let error = ProbeError::Local(LocalFault::Resources, why.to_owned());
             self.checker.local_faults.note(&error);
             return Err(error);
         };
         self.searches.allow_until(self.terms.deadline);
-        Ok(memory)
+        Ok(read())
     }
 
-    fn judge(&self, answers: &Answers<'_>) -> Outcome {
-        judge_answers(self.module, answers, &self.values()).outcome
+    /// Returns whether a request of the source got no usable answer, or an answer is larger than what is read.
+    pub(super) fn is_cut(&self) -> bool {
+        // Of other answers, only the part that is needed was requested.
+        let is_read_whole = |probe| self.module.body_limit(probe) >= MAX_BODY_BYTES;
+        let mut answers = self.source.answers.iter().enumerate();
+        self.source.stop.is_some()
+            || answers.any(|(probe, answer)| {
+                answer.as_ref().is_some_and(|answer| answer.truncated) && is_read_whole(probe)
+            })
     }
 
-    /// Returns the verdict on the answers that were received.
-    pub(super) fn verdict(&self, answers: &Answers<'_>) -> Verdict {
-        if self.searches.is_out_of_time() {
-            return Verdict::new(Outcome::Timeout, Some(Reason::TimeoutRules), None);
+    /// Returns the evidence of the verdict.
+    pub(super) fn evidence(&self) -> Evidence {
+        let last = self.source.answers.iter().flatten().next_back().or(self.earlier.as_ref());
+        Evidence {
+            http_status: last.map(|response| response.status),
+            final_host: last.and_then(|response| response.final_url.host_str()).map(str::to_owned),
+            matcher: self.source.verdict.matcher.clone(),
+            bytes_read: self.bytes_read,
+            requests: self.requests,
+            answered_in: self.answered_in,
+            contacts: self.contacts.clone(),
+            circuit: match &self.source.stop {
+                Some(Stop::Denied(denial)) => denial.circuit(),
+                _ => None,
+            },
+            ..Evidence::default()
         }
-        match (self.failure(answers), &self.earlier_barrier) {
-            (None, _) => judge_answers(self.module, answers, &self.values()),
-            (Some(_), Some(earlier_barrier)) => earlier_barrier.verdict.clone(),
-            (Some((outcome, reason)), None) => Verdict::new(outcome, Some(reason), None),
-        }
-    }
-
-    /// Returns the outcome of a check that ended before its rules were applied.
-    fn failure(&self, answers: &Answers<'_>) -> Option<(Outcome, Reason)> {
-        match &self.stop_reason {
-            None | Some(StopReason::Barrier) => None,
-            Some(StopReason::Denied(denial)) => Some((denial.outcome(), denial.reason())),
-            Some(StopReason::Unanswered(error)) => Some(match error.of_last_hop() {
-                ProbeError::Timeout(_) if self.is_cut_by_learnt_deadline() => {
-                    (Outcome::Timeout, Reason::LearntDeadline)
-                }
-                ProbeError::Timeout(_) => (Outcome::Timeout, error.reason()),
-                ProbeError::Unavailable(_) | ProbeError::Local(..) => (Outcome::Skipped, error.reason()),
-                _ => (Outcome::Error, error.reason()),
-            }),
-            Some(StopReason::Unfilled(FillError::NoKey(_))) => Some((Outcome::Skipped, Reason::NeedsKey)),
-            Some(StopReason::Unfilled(FillError::NoPart | FillError::Unfit)) if self.is_unasked() => {
-                Some((Outcome::Skipped, Reason::NotAccepted))
-            }
-            // The answer that lacks the value may match a rule that explains why.
-            Some(StopReason::Unfilled(_)) => {
-                let is_told = self.judge(answers) != Outcome::Error;
-                (!is_told).then_some((Outcome::Error, Reason::NotSaved))
-            }
-        }
-    }
-
-    /// Returns whether the time for the answers has ended before the deadline of the check.
-    fn is_cut_by_learnt_deadline(&self) -> bool {
-        self.terms.answer_by < self.terms.deadline && self.terms.answer_by <= Instant::now()
-    }
-
-    fn is_unasked(&self) -> bool {
-        self.answers.iter().all(Option::is_none)
     }
 }
 
-mod evidence;
+/// Sends a request. After a connection error it is sent once more, if the deadline has not passed.
+fn send(
+    prober: &dyn Prober,
+    request: &Request,
+    jar: &mut CookieJar,
+    deadline: Instant,
+    sent: &mut u32,
+) -> Result<Response, ProbeError> {
+    if Instant::now() >= deadline {
+        return Err(ProbeError::Timeout(Phase::Connect));
+    }
+    *sent += 1;
+    let answer = prober.send(request, jar, deadline);
+    if !answer.as_ref().is_err_and(ProbeError::is_connection_error) || Instant::now() >= deadline {
+        return answer;
+    }
+    *sent += 1;
+    prober.send(request, jar, deadline)
+}
+
+/// Returns whether a host has answered a request of the check.
+fn has_answer(contacts: &[Contact], host: Option<&str>) -> bool {
+    contacts.iter().any(|contact| Some(&*contact.host) == host && contact.answer == Answered::Yes)
+}
+
+/// Returns the contact with `host` by a request that had `time` for its answer, and `took` so long. Returns `None` for a
+/// failure that may have another cause than the host.
+fn contact(
+    contacts: &[Contact],
+    host: Option<&str>,
+    request: &Request,
+    [time, took]: [Duration; 2],
+    error: Option<&ProbeError>,
+) -> Option<Contact> {
+    let host = host?;
+    // A browser takes its own time.
+    let took = if request.via == Via::Browser { Duration::ZERO } else { took };
+    let answer = match error {
+        None => Answered::Yes,
+        // The browser or its session may be the cause.
+        Some(_) if request.via == Via::Browser => return None,
+        // The certificate of a host may not be valid for each name below it.
+        Some(ProbeError::Tls(_)) if request.url.host_str() != Some(host) => return None,
+        Some(error) => match error.answered() {
+            // A host that has used up the time itself gets no more.
+            Some(Answered::TooLate) if time < FAIR_TIME && !has_answer(contacts, Some(host)) => return None,
+            Some(answer) => answer,
+            None if matches!(error, ProbeError::Dns(_)) && took >= FAIR_TIME => Answered::NoConnection,
+            None => return None,
+        },
+    };
+    Some(Contact { host: host.to_owned(), answer, took })
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::sync::OnceLock;
 
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 use serde_json::Value;
 
-use super::barrier::Barrier;
 use super::digest::Algorithm;
 use super::html::{Element, Page, ScriptKind, Selectors};
-use super::json_size::{self, MAX_COST, MAX_SHARED_COST};
+use super::json_size::{self, MAX_COST};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
 use super::script_json::{self, Documents, without_comment};
@@ -25,7 +23,6 @@ const CHARSET_REACH_IN_HEAD: usize = 8 * 1024;
 pub(crate) struct Answer<'r> {
     pub(crate) response: &'r Response,
     selectors: &'r Selectors,
-    shared: Option<&'r Parsed>,
     text: OnceCell<Cow<'r, str>>,
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
@@ -34,15 +31,6 @@ pub(crate) struct Answer<'r> {
     json_ld: OnceCell<Vec<Value>>,
     scripts: OnceCell<Documents>,
     digests: [OnceCell<Value>; 3],
-    barrier: OnceCell<Option<Barrier>>,
-}
-
-/// The parsed forms of a body that several checks share.
-#[derive(Debug, Default)]
-pub(crate) struct Parsed {
-    text: OnceLock<String>,
-    lower: OnceLock<String>,
-    json: OnceLock<Option<Value>>,
 }
 
 impl<'r> Answer<'r> {
@@ -51,7 +39,6 @@ impl<'r> Answer<'r> {
         Self {
             response,
             selectors,
-            shared: None,
             text: OnceCell::new(),
             lower: OnceCell::new(),
             json: OnceCell::new(),
@@ -60,30 +47,17 @@ impl<'r> Answer<'r> {
             json_ld: OnceCell::new(),
             scripts: OnceCell::new(),
             digests: Default::default(),
-            barrier: OnceCell::new(),
         }
-    }
-
-    /// Wraps a response that several checks share.
-    pub(crate) fn shared(response: &'r Response, parsed: &'r Parsed, selectors: &'r Selectors) -> Self {
-        Self { shared: Some(parsed), ..Self::new(response, selectors) }
     }
 
     /// Returns the body as text. Invalid bytes become U+FFFD.
     pub(crate) fn text(&self) -> &str {
-        self.text.get_or_init(|| match self.shared {
-            Some(shared) => Cow::Borrowed(shared.text.get_or_init(|| decode(self.response).into_owned())),
-            None => decode(self.response),
-        })
+        self.text.get_or_init(|| decode(self.response))
     }
 
     /// Returns the text in lower case.
     pub(crate) fn lower(&self) -> &str {
-        let make = || self.text().to_lowercase();
-        match self.shared {
-            Some(shared) => shared.lower.get_or_init(make),
-            None => self.lower.get_or_init(make),
-        }
+        self.lower.get_or_init(|| self.text().to_lowercase())
     }
 
     /// Returns whether only a part of the body was read. Nothing can then be concluded from a missing text.
@@ -94,29 +68,19 @@ impl<'r> Answer<'r> {
     /// Returns the body as JSON. Returns `None` if it is not JSON, has more than 128 levels, has too many values
     /// ([`Answer::is_json_too_large`]), or was cut off. A part that was cut off is not read even if it is valid JSON.
     pub(crate) fn json(&self) -> Option<&Value> {
-        let make = || {
+        let read = || {
             let text = strip_guard(self.text());
-            let is_read = !self.is_cut() && self.cost_of(text) <= self.most_cost();
+            let is_read = !self.is_cut() && json_size::cost(text, MAX_COST) <= MAX_COST;
             is_read.then(|| script_json::read(text).map(with_joined_txt)).flatten()
         };
-        match self.shared {
-            Some(shared) => shared.json.get_or_init(make).as_ref(),
-            None => self.json.get_or_init(make).as_ref(),
-        }
+        self.json.get_or_init(read).as_ref()
     }
 
     /// Returns whether the body is not read as JSON because that would take too much memory.
     pub(crate) fn is_json_too_large(&self) -> bool {
         let text = strip_guard(self.text());
-        text.starts_with(['{', '[']) && self.json().is_none() && self.cost_of(text) > self.most_cost()
-    }
-
-    fn cost_of(&self, text: &str) -> usize {
-        json_size::cost(text, self.most_cost())
-    }
-
-    fn most_cost(&self) -> usize {
-        if self.shared.is_some() { MAX_SHARED_COST } else { MAX_COST }
+        let is_large = || json_size::cost(text, MAX_COST) > MAX_COST;
+        text.starts_with(['{', '[']) && self.json().is_none() && is_large()
     }
 
     /// Returns the body as HTML.
@@ -211,16 +175,6 @@ impl<'r> Answer<'r> {
     pub(crate) fn digest(&self, algorithm: Algorithm) -> Option<&Value> {
         let make = || algorithm.digest(&self.response.body);
         (!self.is_cut()).then(|| self.digests[algorithm as usize].get_or_init(make))
-    }
-
-    /// Returns the barrier that this answer is, if it is one. `find` is called at most once.
-    pub(crate) fn barrier(&self, find: impl FnOnce(&Response) -> Option<Barrier>) -> Option<Barrier> {
-        *self.barrier.get_or_init(|| find(self.response))
-    }
-
-    /// Sets the barrier, if it is already known.
-    pub(crate) fn with_barrier(self, barrier: Option<Barrier>) -> Self {
-        Self { barrier: OnceCell::from(barrier), ..self }
     }
 
     /// Returns the value of a cookie that this answer sets. If it sets the cookie several times, the last value counts.

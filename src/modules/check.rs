@@ -9,9 +9,10 @@ use super::checker::Checker;
 use super::confidence::{Control, Strength, confidence};
 use super::control::{ControlResult, Key, is_about_module};
 use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
-use super::extract::Answers;
+use super::judge::Verdict;
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Pause, Report};
+use super::probe::ProbeError;
 use super::query::Query;
 use super::reason::Reason;
 use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, ModuleTrial, Terms};
@@ -76,18 +77,18 @@ impl Checker {
     }
 
     fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Box<Report> {
-        let mut check = ActiveCheck::new(self, module, query, false, terms);
-        check.ask();
-        let mut judged = judge(&check);
+        let check = ActiveCheck::ask(self, module, query, false, terms);
+        let mut report = report(&check);
         // What a hit or a bare miss means depends on a control check.
-        let direction = match judged.report.outcome {
+        let direction = match report.outcome {
             Outcome::Hit => Some(Direction::MadeUp),
-            Outcome::Miss if judged.is_bare_miss => Some(Direction::Known),
+            Outcome::Miss if check.source.verdict.is_bare_miss => Some(Direction::Known),
             _ => None,
         };
         let control =
-            direction.and_then(|direction| self.control(direction, module, query, terms, &mut judged.report));
-        conclude(&check, judged, control.as_ref())
+            direction.and_then(|direction| self.control(direction, module, query, terms, &mut report));
+        conclude(&check, &mut report, control.as_ref());
+        report
     }
 
     /// Checks a made-up name as a control check does, without findings and without a control check of its own.
@@ -95,9 +96,7 @@ impl Checker {
         if let Some(reason) = module.why_skipped(name, &self.keys) {
             return Report::bare(Outcome::Skipped, reason);
         }
-        let mut check = ActiveCheck::new(self, module, name, true, terms.into());
-        check.ask();
-        *judge(&check).report
+        *report(&ActiveCheck::ask(self, module, name, true, terms.into()))
     }
 
     /// Returns whether a hit of `module` would wait for a control check: its verdict is neither cached nor being
@@ -173,8 +172,7 @@ impl Checker {
         let Some(name) = direction.name(module, query) else {
             return ControlVerdict::Unclear.into();
         };
-        let mut check = ActiveCheck::new(self, module, &name, direction == Direction::MadeUp, terms);
-        check.ask();
+        let check = ActiveCheck::ask(self, module, &name, direction == Direction::MadeUp, terms);
         conclude_control(key, &check, report)
     }
 }
@@ -183,13 +181,16 @@ impl Checker {
 #[inline(never)]
 fn conclude_control(key: &Key, check: &ActiveCheck<'_>, report: &mut Report) -> ControlResult {
     let direction = key.0;
-    report.evidence.requests += check.requests();
-    report.evidence.contacts.extend_from_slice(check.contacts.all());
-    report.pauses.extend_from_slice(check.pauses());
-    let read = check.read(|answers| control_result(direction, check, answers));
-    let Ok((control_result, answer)) = read else { return ControlVerdict::NotAsked.into() };
+    let Evidence { requests, contacts, http_status, matcher, .. } = check.evidence();
+    report.evidence.requests += requests;
+    report.evidence.contacts.extend(contacts);
+    report.pauses.extend_from_slice(&check.pauses);
+    let Ok(control_result) = control_result(direction, check) else {
+        return ControlVerdict::NotAsked.into();
+    };
     if is_about_module(key) {
         let verdict = control_result.verdict;
+        let answer = ControlAnswer { http_status, matcher };
         report.evidence.controls.push(ControlCheck { direction, verdict, answer });
     }
     control_result
@@ -200,71 +201,44 @@ fn control_terms<'t>(module: &Module, terms: Terms<'t>, now: Instant) -> Terms<'
     terms.of_control(now, if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME })
 }
 
-/// Returns the result of a control check, and the answer of the site.
-fn control_result(
-    direction: Direction,
-    check: &ActiveCheck<'_>,
-    answers: &Answers<'_>,
-) -> (ControlResult, ControlAnswer) {
-    let verdict = check.verdict(answers);
-    let http_status = check.evidence(answers).http_status;
-    let answer = ControlAnswer { http_status, matcher: verdict.matcher.clone() };
-    let verdict = match verdict.outcome {
+/// Returns the result of a control check.
+fn control_result(direction: Direction, check: &ActiveCheck<'_>) -> Result<ControlResult, ProbeError> {
+    let Verdict { outcome, reason, .. } = check.source.verdict;
+    let verdict = match outcome {
         outcome if outcome == direction.passing() => ControlVerdict::Passed,
         Outcome::Hit | Outcome::Miss => ControlVerdict::Failed,
         Outcome::Timeout => ControlVerdict::OutOfTime,
-        Outcome::Skipped if verdict.reason.is_some_and(Reason::is_local_fault) => ControlVerdict::NotAsked,
+        Outcome::Skipped if reason.is_some_and(Reason::is_local_fault) => ControlVerdict::NotAsked,
         _ => ControlVerdict::Unclear,
     };
     if direction == Direction::Known {
-        return (verdict.into(), answer);
+        return Ok(verdict.into());
     }
-    let (module, asked) = (check.module(), check.values().name);
-    let page_profile = module.entry().page_profile(answers, asked);
+    let asked = check.values().name;
+    let page_profile = check.read_source(|answers| check.module.entry().page_profile(answers, asked))?;
     let page_profile = page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked)));
-    (ControlResult { page_profile, ..verdict.into() }, answer)
+    Ok(ControlResult { page_profile, ..verdict.into() })
 }
 
-/// An answered check before its control check.
-struct Judged {
-    report: Box<Report>,
-    strength: Strength,
-    is_bare_miss: bool,
-}
-
-/// Judges the answers to a check without reading findings.
+/// Returns the report of a check without findings.
 #[inline(never)]
-fn judge(check: &ActiveCheck<'_>) -> Judged {
-    let judged = check.read(|answers| {
-        let verdict = check.verdict(answers);
-        let evidence = Evidence { matcher: verdict.matcher, ..check.evidence(answers) };
-        let (outcome, reason, pauses) = (verdict.outcome, verdict.reason, check.pauses().to_vec());
-        Judged {
-            report: Box::new(Report { outcome, reason, evidence, findings: Vec::new(), pauses }),
-            strength: verdict.strength.unwrap_or(Strength::Status),
-            is_bare_miss: verdict.is_bare_miss,
-        }
-    });
-    judged.unwrap_or_else(|error| Judged {
-        report: Box::new(check.unread(&error)),
-        strength: Strength::Status,
-        is_bare_miss: false,
-    })
+fn report(check: &ActiveCheck<'_>) -> Box<Report> {
+    let Verdict { outcome, reason, .. } = check.source.verdict;
+    let (evidence, pauses) = (check.evidence(), check.pauses.clone());
+    Box::new(Report { outcome, reason, evidence, findings: Vec::new(), pauses })
 }
 
-/// Returns the report of a judged check, with the findings of a hit.
+/// Completes the report of a check after its control check, with the findings of a hit.
 #[inline(never)]
-fn conclude(check: &ActiveCheck<'_>, judged: Judged, control: Option<&ControlResult>) -> Box<Report> {
-    let Judged { mut report, strength, .. } = judged;
+fn conclude(check: &ActiveCheck<'_>, report: &mut Report, control: Option<&ControlResult>) {
     match (report.outcome, control.map(|control| control.verdict)) {
-        (Outcome::Hit, Some(ControlVerdict::Failed)) => mark_unreliable(&mut report, Direction::MadeUp),
-        (Outcome::Hit, _) => read_findings(check, strength, control, &mut report),
-        (Outcome::Miss, Some(ControlVerdict::Failed)) => mark_unreliable(&mut report, Direction::Known),
-        (Outcome::Miss, None | Some(ControlVerdict::Passed)) => note_rules(&mut report, check),
+        (Outcome::Hit, Some(ControlVerdict::Failed)) => mark_unreliable(report, Direction::MadeUp),
+        (Outcome::Hit, _) => read_findings(check, control, report),
+        (Outcome::Miss, Some(ControlVerdict::Failed)) => mark_unreliable(report, Direction::Known),
+        (Outcome::Miss, None | Some(ControlVerdict::Passed)) => note_rules(report, check),
         (Outcome::Miss, Some(_)) => report.reason = Some(Reason::KnownUnclear),
         _ => {}
     }
-    report
 }
 
 fn mark_unreliable(report: &mut Report, direction: Direction) {
@@ -273,30 +247,26 @@ fn mark_unreliable(report: &mut Report, direction: Direction) {
 }
 
 /// Adds the findings of a hit to its report.
-fn read_findings(
-    check: &ActiveCheck<'_>,
-    strength: Strength,
-    control_result: Option<&ControlResult>,
-    report: &mut Report,
-) {
-    let module = check.module();
+fn read_findings(check: &ActiveCheck<'_>, control_result: Option<&ControlResult>, report: &mut Report) {
+    let module = check.module;
     let page_profile = control_result.and_then(|control_result| control_result.page_profile.as_deref());
     let control = match control_result.map(|control_result| control_result.verdict) {
         None => Control::NotMade,
         Some(ControlVerdict::Passed) => Control::Passed,
         Some(_) => Control::Shaky,
     };
-    let confidence = confidence(strength, control);
+    let confidence = confidence(check.source.verdict.strength.unwrap_or(Strength::Status), control);
     let values = check.values();
-    let findings = check.read(|answers| module.entry().findings(answers, values, confidence, page_profile));
+    let findings =
+        check.read_source(|answers| module.entry().findings(answers, values, confidence, page_profile));
     let is_list_cut = match findings {
         Ok((findings, is_list_cut)) => {
             report.findings = findings;
             is_list_cut
         }
         Err(error) => {
-            let pauses = std::mem::take(&mut report.pauses);
-            *report = Report { pauses, ..check.unread(&error) };
+            (report.outcome, report.reason) = (Outcome::Skipped, Some(error.reason()));
+            report.evidence.matcher = None;
             return;
         }
     };
@@ -311,7 +281,7 @@ fn read_findings(
 
 /// Adds the version of the rules to the report of a check that has come to a conclusion.
 fn note_rules(report: &mut Report, check: &ActiveCheck<'_>) {
-    report.evidence.rules = Some(check.module().rules_version().with_fallback(check.fallback()));
+    report.evidence.rules = Some(check.module.rules_version().with_fallback(check.source.number));
 }
 
 #[cfg(test)]
@@ -423,10 +393,11 @@ mod tests {
         });
         let module = Module::compile(serde_json::from_value(entry).unwrap()).unwrap();
         let checker = Checker::new(Arc::new(Site), OperatorKeys::default(), "t", Duration::from_secs(60));
+        let checker = checker.with_answer_memory(1);
         let query = Query::parse(SearchType::Username, "alice").unwrap();
         let check = |deadline| checker.check(&module, &query, deadline);
         let now = Instant::now();
-        let all = checker.memory.reserve(usize::MAX, now).unwrap();
+        let all = checker.permits.acquire(now).unwrap();
         let report = check(now + Duration::from_secs(1));
         assert_eq!((report.outcome, report.reason), (Outcome::Skipped, Some(Reason::LocalResources)));
         assert_eq!((report.evidence.requests, report.findings.len()), (1, 0));

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::answer_memory::{AnswerMemory, DEFAULT_ANSWER_MEMORY};
+use parking_lot::{Condvar, Mutex};
+
 use super::control::Controls;
 use super::feed::{Feeds, Key};
 use super::keys::OperatorKeys;
@@ -16,6 +17,44 @@ use super::query::Query;
 use super::template::{Saved, Values};
 use super::terms::{Access, Denial, HostAccess};
 
+/// The default limit on the memory for the parsed forms of all answers, in bytes.
+const DEFAULT_ANSWER_MEMORY: usize = 256 * 1024 * 1024;
+/// The most bytes that the parsed forms of the answers of one check take: their texts, their pages, and the values of
+/// their JSON, which have limits of their own.
+const PARSED_BYTES: usize = 64 * 1024 * 1024;
+
+/// Permits to parse answers. A parsed answer takes many times as much memory as its bytes, so a check parses answers
+/// only while it has a permit, and never waits for anything meanwhile.
+pub(super) struct Permits {
+    free: Mutex<usize>,
+    returned: Condvar,
+}
+
+/// A permit, which is returned on drop.
+pub(super) struct Permit<'p>(&'p Permits);
+
+impl Permits {
+    /// Creates as many permits as this memory is enough for, but at least one.
+    fn new(bytes: usize) -> Self {
+        Self { free: Mutex::new((bytes / PARSED_BYTES).max(1)), returned: Condvar::new() }
+    }
+
+    /// Waits for a permit until the deadline. Returns `None` if there was none.
+    pub(super) fn acquire(&self, deadline: Instant) -> Option<Permit<'_>> {
+        let mut free = self.free.lock();
+        self.returned.wait_while_until(&mut free, |free| *free == 0, deadline);
+        *free = free.checked_sub(1)?;
+        Some(Permit(self))
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock() += 1;
+        self.0.returned.notify_one();
+    }
+}
+
 /// Runs checks. All check workers share it.
 pub struct Checker {
     /// The prober that sends the requests.
@@ -24,7 +63,7 @@ pub struct Checker {
     pub(crate) user_agent: String,
     pub(super) controls: Controls,
     pub(crate) feeds: Feeds,
-    pub(super) memory: AnswerMemory,
+    pub(super) permits: Permits,
     pub(super) local_faults: LocalFaults,
 }
 
@@ -45,7 +84,7 @@ impl Checker {
             user_agent: user_agent.into(),
             controls: Controls::new(control_ttl),
             feeds: Feeds::new(),
-            memory: AnswerMemory::new(DEFAULT_ANSWER_MEMORY),
+            permits: Permits::new(DEFAULT_ANSWER_MEMORY),
             local_faults: LocalFaults::default(),
         }
     }
@@ -53,7 +92,7 @@ impl Checker {
     /// Limits the memory for the parsed forms of all answers that are read at once, in bytes.
     #[must_use]
     pub fn with_answer_memory(self, bytes: usize) -> Self {
-        Self { memory: AnswerMemory::new(bytes), ..self }
+        Self { permits: Permits::new(bytes), ..self }
     }
 
     /// Returns the operator's keys.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::answer::Parsed;
 use super::probe::{Phase, ProbeError, Request, Response};
 use super::terms::FAIR_TRY;
 use crate::base::cache::{Bounds, Cache, Computed};
@@ -12,16 +11,8 @@ use crate::base::cache::{Bounds, Cache, Computed};
 pub const MAX_FEED_BYTES: usize = 8 * 1024 * 1024;
 /// The pause after which a failed fetch is repeated.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The bounds of the feeds in memory: their number, and their estimated bytes with all parsed forms.
-const BOUNDS: Bounds = Bounds { entries: 64, weight: 128 * 1024 * 1024 };
-
-/// A fetched feed.
-#[derive(Debug)]
-pub(crate) struct Feed {
-    pub(crate) response: Response,
-    /// The parsed forms of the feed, which are created once.
-    pub(crate) parsed: Parsed,
-}
+/// The bounds of the feeds in memory: their number, and the bytes of their bodies.
+const BOUNDS: Bounds = Bounds { entries: 64, weight: 32 * 1024 * 1024 };
 
 /// The key of a feed: its whole request without the module. It may contain an operator's key and is never shown.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -42,7 +33,7 @@ impl From<&Request> for Key {
 }
 
 /// A feed, or the error of its fetch.
-pub(crate) type Fetched = Result<Arc<Feed>, ProbeError>;
+pub(crate) type Fetched = Result<Arc<Response>, ProbeError>;
 
 /// All feeds of the process.
 pub(crate) struct Feeds {
@@ -72,31 +63,20 @@ impl Feeds {
         ttl: Duration,
         deadline: Instant,
         fetch: impl FnOnce() -> Result<Response, ProbeError>,
-        is_sound: impl FnOnce(&Feed) -> bool,
+        is_sound: impl FnOnce(&Response) -> bool,
     ) -> Fetched {
         let fetched = self.cache.get_or_compute(key, deadline, || {
             let began = Instant::now();
-            let value = fetch().map(|response| Arc::new(Feed { response, parsed: Parsed::default() }));
+            let value = fetch().map(Arc::new);
             let ttl = match value.as_ref().map_err(ProbeError::of_last_hop) {
                 Ok(feed) if is_sound(feed) => ttl,
                 Err(ProbeError::Timeout(_)) if began.elapsed() < FAIR_TRY => Duration::ZERO,
                 Err(ProbeError::Local(..)) => Duration::ZERO,
                 _ => RETRY_AFTER,
             };
-            let weight = value.as_ref().map_or(0, |feed| weight(&feed.response));
+            let weight = value.as_ref().map_or(0, |feed| feed.body.len());
             Computed { value, ttl, weight }
         });
         fetched.unwrap_or(Err(ProbeError::Timeout(Phase::FirstByte)))
     }
-}
-
-/// Estimates the memory of a feed that was read: its bytes, their text and its lower-case form, or the
-/// values of a JSON document, which take much more.
-fn weight(response: &Response) -> usize {
-    let is_json = response
-        .body
-        .iter()
-        .find(|byte| !byte.is_ascii_whitespace())
-        .is_some_and(|byte| b"[{".contains(byte));
-    response.body.len() * if is_json { 12 } else { 3 }
 }

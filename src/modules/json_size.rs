@@ -5,8 +5,6 @@
 
 /// The highest [`cost`] of one answer, which is about 30 MB.
 pub(crate) const MAX_COST: usize = 200_000;
-/// The highest cost of an answer that all checks share.
-pub(crate) const MAX_SHARED_COST: usize = 4 * MAX_COST;
 
 /// The cost of an object; other values cost 1.
 const OBJECT: u8 = 4;

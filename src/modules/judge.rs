@@ -42,28 +42,22 @@ impl Verdict {
 /// No request is sent and nothing is stored.
 pub fn judge(module: &Module, query: &Query, responses: &[Option<Response>]) -> Verdict {
     let name = module.name_of(query);
-    let answers = answers(module, responses);
     let searches = Searches::default();
-    let saved = saved(module, query, &name, &answers, &searches);
-    let values = Values::new(query, &name, &saved, &searches);
-    judge_answers(module, &answers, &values)
-}
-
-/// Wraps responses for rules and extractors.
-pub(crate) fn answers<'r>(module: &'r Module, responses: &'r [Option<Response>]) -> Answers<'r> {
-    let wrap = |response: &'r Response| Answer::new(response, &module.selectors);
-    Answers::new(responses.iter().map(|response| response.as_ref().map(wrap)).collect())
-}
-
-/// Returns the values that all probes save.
-fn saved(module: &Module, query: &Query, name: &str, answers: &Answers<'_>, searches: &Searches) -> Saved {
+    let mut answers: Vec<Option<Answer<'_>>> = Vec::new();
     let mut saved = Saved::new();
-    for (index, answer) in answers.obtained() {
-        let earlier = saved.clone();
-        let values = Values::new(query, name, &earlier, searches);
-        save_one(module, index, answer, values, &mut saved);
+    for (probe, response) in responses.iter().enumerate() {
+        let answer = response.as_ref().map(|response| Answer::new(response, &module.selectors));
+        if let Some(answer) = &answer {
+            let earlier = saved.clone();
+            save_one(module, probe, answer, Values::new(query, &name, &earlier, &searches), &mut saved);
+        }
+        // An answer from a source that a fallback replaced does not count.
+        if answer.is_some() && module.entry().probes.get(probe).is_some_and(|plan| plan.fallback) {
+            answers.iter_mut().for_each(|earlier| *earlier = None);
+        }
+        answers.push(answer);
     }
-    saved
+    judge_answers(module, &Answers::new(answers), &Values::new(query, &name, &saved, &searches))
 }
 
 /// Adds the values that one probe saves. `values` contain those that earlier probes saved.
@@ -86,12 +80,9 @@ pub(crate) fn barrier_of(
     answer: &Answer<'_>,
     values: &Values<'_>,
 ) -> Option<(Barrier, String)> {
-    let find = |response: &Response| {
-        let asked = module.entry().probes.get(probe).and_then(|plan| plan.address(values));
-        let names = barrier::names_in_address(values.query, values.name);
-        barrier::find(module, response, asked.as_ref(), &names)
-    };
-    if let Some(found) = answer.barrier(find) {
+    let asked = module.entry().probes.get(probe).and_then(|plan| plan.address(values));
+    let names = barrier::names_in_address(values.query, values.name);
+    if let Some(found) = barrier::find(module, answer.response, asked.as_ref(), &names) {
         return Some((found, format!("barrier: {}", found.name)));
     }
     let own = |rule: &Matcher| rule.probe.is_none_or(|index| index == probe) && rule.holds(answer, values);
@@ -100,7 +91,7 @@ pub(crate) fn barrier_of(
     Some((found, format!("barrier[{index}]: {}", module.entry().barrier[index].label())))
 }
 
-/// Applies the rules to the answers. If a search did not end in time, the verdict is a timeout.
+/// Applies the rules to the answers of one source. If a search did not end in time, the verdict is a timeout.
 pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
     let verdict = apply_rules(module, answers, values);
     if values.searches.is_out_of_time() {
@@ -113,17 +104,9 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
     let Some(last) = answers.last() else {
         return Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
     };
-    // An answer from a source that a fallback replaced does not count.
-    let first = (0..=last)
-        .rfind(|index| module.entry().probes.get(*index).is_some_and(|plan| plan.fallback))
-        .unwrap_or(0);
-    let mut is_barrier = vec![false; last + 1];
     for (index, answer) in answers.obtained() {
         if let Some((found, label)) = barrier_of(module, index, answer, values) {
-            if index >= first {
-                return Verdict::new(found.outcome, Some(found.name), Some(label));
-            }
-            is_barrier[index] = true;
+            return Verdict::new(found.outcome, Some(found.name), Some(label));
         }
     }
     // The sequence of probes ended early, so the last answer is not the one that a rule without a probe is
@@ -134,9 +117,7 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
     let case_of = |rule: &Matcher| case_at(rule.probe.unwrap_or(last));
     let fires = |rule: &Matcher| {
         case_of(rule).is_some_and(|case| {
-            !is_barrier.get(case.probe).copied().unwrap_or(true)
-                && (rule.allows_empty_body() || !case.is_empty())
-                && rule.holds(case.answer, values)
+            (rule.allows_empty_body() || !case.is_empty()) && rule.holds(case.answer, values)
         })
     };
     let misses = |rule: &Matcher| {

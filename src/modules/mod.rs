@@ -29,30 +29,25 @@
 //! | [`shared_hosts`] | hosts that belong to no one person or organization |
 //! | [`traits`] | the properties of a module that are known without a request |
 //! | [`mistake`] | the mistakes in an entry |
-//! | [`answer_memory`] | the limit on memory for the parsed forms of all answers |
 //! | [`feed`] | lists that all checks share |
 //! | `answer` | the text, JSON and HTML of a response |
 //! | `barrier` | the global list of barriers |
-//! | `contacts` | the hosts that a check has contacted |
 //! | `digest` | digests of a body |
 //! | `document` | JSON files without duplicate names |
 //! | `extract` | extractors |
 //! | `html` | CSS selectors, matched in one streaming pass |
 //! | `identity` | the account that an answer's page belongs to |
-//! | `active_check` | the probes of a check, sent in order |
+//! | `active_check` | the sources of a check, asked in order, and the best verdict |
 //! | `json_size` | the memory of parsed JSON, estimated from its text |
 //! | `local_faults` | faults of this machine |
 //! | `near` | suggestions for misspelt names |
-//! | `probe_answer` | the answers to probes |
 //! | `plan` | the requests of probes |
 //! | `pointer` | JSON pointers |
 //! | `public_suffix` | the Public Suffix List |
 //! | `render` | the marks that a browser waits for |
 //! | `rule` | whether rules hold |
 //! | `script_json` | JSON in scripts |
-//! | `sender` | cookies, deadline and retry of a check's requests |
 //! | `tables` | the tables beside the catalogue |
-//! | `stop_reason` | the reason why a check sends no further probes |
 //! | `template` | templates, with escaping by position |
 //!
 //! # Extending the rule language
@@ -65,14 +60,12 @@
 
 mod active_check;
 pub(crate) mod answer;
-pub mod answer_memory;
 mod barrier;
 pub mod catalog;
 pub mod check;
 pub mod checker;
 mod compile;
 pub mod confidence;
-mod contacts;
 pub mod control;
 pub mod control_check;
 pub mod definition;
@@ -96,7 +89,6 @@ pub(crate) mod pattern;
 pub(crate) mod plan;
 pub(crate) mod pointer;
 pub mod probe;
-mod probe_answer;
 pub mod profile_index;
 mod public_suffix;
 pub mod query;
@@ -106,9 +98,7 @@ pub(crate) mod rule;
 pub mod rules_version;
 pub mod sample;
 mod script_json;
-mod sender;
 pub mod shared_hosts;
-mod stop_reason;
 pub(crate) mod tables;
 pub(crate) mod template;
 pub mod terms;

@@ -7,7 +7,6 @@ use serde_json::json;
 use url::Url;
 
 use super::*;
-use crate::modules::answer::Parsed;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::probe::{CookieJar, Prober};
 use crate::modules::query::SearchType;
@@ -36,7 +35,8 @@ fn module(rules: &serde_json::Value) -> Module {
 fn is_list(module: &Module, content_type: &str, body: &str, truncated: bool) -> bool {
     let checker = Checker::new(Arc::new(NoWeb), OperatorKeys::default(), "t", Duration::ZERO);
     let query = Query::parse(SearchType::Domain, "example.org").unwrap();
-    let check = ActiveCheck::new(&checker, module, &query, false, Instant::now().into());
+    let now = Instant::now();
+    let check = ActiveCheck::ask(&checker, module, &query, false, now.into());
     let response = Response {
         status: 200,
         final_url: Url::parse("https://site.example/list").unwrap(),
@@ -44,7 +44,7 @@ fn is_list(module: &Module, content_type: &str, body: &str, truncated: bool) -> 
         body: body.into(),
         truncated,
     };
-    check.is_list(0, &Feed { response, parsed: Parsed::default() })
+    check.is_list(0, &response, now + Duration::from_secs(60))
 }
 
 const LIST: &str = r#"[{"name": "example.org"}, {"name": "example.net"}]"#;

@@ -10,6 +10,7 @@
 //! Rules are JSON here, as in the files of entries, so that a new kind of condition needs no code in this folder.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use url::Url;
 use self::candidates::templated;
 use self::evidence::{Evidence, Sample};
 use self::propose::{observing, propose};
-use super::active_check::ActiveCheck;
+use super::active_check::{ActiveCheck, Source};
 use super::checker::Checker;
 use super::control::two_made_up;
 use super::definition::{Entry, Method, Via};
@@ -199,12 +200,9 @@ impl Learner<'_> {
     ) -> Result<(Verdict, Option<Response>), NotLearned> {
         self.pause(module)?;
         let terms = Terms::from(Instant::now() + self.timeout);
-        let mut check = ActiveCheck::new(self.checker, module, query, is_made_up, terms);
-        check.ask();
-        let verdict = check.read(|answers| check.verdict(answers));
-        let verdict = verdict.map_err(|error| NotLearned::NoAnswer(error.reason()))?;
-        let answer = check.answers.first().and_then(Option::as_ref);
-        Ok((verdict, answer.and_then(|it| it.answer.own()).cloned()))
+        let Source { answers, verdict, .. } =
+            ActiveCheck::ask(self.checker, module, query, is_made_up, terms).source;
+        Ok((verdict, answers.into_iter().next().flatten().map(Arc::unwrap_or_clone)))
     }
 
     /// Checks the known accounts and further made-up names with a proposed entry. Returns the rules that decided, or
