@@ -5,7 +5,7 @@
 //! | here | regexes with variables, and regexes of a whole text |
 //! | `compile` | compiles a regex and explains the mistakes in it |
 //! | `cost` | the cost of a regex per byte of text, and its limit |
-//! | `search` | searches in texts from sites, with a time limit |
+//! | `search` | searches in texts from sites, with limited work |
 
 mod compile;
 mod cost;

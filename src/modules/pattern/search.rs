@@ -1,12 +1,10 @@
-//! Searches with limited time in texts that sites send.
+//! Searches with limited work in texts that sites send.
 //!
-//! A search cannot be interrupted. A text that could take long is therefore searched in windows that overlap
-//! by half, and the time is checked between them. A match longer than half a window is not found. A window
-//! has at least 16 KiB.
+//! A search cannot be interrupted. The time is therefore checked before each search, and of a text in which a search could
+//! take long only the beginning is searched.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -15,10 +13,8 @@ use regex::{Captures, Regex};
 use super::compile;
 use crate::modules::definition::text::entry_text;
 
-/// The work of one window, in positions times bytes. It takes less than half a second.
-const WINDOW_WORK: usize = 10_000_000;
-/// The minimum size of a window, in bytes.
-const MIN_WINDOW: usize = 16 * 1024;
+/// The most work of one search, in positions of the regex times bytes of the text. It takes a few seconds at worst.
+const MAX_WORK: usize = 160 * 1024 * 1024;
 /// The work below which a search begins without checking the time.
 const SMALL_WORK: usize = 100_000;
 /// The minimum time for the rules of a check after each response, even if the deadline is closer.
@@ -74,15 +70,8 @@ pub struct SearchRegex(Arc<Lazy>);
 #[derive(Debug)]
 struct Lazy {
     pattern: String,
-    compiled: OnceLock<Compiled>,
-}
-
-/// A compiled regex with the limits that follow from its cost.
-#[derive(Debug, Clone)]
-struct Compiled {
-    regex: Regex,
-    window: usize,
-    cost: usize,
+    /// The compiled regex, and its cost for each byte.
+    compiled: OnceLock<(Regex, usize)>,
 }
 
 entry_text!(SearchRegex, |text| Ok(SearchRegex::lazy(text)));
@@ -107,14 +96,13 @@ impl SearchRegex {
     /// Compiles the regex. Returns the mistake in it if it is not valid.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.0.compiled.get().is_none() {
-            let (regex, cost) = compile::search(&self.0.pattern)?;
-            let window = (WINDOW_WORK / cost.max(1)).max(MIN_WINDOW);
-            self.0.compiled.get_or_init(|| Compiled { regex, window, cost });
+            let compiled = compile::search(&self.0.pattern)?;
+            self.0.compiled.get_or_init(|| compiled);
         }
         Ok(())
     }
 
-    fn compiled(&self) -> &Compiled {
+    fn compiled(&self) -> &(Regex, usize) {
         if let Err(mistake) = self.check() {
             unreachable!("an entry with this mistake is refused: {mistake}");
         }
@@ -123,30 +111,21 @@ impl SearchRegex {
 
     /// Returns the regex itself, for short texts of this program.
     pub(crate) fn regex(&self) -> &Regex {
-        &self.compiled().regex
+        &self.compiled().0
     }
 
     /// Returns whether the regex matches in `text`.
     pub(crate) fn is_found(&self, text: &str, searches: &Searches) -> bool {
-        if text.len() <= self.compiled().window {
-            return self.may_search(text.len(), searches) && self.regex().is_match(text);
+        let reach = self.reach(text);
+        if reach.len() < text.len() {
+            return self.is_found_before_end(reach, searches);
         }
-        self.find(text, 0, searches, |regex, window, at| regex.find_at(window, at).map(|it| it.range()))
-            .is_some()
+        self.may_search(text, searches) && self.regex().is_match(text)
     }
 
     /// Returns whether the regex matches in `text` with a match that ends before the end of the text.
     pub(crate) fn is_found_before_end(&self, text: &str, searches: &Searches) -> bool {
-        let mut at = 0;
-        while at <= text.len() {
-            let find = |regex: &Regex, window: &str, at| regex.find_at(window, at).map(|it| it.range());
-            let Some(found) = self.find(text, at, searches, find) else { return false };
-            if found.end < text.len() {
-                return true;
-            }
-            at = offset_after(text, &found);
-        }
-        false
+        self.captures(text, searches).any(|found| found.get_match().end() < text.len())
     }
 
     /// Returns all matches in `text`, with their groups.
@@ -155,95 +134,28 @@ impl SearchRegex {
         text: &'t str,
         searches: &Searches,
     ) -> impl Iterator<Item = Captures<'t>> {
-        let (mut at, mut last_end) = (0, None);
-        std::iter::from_fn(move || {
-            while at <= text.len() {
-                let captures = |regex: &Regex, window: &'t str, at| regex.captures_at(window, at);
-                let found = self.find(text, at, searches, captures)?;
-                let range = found.get_match().range();
-                at = offset_after(text, &range);
-                // Like the regex crate, this skips an empty match directly after another match.
-                if range.is_empty() && last_end == Some(range.end) {
-                    continue;
-                }
-                last_end = Some(range.end);
-                return Some(found);
-            }
-            None
-        })
+        let reach = self.reach(text);
+        let is_cut = reach.len() < text.len();
+        let mut found = self.regex().captures_iter(reach);
+        let next = move || if self.may_search(reach, searches) { found.next() } else { None };
+        // The end of what is searched is not the end of a line or a word.
+        std::iter::from_fn(next).filter(move |found| !is_cut || found.get_match().end() < reach.len())
     }
 
-    /// Returns the first match at or after `start`. `find` searches one window: the text up to some end,
-    /// from a position on.
-    fn find<'t, M: Found>(
-        &self,
-        text: &'t str,
-        start: usize,
-        searches: &Searches,
-        find: impl Fn(&Regex, &'t str, usize) -> Option<M>,
-    ) -> Option<M> {
-        let Compiled { regex, window, .. } = self.compiled();
-        let mut at = start;
-        loop {
-            let end = boundary(text, at.saturating_add(*window).min(text.len()));
-            if !self.may_search(end - at, searches) {
-                return None;
-            }
-            let is_last = end == text.len();
-            // A match that begins after this position is found in the next window, which contains more of
-            // the text after it.
-            let next = if is_last { end + 1 } else { boundary(text, at + window / 2) };
-            let found = find(regex, &text[..end], at);
-            // The end of a window is not the end of a line or a word.
-            let found =
-                found.filter(|found| found.place().start < next && (is_last || found.place().end < end));
-            if found.is_some() || is_last {
-                return found;
-            }
-            at = next;
-        }
+    /// Returns the part of a text that is searched.
+    fn reach<'t>(&self, text: &'t str) -> &'t str {
+        let most = text.len().min(MAX_WORK / self.compiled().1.max(1));
+        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
+        &text[..end.unwrap_or_default()]
     }
 
-    fn may_search(&self, bytes: usize, searches: &Searches) -> bool {
-        self.compiled().cost.saturating_mul(bytes) <= SMALL_WORK || searches.may_continue()
-    }
-}
-
-/// Returns the last character boundary at or before `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
-}
-
-/// Returns the offset at which the search continues after a match.
-fn offset_after(text: &str, found: &Range<usize>) -> usize {
-    match text[found.end..].chars().next() {
-        Some(next) if found.is_empty() => found.end + next.len_utf8(),
-        None if found.is_empty() => text.len() + 1,
-        _ => found.end,
-    }
-}
-
-/// A match, with or without capture groups.
-trait Found {
-    fn place(&self) -> Range<usize>;
-}
-
-impl Found for Range<usize> {
-    fn place(&self) -> Range<usize> {
-        self.clone()
-    }
-}
-
-impl Found for Captures<'_> {
-    fn place(&self) -> Range<usize> {
-        self.get_match().range()
+    fn may_search(&self, text: &str, searches: &Searches) -> bool {
+        self.compiled().1.saturating_mul(text.len()) <= SMALL_WORK || searches.may_continue()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::modules::sample::Random;
 
@@ -251,17 +163,11 @@ mod tests {
         SearchRegex::compile(pattern).unwrap()
     }
 
-    fn with_window(regex: &SearchRegex, window: usize) -> SearchRegex {
-        let compiled = Compiled { window, ..regex.compiled().clone() };
-        SearchRegex(Arc::new(Lazy { pattern: regex.to_string(), compiled: compiled.into() }))
-    }
-
     #[test]
     fn a_lazy_regex_is_compiled_when_it_is_used() {
         let (lazy, searches) = (SearchRegex::lazy("^b.b$"), Searches::default());
         assert!(lazy.0.compiled.get().is_none());
         assert!(lazy.clone().is_found("a\nbob", &searches) && !lazy.is_found("bobby", &searches));
-        assert_eq!(lazy.0.compiled.get().unwrap().cost, regex("^b.b$").compiled().cost);
     }
 
     #[test]
@@ -311,42 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_boundary_does_not_match_as_a_line_end() {
+    fn of_a_text_that_is_costly_to_search_only_the_beginning_counts() {
         let searches = Searches::default();
-        let window = with_window(&regex("ab$|^c"), 8);
-        assert!(!window.is_found("xxxxxxabxxcxxxxxabxxxxxx", &searches));
-        assert!(window.is_found("xxxxxxabxxxxxxxxxxab\nxxx", &searches));
-        assert!(window.is_found("xxxxxxxxxxxxxxxxxxxab", &searches));
-        assert!(!window.is_found_before_end("xxxxxxxxxxxxxxxxxxxab", &searches));
-        assert!(window.is_found_before_end("xxxxxxxxx\ncxxxxxxxxxab", &searches));
-    }
-
-    proptest! {
-        /// Tests that matches shorter than half a window do not depend on the positions of the windows.
-        #[test]
-        fn searching_in_windows_gives_the_same_result(
-            text in "[abé \n]{0,120}",
-            pattern in prop::sample::select(vec![
-                "a", "ab?", "(a)(b)?", "^a", "b$", r"\ba", "a*", "é", "(?s)a.b", r"[^a]{2}", "", r"\B", "(é|a){1,4}",
-            ]),
-        ) {
-            let searches = Searches::default();
-            let whole = regex(pattern);
-            let cut = with_window(&whole, 40);
-            let all = |regex: &SearchRegex| -> Vec<Vec<Option<String>>> {
-                let groups = |found: Captures<'_>| found.iter().map(|it| it.map(|it| it.as_str().to_owned())).collect();
-                regex.captures(&text, &searches).map(groups).collect()
-            };
-            let std: Vec<Vec<Option<String>>> = whole.regex().captures_iter(&text)
-                .map(|found| found.iter().map(|it| it.map(|it| it.as_str().to_owned())).collect()).collect();
-            prop_assert_eq!(&all(&whole), &std);
-            prop_assume!(std.iter().all(|found| found[0].as_ref().is_none_or(|it| it.len() < 20)));
-            prop_assert_eq!(all(&cut), std);
-            prop_assert_eq!(cut.is_found(&text, &searches), whole.regex().is_match(&text));
-            prop_assert_eq!(
-                cut.is_found_before_end(&text, &searches),
-                whole.regex().find_iter(&text).any(|found| found.end() < text.len())
-            );
-        }
+        let costly = regex("(?:x|ab)$|[cd]{990}");
+        let text = |end: &str| "y".repeat(MAX_WORK / costly.compiled().1 - end.len()) + end;
+        assert!(costly.is_found(&text("ab"), &searches));
+        assert!(costly.is_found(&(text("ab\n") + "y"), &searches));
+        assert!(!costly.is_found(&(text("ab") + "y"), &searches), "the cut is not the end of a line");
+        assert!(!costly.is_found(&(text("") + "\nx"), &searches));
+        assert!(regex("x$").is_found(&(text("") + "\nx"), &searches));
     }
 }
