@@ -11,7 +11,7 @@ mod tags;
 
 pub(crate) use builder::fragment_text;
 pub(crate) use page::{Element, Page, ScriptKind};
-pub(crate) use selectors::{Selector, SelectorId, Selectors};
+pub(crate) use selectors::{Selector, Selectors};
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::evidence::Side;
 use super::words::{WORDS, has_part, is_of_failure, names_missing, says_missing};
 use crate::modules::answer::Answer;
-use crate::modules::html::{SelectorId, Selectors};
+use crate::modules::html::Selectors;
 use crate::modules::probe::Response;
 use crate::modules::rule::json::as_text;
 use crate::modules::text::{same_name, squeeze};
@@ -17,6 +17,10 @@ const MAX_VALUES: usize = 400;
 const MAX_DEPTH: usize = 6;
 /// The lengths of a text that a condition may repeat, in characters.
 const TEXT_CHARS: std::ops::RangeInclusive<usize> = 8..=120;
+/// The selectors of the elements that have a name of their own, with the attribute that names them.
+const NAMES: [(&str, &str); 2] = [("[class]", "class"), ("[id]", "id")];
+/// The selectors of the elements with facts about the page, with the attribute that names them.
+const METAS: [(&str, &str); 2] = [("meta[property]", "property"), ("meta[name]", "name")];
 /// The most texts of a page that are looked at.
 const MAX_TEXTS: usize = 60;
 /// Conditions as rules without a status, each with its cost.
@@ -25,8 +29,7 @@ type Candidates = Vec<(usize, Value)>;
 /// Returns the conditions that may hold for the answers of a side.
 pub(super) fn candidates(side: &Side<'_>) -> Candidates {
     let Some((response, name)) = side.first() else { return Vec::new() };
-    let mut selectors = Selectors::default();
-    let Some(marks) = Marks::new(&mut selectors) else { return Vec::new() };
+    let selectors = selectors();
     let answer = Answer::new(response, &selectors);
     let is_compared = side.is_hit && side.wanted.len() > 1;
     let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response, &name) };
@@ -45,8 +48,8 @@ pub(super) fn candidates(side: &Side<'_>) -> Candidates {
                 }));
             }
         }
-        (None, true) => found.extend(of_profile(&answer, &marks, &name, is_compared)),
-        (None, false) => found.extend(of_missing_page(&answer, &marks, &name)),
+        (None, true) => found.extend(of_profile(&answer, &name, is_compared)),
+        (None, false) => found.extend(of_missing_page(&answer, &name)),
     }
     found
 }
@@ -125,17 +128,14 @@ fn of_account(at: &str, value: &Value, name: &str, is_compared: bool) -> Candida
         () if is_compared => 8,
         () => return found,
     };
-    match value {
-        Value::Array(elements) if !elements.is_empty() => {
-            found.push((26 + kind, json!({"type": "array", "min_length": 1})));
-        }
-        Value::Object(members) if !members.is_empty() && !at.is_empty() => {
-            found.push((25 + kind, json!({"type": "object"})));
-        }
-        Value::String(text) if !text.is_empty() => found.push((24 + kind, json!({"exists": true}))),
-        Value::Number(_) => found.push((24 + kind, json!({"exists": true}))),
-        _ => {}
-    }
+    let has_content = match value {
+        Value::Array(elements) => !elements.is_empty(),
+        Value::Object(members) => !members.is_empty() && !at.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        Value::Number(_) => true,
+        Value::Null | Value::Bool(_) => false,
+    };
+    found.extend(has_content.then(|| (24 + kind, json!({"exists": true}))));
     found
 }
 
@@ -174,42 +174,32 @@ fn of_missing(at: &str, value: &Value, name: &str) -> Option<(usize, Value)> {
     }
 }
 
-/// The selectors that list the marks of a page.
-struct Marks {
-    /// For each attribute that names an element, the elements that have it.
-    names: [(&'static str, SelectorId); 2],
-    metas: [(&'static str, SelectorId); 2],
+/// Returns the selectors of the elements that are looked at.
+fn selectors() -> Selectors {
+    let mut selectors = Selectors::default();
+    for (select, attribute) in NAMES.iter().chain(&METAS) {
+        // There are few of them, and they are valid.
+        let _ = selectors.add(select, Some(attribute));
+    }
+    selectors.want("content");
+    selectors
 }
 
-impl Marks {
-    fn new(selectors: &mut Selectors) -> Option<Self> {
-        let mut add = |text: &str, attribute: Option<&str>| selectors.add(text, attribute).ok();
-        let names = [("class", add("[class]", Some("class"))?), ("id", add("[id]", Some("id"))?)];
-        let metas = [
-            ("property", add("meta[property]", Some("property"))?),
-            ("name", add("meta[name]", Some("name"))?),
-        ];
-        selectors.want("content");
-        Some(Self { names, metas })
-    }
-
-    /// Returns the classes and identifiers of a page as selectors, each with the text of its element.
-    fn names(&self, answer: &Answer<'_>) -> Vec<(String, String)> {
-        let page = answer.page();
-        let mut found: Vec<(String, String)> = Vec::new();
-        for (attribute, id) in self.names {
-            for element in page.elements(id) {
-                let names = element.attribute(attribute).unwrap_or_default().split_whitespace();
-                for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
-                    let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
-                    if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
-                        found.push((select, page.text_of(element)));
-                    }
+/// Returns the classes and identifiers of a page as selectors, each with the text of its element.
+fn names(answer: &Answer<'_>) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (select, attribute) in NAMES {
+        for element in answer.elements(select) {
+            let names = element.attribute(attribute).unwrap_or_default().split_whitespace();
+            for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
+                let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
+                if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
+                    found.push((select, answer.page().text_of(element)));
                 }
             }
         }
-        found
     }
+    found
 }
 
 /// Returns whether a word can be written in a selector, and is not generated for a build of the site.
@@ -227,10 +217,10 @@ fn shows_name(text: &str, name: &str) -> bool {
 }
 
 /// Returns conditions on the page of a known account.
-fn of_profile(answer: &Answer<'_>, marks: &Marks, name: &str, is_compared: bool) -> Candidates {
+fn of_profile(answer: &Answer<'_>, name: &str, is_compared: bool) -> Candidates {
     let mut found = vec![(14, json!({"shows_query": true}))];
-    for (attribute, id) in marks.metas {
-        for meta in answer.page().elements(id) {
+    for (select, attribute) in METAS {
+        for meta in answer.elements(select) {
             let (Some(key), Some(content)) = (meta.attribute(attribute), meta.attribute("content")) else {
                 continue;
             };
@@ -241,7 +231,7 @@ fn of_profile(answer: &Answer<'_>, marks: &Marks, name: &str, is_compared: bool)
             }
         }
     }
-    for (select, text) in marks.names(answer) {
+    for (select, text) in names(answer) {
         let lower = select.to_lowercase();
         let is_optional = has_part(&lower, &WORDS.optional_classes);
         if shows_name(&text, name) {
@@ -262,9 +252,9 @@ fn of_profile(answer: &Answer<'_>, marks: &Marks, name: &str, is_compared: bool)
 }
 
 /// Returns conditions on the page of a made-up name: what says that something does not exist.
-fn of_missing_page(answer: &Answer<'_>, marks: &Marks, name: &str) -> Candidates {
+fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
     let template = |text: &str| templated(text, name).0;
-    let names = marks.names(answer).into_iter().map(|(select, _)| select);
+    let names = names(answer).into_iter().map(|(select, _)| select);
     let names = names.filter(|select| names_missing(select));
     let mut found: Candidates = names.map(|select| (26, json!({ "css": [select] }))).collect();
     let title = squeeze(answer.page().title.as_deref().unwrap_or_default());

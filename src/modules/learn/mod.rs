@@ -4,7 +4,7 @@
 //! returns entries whose rules separate the answers, the best first, and the learner proves them with made-up names
 //! that they were not made from.
 //!
-//! Evidence is preferred in this order: the status, JSON members, structured data and addresses, elements of the
+//! Evidence is preferred in this order: the status, JSON members, the head of the page and addresses, elements of the
 //! page, the title, and other text. A condition counts only if it holds in both of two answers for the same name.
 //!
 //! Rules are JSON here, as in the files of entries, so that a new kind of condition needs no code in this folder.
@@ -179,16 +179,14 @@ impl Learner<'_> {
     /// Waits for the least time between two checks of a module.
     fn pause(&self, module: &Module) -> Result<(), NotLearned> {
         let until = Instant::now() + Duration::from_millis(module.entry().every_ms.unwrap_or_default());
-        loop {
-            if (self.is_stopped)() {
-                return Err(NotLearned::Stopped);
-            }
+        while !(self.is_stopped)() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
             thread::sleep(left.min(STOPPED_WITHIN));
         }
+        Err(NotLearned::Stopped)
     }
 
     /// Returns the verdict of one check without a control check, and its answer.
