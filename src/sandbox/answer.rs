@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ureq::http::{HeaderName, HeaderValue};
 use url::Url;
 
 use crate::modules::definition::Method;
@@ -39,7 +40,7 @@ impl Answer {
         let is_bodiless = matches!(self.status, 204 | 304);
         (200..=599).contains(&self.status)
             && (!is_bodiless || self.body.is_empty())
-            && self.headers.iter().all(|(name, value)| is_token(name) && is_plain_value(value))
+            && self.headers.iter().all(|(name, value)| is_header(name, value))
     }
 
     /// Returns the response to a request for `asked` that reads at most `body_limit` bytes of the body.
@@ -83,13 +84,11 @@ pub(super) fn wait(delay: Option<Duration>, deadline: Instant) -> Result<(), Pro
     if delay.is_some_and(|delay| delay <= left) { Ok(()) } else { Err(ProbeError::Timeout(Phase::FirstByte)) }
 }
 
-fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-}
-
-/// Returns whether the value is printable ASCII without surrounding white space, which clients would trim.
-fn is_plain_value(value: &str) -> bool {
-    value.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) && value.trim() == value
+/// Returns whether clients read exactly this header. They trim white space.
+fn is_header(name: &str, value: &str) -> bool {
+    HeaderName::from_bytes(name.as_bytes()).is_ok()
+        && HeaderValue::from_str(value).is_ok()
+        && value.trim() == value
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@
 //! developers, add a name to `world.rs`.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,13 +55,8 @@ const SESSIONS: usize = 2;
 /// A simulated web.
 pub struct Sandbox {
     world: World,
+    /// The site of each module, by its id.
     sites: RwLock<HashMap<String, Arc<Site>>>,
-}
-
-impl fmt::Debug for Sandbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sandbox").field("world", &self.world).finish_non_exhaustive()
-    }
 }
 
 impl Sandbox {
@@ -84,8 +78,7 @@ impl Sandbox {
     /// rules of such a module cannot tell the two apart. This tests every module, which takes seconds for a large
     /// catalogue.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> =
-            self.sites.read().values().flat_map(|site| site.problems()).collect();
+        let mut problems: Vec<Problem> = self.sites.read().values().flat_map(Site::problems).collect();
         problems.sort_by(|one, other| (&one.module, &one.what).cmp(&(&other.module, &other.what)));
         problems
     }

@@ -1,7 +1,5 @@
 //! The options of the simulated web.
 
-use std::collections::BTreeMap;
-
 /// The behaviour of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SiteBehavior {
@@ -39,8 +37,6 @@ pub struct SandboxOptions {
     /// The share of the sites with each behaviour, from 0.0 to 1.0. The remaining sites are [`SiteBehavior::Clear`].
     /// The order decides which sites have which behaviour.
     pub shares: Vec<(SiteBehavior, f64)>,
-    /// The behaviour of single sites by module id. They take precedence over the shares.
-    pub behaviors: BTreeMap<String, SiteBehavior>,
 }
 
 impl Default for SandboxOptions {
@@ -60,7 +56,6 @@ impl Default for SandboxOptions {
                 (SiteBehavior::Empty, 0.005),
                 (SiteBehavior::SaysYes, 0.02),
             ],
-            behaviors: BTreeMap::new(),
         }
     }
 }
@@ -69,12 +64,5 @@ impl SandboxOptions {
     /// Returns options with which every site answers at once and as its module expects.
     pub fn perfect() -> Self {
         Self { delay_scale: 0.0, shares: Vec::new(), ..Self::default() }
-    }
-
-    /// Sets the behaviour of one site.
-    #[must_use]
-    pub fn with_behavior(mut self, module: &str, behavior: SiteBehavior) -> Self {
-        self.behaviors.insert(module.to_owned(), behavior);
-        self
     }
 }

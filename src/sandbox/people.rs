@@ -176,15 +176,17 @@ impl PeoplePage {
         let emails = account.emails.iter().filter(|_| !reads("email") && !reads("emails")).cloned();
         let bio: Vec<String> =
             [format!("{}.", account.bio)].into_iter().chain(in_bio).chain(emails).collect();
-        let words: Vec<String> =
-            account.name.iter().flat_map(|name| name.split(' ').map(str::to_owned)).collect();
+        let word = |at: usize| {
+            let words = account.name.iter().filter_map(|name| name.split(' ').nth(at));
+            words.map(str::to_owned).collect()
+        };
         let bio = vec![bio.join("\n")];
         let name: Vec<String> = account.name.iter().cloned().collect();
         let metadata = [
             ("value", vec![own.address.clone()]),
             ("username", vec![own.username.clone()]),
-            ("first_name", words.iter().take(1).cloned().collect()),
-            ("last_name", words.iter().skip(1).cloned().collect()),
+            ("first_name", word(0)),
+            ("last_name", word(1)),
             ("display_name", name.clone()),
             ("real_name", name.clone()),
             ("full_name", name),

@@ -100,9 +100,6 @@ impl World {
     }
 
     fn usual_behavior(&self, entry: &Entry) -> SiteBehavior {
-        if let Some(behavior) = self.options.behaviors.get(&entry.id) {
-            return *behavior;
-        }
         let mut left = fraction(self.options.seed, &["mood", &entry.id]);
         for &(behavior, share) in &self.options.shares {
             if left < share {
@@ -241,11 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn behaviors_follow_the_shares_and_overrides() {
+    fn behaviors_follow_the_shares_and_the_names() {
         let all = SandboxOptions { shares: vec![(SiteBehavior::SaysYes, 1.0)], ..Default::default() };
-        let world = World::new(all.with_behavior("b", SiteBehavior::Reset));
+        let world = World::new(all);
         assert_eq!(world.behavior(ask(&entry("a", "username"), "x")), SiteBehavior::SaysYes);
-        assert_eq!(world.behavior(ask(&entry("b", "username"), "x")), SiteBehavior::Reset);
         assert_eq!(world.behavior(ask(&entry("a", "domain"), "x.org")), SiteBehavior::Clear);
         assert_eq!(world.behavior(ask(&entry("b", "username"), "limited")), SiteBehavior::RateLimited);
     }

@@ -279,7 +279,7 @@ fn json_in_scripts_and_nested_selectors_are_simulated() {
     );
     let main = &found[0].1;
     assert!(main["hash"].is_i64() && main["bio"].is_string() && main.contains_key("followers"), "{main:?}");
-    assert!(main["avatar_url"].as_str().unwrap().starts_with("https://script.example.org/"), "{main:?}");
+    assert!(main["avatar_url"].as_str().unwrap().starts_with("https://media.example.net/"), "{main:?}");
     assert_eq!(found.len(), 4);
     let found = play(
         "nested",

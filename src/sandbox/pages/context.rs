@@ -1,7 +1,7 @@
 //! The context of one answer: the module, the query, and the values of earlier answers.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::sample::Sampler;
@@ -17,7 +17,7 @@ use crate::sandbox::people::PeoplePage;
 /// The maximum number of texts that are sampled from a pattern to find one on a single line.
 const ATTEMPTS: u64 = 16;
 /// The number of compiled patterns that each thread keeps: most modules have fewer.
-const RECENT_PATTERNS: usize = 32;
+const KEPT_PATTERNS: usize = 32;
 
 /// A regex of a catalogue entry.
 #[derive(Debug, Clone, Copy)]
@@ -28,20 +28,17 @@ pub(super) enum Pattern<'p> {
     Template(&'p str),
 }
 
-/// Returns the compiled pattern, or `None` if it is not valid. The latest ones are kept, since all pages of a site need
-/// the same ones.
+/// Returns the compiled pattern, or `None` if it is not valid. Some are kept, since all pages of a site need the same
+/// ones.
 fn compiled(pattern: String) -> Option<Rc<Sampled>> {
     thread_local! {
-        static RECENT: RefCell<VecDeque<(String, Option<Rc<Sampled>>)>> = RefCell::default();
+        static KNOWN: RefCell<HashMap<String, Option<Rc<Sampled>>>> = RefCell::default();
     }
-    RECENT.with_borrow_mut(|recent| {
-        if let Some((_, known)) = recent.iter().find(|(known, _)| *known == pattern) {
-            return known.clone();
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() >= KEPT_PATTERNS {
+            known.clear();
         }
-        let sampled = Sampled::new(&pattern).map(Rc::new);
-        recent.truncate(RECENT_PATTERNS - 1);
-        recent.push_front((pattern, sampled.clone()));
-        sampled
+        known.entry(pattern).or_insert_with_key(|pattern| Sampled::new(pattern).map(Rc::new)).clone()
     })
 }
 

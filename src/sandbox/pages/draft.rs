@@ -82,8 +82,6 @@ pub(super) struct Draft {
     pub(super) form: Form,
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    /// The names of headers that the answer must not have.
-    pub(super) without: Vec<String>,
     /// The exact text of the whole body.
     pub(super) exact: Option<String>,
     /// The JSON documents, by [`Document`]. Null means that there is none.
@@ -163,8 +161,7 @@ impl Draft {
         if let Some(content_type) = self.form.content_type() {
             self.add_header("Content-Type", content_type);
         }
-        let Self { mut headers, without, status, .. } = self;
-        headers.retain(|(name, _)| !without.iter().any(|other| other.eq_ignore_ascii_case(name)));
+        let Self { headers, status, .. } = self;
         let answer = Answer { status, headers, body: body.into_bytes(), moved_to: None };
         answer.is_sendable().then_some(answer)
     }

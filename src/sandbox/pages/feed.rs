@@ -1,7 +1,5 @@
 //! Feeds: lists that are the same for every query, so that they contain all existing names at once.
 
-use std::sync::Arc;
-
 use crate::modules::definition::{Entry, Matcher};
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
@@ -24,9 +22,12 @@ pub(in crate::sandbox) fn decides(entry: &Entry) -> bool {
     entry.hit.iter().any(|rule: &Matcher| is_feed(rule.probe.unwrap_or(usual)))
 }
 
-/// Returns the names in a module's feeds: its known names, then names that exist everywhere.
-pub(super) fn names(module: &Module) -> Arc<[Query]> {
+/// Returns the names in a module's feeds, if it has any: its known names, then names that exist everywhere.
+pub(super) fn names(module: &Module) -> Vec<Query> {
     let entry = module.entry();
+    if entry.probes.iter().all(|probe| probe.feed.is_none()) {
+        return Vec::new();
+    }
     let everybody: Vec<String> = match entry.search_type {
         SearchType::Username => ENDS.iter().map(|end| format!("everybody{end}")).collect(),
         SearchType::Email => {

@@ -5,23 +5,10 @@
 
 use serde_json::Value;
 
-/// Prefixes that can make a piece a member.
-const BEFORE: [&str; 10] = [
-    "",
-    "\"sample\":1",
-    "\"sample\"",
-    "\"sample\":",
-    "\"sample\":\"",
-    "\"",
-    "\"sample\":{",
-    "\"sample\":[{",
-    "\"sample\":{\"sample\":\"",
-    "\"sample\":[{\"sample\":\"",
-];
-/// Suffixes that a piece may need before its brackets are closed.
-const BEHIND: [&str; 8] = ["", "\"", "1", "\"\"", ":1", "\":1", "null", "\"sample1\":1"];
-/// The greatest length of a piece that can be completed, in bytes.
-const MAX_BYTES: usize = 4096;
+/// Texts before a piece that can make it a member: those of a member, of a text and of an object.
+const BEFORE: [&str; 5] = ["", "\"sample\":\"", "\"sample\":{", "\"", "\"sample\""];
+/// Texts behind a piece that it may need before its brackets are closed.
+const BEHIND: [&str; 6] = ["", "\"", "1", "\"\"", ":1", "\"sample1\":1"];
 
 /// Returns a JSON document that contains all pieces. `document` is an object, an array or `null`, which counts as an
 /// empty object.
@@ -34,27 +21,18 @@ pub(super) fn splice(document: &Value, pieces: &[String]) -> Option<String> {
 
 /// Returns the document with a member that contains the piece. An empty document may be replaced by the piece.
 fn add(text: &str, piece: &str) -> Option<String> {
-    if piece.len() > MAX_BYTES {
-        return None;
-    }
     let is_empty = matches!(text, "{}" | "[]");
-    let inner = &text[..text.len().checked_sub(1)?];
-    let comma = if is_empty { "" } else { "," };
-    let opened = match text.as_bytes().last()? {
-        b'}' => format!("{inner}{comma}"),
-        b']' => format!("{inner}{comma}{{"),
-        _ => return None,
-    };
-    let starts = is_empty.then(String::new).into_iter().chain([opened]);
-    starts.into_iter().find_map(|start| {
-        BEFORE.iter().flat_map(|before| BEHIND.iter().map(move |behind| (before, behind))).find_map(
-            |(before, behind)| {
-                let open = format!("{start}{before}{piece}{behind}");
-                let closed = format!("{open}{}", closers(&open)?);
-                (closed.starts_with(['{', '[']) && is_json(&closed)).then_some(closed)
-            },
-        )
-    })
+    let inner = text.strip_suffix(['}', ']'])?;
+    let opened =
+        format!("{inner}{}{}", if is_empty { "" } else { "," }, if text.ends_with(']') { "{" } else { "" });
+    let starts = is_empty.then_some("").into_iter().chain([opened.as_str()]);
+    let tried = starts.flat_map(|start| BEFORE.map(|before| (start, before)));
+    tried.flat_map(|(start, before)| BEHIND.map(|behind| format!("{start}{before}{piece}{behind}"))).find_map(
+        |open| {
+            let closed = format!("{open}{}", closers(&open)?);
+            (closed.starts_with(['{', '[']) && is_json(&closed)).then_some(closed)
+        },
+    )
 }
 
 fn is_json(text: &str) -> bool {
@@ -104,7 +82,6 @@ mod tests {
             ":\"alice\"",
             "\"name\": \"al",
             "},\"b\":",
-            "\"}],\"user\":null",
         ] {
             let text = splice(&json!({"a": 1}), &[piece.to_owned()])
                 .or_else(|| splice(&json!(null), &[piece.to_owned()]));

@@ -62,31 +62,14 @@ fn merged(one: &Value, other: &Value) -> Option<Value> {
     more.into_iter().try_fold(one.clone(), |joined, (key, value)| with(&joined, &[key], value))
 }
 
-/// Appends `more` to a text at a pointer without `*`.
-pub(super) fn lengthen(document: &mut Value, pointer: &[String], more: &Value) {
-    if let (Some(known), Some(more)) = (text_at(document, pointer), more.as_str()) {
-        known.push(' ');
-        known.push_str(more);
-    }
-}
-
-/// Replaces a text at a pointer without `*`.
-pub(super) fn replace(document: &mut Value, pointer: &[String], text: &Value) {
-    if let (Some(known), Some(text)) = (text_at(document, pointer), text.as_str()) {
-        text.clone_into(known);
-    }
-}
-
-fn text_at<'a>(document: &'a mut Value, pointer: &[String]) -> Option<&'a mut String> {
+/// Returns the text at a pointer without `*`.
+pub(super) fn text_at<'a>(document: &'a mut Value, pointer: &[String]) -> Option<&'a mut String> {
     let leaf = pointer.iter().try_fold(document, |value, segment| match value {
         Value::Object(members) => members.get_mut(segment),
         Value::Array(elements) => elements.get_mut(segment.parse::<usize>().ok()?),
         _ => None,
     });
-    match leaf {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    }
+    if let Some(Value::String(text)) = leaf { Some(text) } else { None }
 }
 
 /// Adds the other document to the first one. Lists are concatenated without duplicates. Of two other values, the

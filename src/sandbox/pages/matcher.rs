@@ -66,7 +66,7 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> V
 /// one.
 pub(super) fn draft(context: &Context<'_>, matcher: &Matcher, form: Form, status: u16) -> Option<Draft> {
     let headers = headers(context, &matcher.header, form)?;
-    let mut draft = Draft { form, status, headers, without: matcher.no_header.clone(), ..Draft::default() };
+    let mut draft = Draft { form, status, headers, ..Draft::default() };
     if let Some(body) = &matcher.body_is {
         draft.exact = Some(context.text(body)?);
         return Some(draft);

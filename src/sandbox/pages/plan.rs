@@ -22,10 +22,20 @@ pub(in crate::sandbox) enum Aim {
     Miss,
 }
 
+impl Aim {
+    /// Returns the field of an entry with the rules for it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+        }
+    }
+}
+
 /// The way in which the answers of a module's site are made.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    aim: Aim,
+    pub(super) aim: Aim,
     /// The rule to fulfil.
     matcher: Matcher,
     /// The probe whose answer fulfils the rule.
@@ -40,40 +50,32 @@ pub(super) struct Plan {
 pub(super) fn plans(context: &Context<'_>, aim: Aim) -> Vec<Plan> {
     let probes = &context.entry.probes;
     let usual = last_probe(probes);
-    let rules = match aim {
-        Aim::Hit => &context.entry.hit,
-        Aim::Miss => &context.entry.miss,
-    };
-    // Without a rule, the answers are empty.
-    let empty = Plan {
-        aim,
-        matcher: Matcher::default(),
-        at: usual,
-        status: 404,
-        form: Form::Empty,
-        has_values: false,
-    };
+    let rules = if aim == Aim::Hit { &context.entry.hit } else { &context.entry.miss };
+    if rules.is_empty() {
+        // Without a rule, the answers are empty.
+        let (matcher, form) = (Matcher::default(), Form::Empty);
+        return vec![Plan { aim, matcher, at: usual, status: 404, form, has_values: false }];
+    }
     let mut plans = Vec::new();
     for matcher in rules {
         // Rules read the last answer that was obtained. It is usually that of the last probe that is always sent. It
         // can be another one if the rules decide earlier, or if a fallback probe is sent.
-        let others = (0..probes.len()).filter(|at| *at != usual);
-        let places =
-            [usual].into_iter().chain(others).filter(|at| matcher.probe.is_none_or(|own| own == *at));
-        for at in places {
+        let places = [usual].into_iter().chain((0..probes.len()).filter(|at| *at != usual));
+        for at in places.filter(|at| matcher.probe.is_none_or(|own| own == *at)) {
             let forms = matcher::forms(context, at, matcher);
-            for status in matcher::statuses(matcher) {
-                for &form in &forms {
-                    let bare = Plan { matcher: matcher.clone(), at, status, form, ..empty.clone() };
-                    // The answer of a miss contains no result, so there is nothing to extract.
-                    let full = Plan { has_values: true, ..bare.clone() };
-                    plans.extend((aim == Aim::Hit).then_some(full).into_iter().chain([bare]));
-                }
+            for (status, &form) in matcher::statuses(matcher)
+                .iter()
+                .flat_map(|status| forms.iter().map(move |form| (*status, form)))
+            {
+                let bare = Plan { aim, matcher: matcher.clone(), at, status, form, has_values: false };
+                // The answer of a miss contains no result, so there is nothing to extract.
+                let full = (aim == Aim::Hit).then(|| Plan { has_values: true, ..bare.clone() });
+                plans.extend(full.into_iter().chain([bare]));
             }
         }
     }
     plans.truncate(MAX_PLANS);
-    if rules.is_empty() { vec![empty] } else { plans }
+    plans
 }
 
 fn last_probe(probes: &[Probe]) -> usize {

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::modules::definition::{FieldType, ResultType, Transform, field_type};
-use crate::modules::query::{Query, SearchType};
+use crate::modules::query::Query;
 use crate::sandbox::draw::draw;
 use crate::sandbox::portraits;
 
@@ -14,7 +14,6 @@ const GIVEN: [&str; 8] = ["Ana", "Ben", "Carla", "David", "Elif", "Farid", "Grac
 const FAMILY: [&str; 8] = ["Rivera", "Okafor", "Lindqvist", "Tanaka", "Moreau", "Novak", "Silva", "Weber"];
 const CITIES: [&str; 6] = ["Lisbon", "Toronto", "Nairobi", "Osaka", "Gdansk", "Valparaiso"];
 const HOSTS: [&str; 4] = ["www", "mail", "api", "shop"];
-const TECHNOLOGIES: [&str; 4] = ["nginx", "PHP", "WordPress", "jQuery"];
 
 /// The forms of a date that sites use, for `strftime`.
 const DATE_FORMS: [&str; 6] =
@@ -36,7 +35,7 @@ const SORTS: [(&str, Make); 15] = [
     }),
     (
         "created joined date _at since registered updated seen expir birth time not_before not_after changed",
-        |it, name, n| json!(it.date(&numbered(name, n))),
+        |it, name, n| json!(it.time(&numbered(name, n)).to_string()),
     ),
     (
         "url link website avatar image photo picture href homepage thumb logo icon uri banner src",
@@ -111,27 +110,14 @@ impl<'a> Sampler<'a> {
         (GIVEN[given % 8], FAMILY[family % 8])
     }
 
-    /// Returns the value for `first_name`, `last_name` or another name of a person. For domains, most names are host
-    /// names.
+    /// Returns the value for `first_name`, `last_name` or another name of a person.
     fn person_part(&self, name: &str, index: usize) -> String {
         let (given, family) = self.person(index);
         let says = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-        if says(&["first", "given"]) {
-            given.to_owned()
-        } else if says(&["last", "family", "surname"]) {
-            family.to_owned()
-        } else if self.query.search_type() != SearchType::Domain || says(&["owner", "author", "display"]) {
-            format!("{given} {family}")
-        } else {
-            self.host(index)
-        }
-    }
-
-    /// Returns the queried domain for index 0, and hosts below it for other indices.
-    fn host(&self, index: usize) -> String {
-        match index.checked_sub(1) {
-            None => self.domain().to_owned(),
-            Some(below) => format!("{}.{}", HOSTS[below % HOSTS.len()], self.domain()),
+        match () {
+            () if says(&["first", "given"]) => given.to_owned(),
+            () if says(&["last", "family", "surname"]) => family.to_owned(),
+            () => format!("{given} {family}"),
         }
     }
 
@@ -151,13 +137,9 @@ impl<'a> Sampler<'a> {
         start + self.below(name, years * 365) * 86_400 + self.below(&format!("{name} "), 86_400)
     }
 
-    fn date(&self, name: &str) -> String {
-        self.time(name).to_string()
-    }
-
     fn time(&self, name: &str) -> jiff::Timestamp {
-        jiff::Timestamp::from_second(i64::try_from(self.seconds(name)).unwrap_or_default())
-            .unwrap_or_default()
+        let seconds = i64::try_from(self.seconds(name)).unwrap_or_default();
+        jiff::Timestamp::from_second(seconds).unwrap_or_default()
     }
 
     /// Returns one date in the forms that sites use.
@@ -189,7 +171,7 @@ impl<'a> Sampler<'a> {
             FieldType::Email => like("email"),
             FieldType::Digest => Some(json!(format!("{:032x}", self.seed(&numbered(name, index))))),
             FieldType::Url => Some(json!(format!("https://media.example.net/{}/{name}{index}", self.stem()))),
-            FieldType::Date => Some(json!(self.date(&numbered(name, index)))),
+            FieldType::Date => Some(json!(self.time(&numbered(name, index)).to_string())),
             FieldType::Count | FieldType::Number => like("count"),
             FieldType::Flag => like("is_verified"),
         }
@@ -210,19 +192,12 @@ impl<'a> Sampler<'a> {
             ResultType::Domain => json!(format!("sample{index}.example.net")),
             ResultType::Subdomain => json!(format!("{host}.{domain}")),
             ResultType::IpAddress => json!(self.address(index)),
-            ResultType::Technology => json!(TECHNOLOGIES[index % TECHNOLOGIES.len()]),
             ResultType::Archive => json!(format!("https://archive.example.net/{}/{domain}", 2015 + index)),
             ResultType::Phone => json!(format!("+1 202 555 01{:02}", index % 100)),
-            ResultType::PublicKey | ResultType::Certificate => {
-                json!(format!("{:016X}", self.seed(&format!("key{index}"))))
-            }
+            ResultType::Technology => json!(["nginx", "PHP", "WordPress", "jQuery"][index % 4]),
             ResultType::Breach => json!(format!("SampleBreach{index}")),
-            ResultType::DnsRecord
-            | ResultType::Registration
-            | ResultType::Reputation
-            | ResultType::Tenant => {
-                return None;
-            }
+            // A key and a record look like what their field says.
+            _ => return None,
         })
     }
 
@@ -230,44 +205,22 @@ impl<'a> Sampler<'a> {
         format!("192.0.2.{}", 10 + (self.below("address", 200) as usize + index) % 240)
     }
 
-    /// Returns a value from which the transforms make the given one.
-    pub(super) fn shaped<'t>(
-        &self,
-        value: Value,
-        transforms: impl IntoIterator<Item = &'t Transform>,
-        name: &str,
-        index: usize,
-    ) -> Value {
+    /// Returns a value of the form that the transforms read. Those that only take something off leave a plain value as
+    /// it is.
+    pub(super) fn shaped(&self, value: Value, transforms: &[&Transform], name: &str, index: usize) -> Value {
         let (text, numbered) = (as_text(&value), numbered(name, index));
-        let shaped = transforms.into_iter().find_map(|transform| {
-            Some(match transform {
-                Transform::UnixTime => json!(self.seconds(&numbered)),
-                Transform::UnixMillis => json!(self.seconds(&numbered) * 1000),
-                Transform::DateTime => json!(self.date(&numbered)),
-                Transform::UrlHost if text.starts_with("http") => return None,
-                Transform::UrlHost => json!(format!("https://{}/", host_of(&text))),
-                Transform::LastPathSegment => json!(format!("https://example.org/sample/{text}")),
-                Transform::Lines => json!(format!("{text}\nmore-{text}")),
-                Transform::Split => json!(format!("{text} more-{text}")),
-                Transform::StripWildcard if index == 1 => json!(format!("*.{text}")),
-                Transform::StripAt => json!(format!("@{}", text.trim_start_matches('@'))),
-                Transform::StripMailto => json!(format!("mailto:{text}")),
-                Transform::UnquoteTxt => json!(format!("\"{text}\"")),
-                Transform::LastWord => json!(format!("{} {text}", 10 * (index + 1))),
-                Transform::Number => json!("1,234"),
-                Transform::AbsoluteUrl => {
-                    json!(format!("/{}", text.strip_prefix("https://")?.split_once('/')?.1))
-                }
-                _ => return None,
-            })
+        let shaped = transforms.iter().find_map(|transform| match transform {
+            Transform::UnixTime => Some(json!(self.seconds(&numbered))),
+            Transform::UnixMillis => Some(json!(self.seconds(&numbered) * 1000)),
+            Transform::DateTime => Some(json!(self.time(&numbered).to_string())),
+            Transform::UrlHost if !text.starts_with("http") => {
+                Some(json!(format!("https://www{index}.example.net/")))
+            }
+            Transform::LastPathSegment => Some(json!(format!("https://example.org/sample/{text}"))),
+            _ => None,
         });
         shaped.unwrap_or(value)
     }
-}
-
-fn host_of(text: &str) -> String {
-    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b));
-    if plain && text.contains('.') { text.to_owned() } else { "www.example.net".to_owned() }
 }
 
 /// Returns the text that an extractor reads from a JSON value.
@@ -282,19 +235,12 @@ pub(super) fn as_text(value: &Value) -> String {
 fn snake(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
-        match c {
-            c if c.is_ascii_uppercase() => {
-                if !out.is_empty() && !out.ends_with('_') {
-                    out.push('_');
-                }
-                out.push(c.to_ascii_lowercase());
-            }
-            c if c.is_ascii_alphanumeric() => out.push(c),
-            _ if !out.ends_with('_') => out.push('_'),
-            _ => {}
+        if c.is_ascii_uppercase() {
+            out.push('_');
         }
+        out.push(if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
     }
-    out.trim_matches('_').to_owned()
+    out.split('_').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
 }
 
 /// Returns whether the name contains the part. A short part must be a whole word of the name: `id` is not in `video`.
@@ -309,6 +255,7 @@ fn sounds_like(name: &str, part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modules::query::SearchType;
 
     #[test]
     fn values_fit_the_names_and_are_always_the_same() {
@@ -329,10 +276,8 @@ mod tests {
     fn forms_are_what_transforms_read() {
         let query = Query::parse(SearchType::Domain, "example.com").unwrap();
         let sampler = Sampler::new(1, "dns", &query);
-        let shaped = |transform: Transform| sampler.shaped(json!("mx.example.net"), [&transform], "mx", 0);
-        assert_eq!(shaped(Transform::LastWord), json!("10 mx.example.net"));
-        assert_eq!(shaped(Transform::UrlHost), json!("https://mx.example.net/"));
-        assert_eq!(shaped(Transform::UnquoteTxt), json!("\"mx.example.net\""));
+        let shaped = |transform: Transform| sampler.shaped(json!("mx.example.net"), &[&transform], "mx", 0);
+        assert_eq!(shaped(Transform::UrlHost), json!("https://www0.example.net/"));
         assert!(shaped(Transform::UnixTime).is_u64());
         assert_eq!(shaped(Transform::Trim), json!("mx.example.net"));
     }

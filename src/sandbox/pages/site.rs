@@ -1,0 +1,286 @@
+//! The site of a module: its plans, their trials by the real engine, and its answers.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use url::Url;
+
+use super::context::Context;
+use super::draft::Draft;
+use super::feed::{self, MAIL_DOMAINS, decides};
+use super::plan::{Aim, Plan, plans};
+use crate::modules::answer::Answer as Read;
+use crate::modules::checker::Checker;
+use crate::modules::control::made_up;
+use crate::modules::definition::Entry;
+use crate::modules::judge::save_one;
+use crate::modules::keys::OperatorKeys;
+use crate::modules::module::Module;
+use crate::modules::outcome::Outcome;
+use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use crate::modules::query::{Query, SearchType};
+use crate::modules::reason::Reason;
+use crate::modules::sample::Sampled;
+use crate::sandbox::answer::Answer;
+
+/// An address for a request that lacks a key.
+const NOWHERE: &str = "https://example.org/";
+
+/// The time limit of a trial. A trial waits for nothing, so the limit only has to suffice on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// The maximum number of texts that are sampled for each pattern to find a query that a module accepts.
+const SAMPLED_QUERIES: u64 = 20;
+
+/// The error of a plan without an answer. No other failure in a trial has this error.
+const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
+
+/// A module that the simulated web cannot simulate, with the cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The id of the module.
+    pub module: String,
+    /// A description of the cause for the module's author.
+    pub what: String,
+}
+
+/// The simulated site of one module.
+pub(in crate::sandbox) struct Site {
+    module: Arc<Module>,
+    seed: u64,
+    /// The names in the site's feeds.
+    names: Vec<Query>,
+    /// The plan for a query that exists, and for one that does not. The error is the cause for which there is none.
+    hit: OnceLock<Result<Plan, String>>,
+    miss: OnceLock<Result<Plan, String>>,
+}
+
+impl Site {
+    pub(in crate::sandbox) fn new(module: Arc<Module>, seed: u64) -> Self {
+        let names = feed::names(&module);
+        Self { module, seed, names, hit: OnceLock::new(), miss: OnceLock::new() }
+    }
+
+    pub(in crate::sandbox) fn entry(&self) -> &Entry {
+        self.module.entry()
+    }
+
+    /// Returns the plan for an aim. The first call searches for it.
+    fn plan(self: &Arc<Self>, aim: Aim) -> Result<&Plan, String> {
+        let cell = if aim == Aim::Hit { &self.hit } else { &self.miss };
+        cell.get_or_init(|| find(self, aim)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns whether a feed that decides the module's verdict lists the query. Returns `None` if no feed decides
+    /// it.
+    pub(in crate::sandbox) fn lists(&self, query: &Query) -> Option<bool> {
+        decides(self.entry()).then(|| self.names.iter().any(|name| name.normal() == query.normal()))
+    }
+
+    /// Returns the answer to a probe that was sent to `url`, or `None` if there is none. [`Site::problems`] reports
+    /// the cause.
+    pub(in crate::sandbox) fn answer(
+        self: &Arc<Self>,
+        aim: Aim,
+        query: &Query,
+        probe: usize,
+        url: &Url,
+    ) -> Option<Answer> {
+        self.answer_by(self.plan(aim).ok()?, query, probe, url)
+    }
+
+    fn answer_by(self: &Arc<Self>, plan: &Plan, query: &Query, probe: usize, url: &Url) -> Option<Answer> {
+        self.answer_in(plan, &self.context(plan, query, probe), probe, url)
+    }
+
+    fn answer_in(
+        self: &Arc<Self>,
+        plan: &Plan,
+        context: &Context<'_>,
+        probe: usize,
+        url: &Url,
+    ) -> Option<Answer> {
+        if self.entry().probes.get(probe)?.feed.is_none() {
+            return plan.answer(context, probe, url);
+        }
+        // A feed contains all names at once, also if the query is not among them.
+        let hit = (plan.aim == Aim::Miss).then(|| self.plan(Aim::Hit).ok()).flatten();
+        let contexts = self.names.iter().map(|name| Context::new(&self.module, name, self.seed));
+        let drafts = contexts.filter_map(|context| hit.unwrap_or(plan).draft(&context, probe, url));
+        drafts.reduce(Draft::joined)?.finish()
+    }
+
+    /// Returns the context of a probe's answer. The engine itself saves the values from the earlier answers.
+    fn context<'a>(self: &'a Arc<Self>, plan: &Plan, query: &'a Query, probe: usize) -> Context<'a> {
+        let mut context = Context::new(&self.module, query, self.seed);
+        for (earlier, entry) in self.entry().probes.iter().enumerate().take(probe) {
+            let asked = entry.address(&context.values()).or_else(|| Url::parse(NOWHERE).ok());
+            let Some(url) = asked.filter(|_| !entry.save.is_empty()) else { continue };
+            let Some(answer) = self.answer_in(plan, &context, earlier, &url) else { continue };
+            let response = answer.response(&url, self.module.body_limit(earlier));
+            let answer = Read::new(&response, &self.module.selectors);
+            let mut saved = context.saved.clone();
+            save_one(&self.module, earlier, &answer, context.values(), &mut saved);
+            drop(answer);
+            context.saved = saved;
+        }
+        context
+    }
+
+    /// Returns the causes for which the module cannot be simulated, and its rules that never decide.
+    pub(in crate::sandbox) fn problems(self: &Arc<Self>) -> Vec<Problem> {
+        let mut all: Vec<String> =
+            [Aim::Hit, Aim::Miss].into_iter().filter_map(|aim| problem(self, aim)).collect();
+        if all.is_empty() {
+            all = dead_rules(self);
+        }
+        all.into_iter().map(|what| Problem { module: self.entry().id.clone(), what }).collect()
+    }
+}
+
+/// Returns a plan for an aim that works for one query. The error is a text for the module's author.
+///
+/// The first search finds the plans of all its modules while it waits for them. So that it does not wait twice as long,
+/// only [`problem`] tries a second query, when the catalogue is checked.
+fn find(site: &Arc<Site>, aim: Aim) -> Result<Plan, String> {
+    let first = queries(site, aim).into_iter().next().ok_or("no query fits its preconditions")?;
+    let mut plans = plans(&Context::new(&site.module, &first, site.seed), aim);
+    if aim == Aim::Miss && site.entry().miss.is_empty() {
+        let has_note = site.entry().note.is_some();
+        let why = || "it has no `miss` rule, and no `note` that says why".to_owned();
+        return has_note.then(|| plans.remove(0)).ok_or_else(why);
+    }
+    let (count, mut failure) = (plans.len(), None);
+    let module = Arc::new(bare(&site.module));
+    for plan in plans {
+        match judge(site, &module, &plan, &first) {
+            Ok(()) => return Ok(plan),
+            Err(what) => failure = failure.or(what),
+        }
+    }
+    let aim = aim.as_str();
+    Err(match failure {
+        Some(what) => format!("none of {count} answers makes it {aim}; the likeliest: {what}"),
+        None => format!("no answer can be made for any alternative of `{aim}`"),
+    })
+}
+
+/// Returns why there are no answers for an aim, or none that work for a second query.
+fn problem(site: &Arc<Site>, aim: Aim) -> Option<String> {
+    let plan = match site.plan(aim) {
+        Ok(plan) => plan,
+        Err(why) => return Some(why),
+    };
+    let has_rules = aim == Aim::Hit || !site.entry().miss.is_empty();
+    let second = queries(site, aim).into_iter().nth(1).filter(|_| has_rules)?;
+    let what = judge(site, &Arc::new(bare(&site.module)), plan, &second).err()?;
+    let what = what.unwrap_or_else(|| "no answer".to_owned());
+    Some(format!("the answers that work for one query do not for another: {what}"))
+}
+
+/// Returns the rules for a hit or a miss that no answer can fulfil, each with the outcome instead. Each rule is tried
+/// as the module's only rule for that verdict.
+fn dead_rules(site: &Site) -> Vec<String> {
+    let entry = site.entry();
+    let alone = |aim: Aim, index: usize| match aim {
+        Aim::Hit => Entry { hit: vec![entry.hit[index].clone()], ..entry.clone() },
+        Aim::Miss => Entry { miss: vec![entry.miss[index].clone()], ..entry.clone() },
+    };
+    let counts = [(Aim::Hit, entry.hit.len()), (Aim::Miss, entry.miss.len())];
+    let rules = counts.into_iter().filter(|(_, count)| *count > 1);
+    let rules = rules.flat_map(|(aim, count)| (0..count).map(move |index| (aim, index)));
+    let dead = rules.filter_map(|(aim, index)| {
+        let what = match Module::compile(alone(aim, index)) {
+            Ok(module) => problem(&Arc::new(Site::new(Arc::new(module), site.seed)), aim)?,
+            Err(mistakes) => mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        };
+        Some(format!("{}[{index}] never decides: {what}", aim.as_str()))
+    });
+    dead.collect()
+}
+
+/// Returns an enabled copy of the module. It has no control check, which a trial does not need.
+fn bare(module: &Module) -> Module {
+    // The control check of a browser module cannot be switched off. `judge` handles it.
+    let control = if module.is_premium() { None } else { Some(false) };
+    // The module itself was compiled, so its rules have no mistakes.
+    Module::new(Entry { control, ..module.entry().to_enabled() })
+}
+
+/// Returns up to two queries that the module accepts.
+fn queries(site: &Site, aim: Aim) -> Vec<Query> {
+    let (entry, module, is_listed) = (site.entry(), &site.module, decides(site.entry()));
+    if is_listed && aim == Aim::Hit {
+        return site.names.iter().take(2).cloned().collect();
+    }
+    let all = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let usual = match entry.search_type {
+        SearchType::Username => all(&["alice", "sample.user", "sampleuser1", "12345678"]),
+        SearchType::Email => {
+            let domains = entry.domain_in.iter().map(String::as_str).chain(MAIL_DOMAINS);
+            domains.chain(["sample-mail.com"]).map(|domain| format!("alice@{domain}")).collect()
+        }
+        SearchType::Domain => all(&["example.com", "www.example.co.uk", "sample-site.com"]),
+    };
+    let patterns = entry.accepts.iter().filter_map(|pattern| Sampled::new(&format!("^(?:{pattern})$")));
+    let sampled = patterns.flat_map(|pattern| (0..SAMPLED_QUERIES).filter_map(move |n| pattern.text(n)));
+    let mut fitting = entry
+        .known
+        .iter()
+        .cloned()
+        .chain(usual)
+        .chain(sampled)
+        .filter_map(|text| Query::parse(entry.search_type, &text).ok())
+        // A disabled module accepts queries, too.
+        .filter(|query| module.why_refused(query).is_none())
+        .filter(|query| !is_listed || is_unlisted(query, &site.names));
+    let Some(first) = fitting.next() else { return Vec::new() };
+    let second = made_up(module, &first, 1).or_else(|| fitting.next());
+    std::iter::once(first).chain(second).collect()
+}
+
+/// Returns whether no list contains the query or its domain.
+fn is_unlisted(query: &Query, names: &[Query]) -> bool {
+    let domain = query.domain().filter(|_| query.local().is_some());
+    !names.iter().any(|name| name.normal() == query.normal() || (domain.is_some() && name.domain() == domain))
+}
+
+/// Checks that the plan's answers, which are the same for the name of a control check, have the intended outcome for a
+/// query. The error describes the outcome instead, or is `None` if the plan has no answer at all.
+fn judge(site: &Arc<Site>, module: &Arc<Module>, plan: &Plan, query: &Query) -> Result<(), Option<String>> {
+    let (wanted, is_hit) = match plan.aim {
+        Aim::Hit => (Outcome::Hit, true),
+        Aim::Miss => (Outcome::Miss, false),
+    };
+    let keys = module.entry().needs.iter();
+    let keys = keys.map(|need| (need.trim_start_matches("config.").to_owned(), "sample".to_owned()));
+    let prober = Arc::new(Trial { site: Arc::clone(site), plan: plan.clone(), query: query.clone() });
+    let checker = Checker::new(prober, OperatorKeys::new(keys), "sandbox", Duration::ZERO);
+    let until = Instant::now() + PATIENCE;
+    let report = match is_hit && !module.is_controlled() {
+        true => *checker.check(module, query, until),
+        false => checker.check_made_up(module, query, until),
+    };
+    if report.reason == Some(UNPLAYABLE.reason()) {
+        return Err(None);
+    }
+    if report.outcome != wanted {
+        let reason = report.reason.map_or("", Reason::as_str);
+        let matcher = report.evidence.matcher.unwrap_or_default();
+        return Err(Some(format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()));
+    }
+    Ok(())
+}
+
+/// A prober that returns the answers of one plan.
+struct Trial {
+    site: Arc<Site>,
+    plan: Plan,
+    query: Query,
+}
+
+impl Prober for Trial {
+    fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
+        let answer = self.site.answer_by(&self.plan, &self.query, request.trace.probe, &request.url);
+        answer.ok_or(UNPLAYABLE)?.sent(request, jar)
+    }
+}
