@@ -22,7 +22,7 @@ const PAGE: usize = 32;
 /// either.
 const OUTAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The result of [`Frames::next`].
+/// The result of [`Follower::next`].
 #[derive(Debug)]
 pub enum Next {
     /// Frames in the order in which they must be sent.
@@ -33,30 +33,6 @@ pub enum Next {
     Quiet,
     /// The run was deleted, or the process shuts down.
     Stopped(Stopped),
-}
-
-/// Frames that are read one after the other, to the `done` frame.
-pub trait Frames: Send {
-    /// Returns the run as it was when its reader began.
-    fn summary(&self) -> &RunSummary;
-
-    /// Returns the `run` frame, which comes first.
-    fn run_frame(&self) -> Frame {
-        let run = self.summary();
-        event::run_frame(&RunData {
-            run_id: run.id,
-            search_type: run.search_type,
-            query: &run.query,
-            status: Status::Running,
-        })
-    }
-
-    /// Returns the next frames. Waits for them until the given moment. Never returns [`Stopped::LeaseLost`], because a
-    /// run that another instance drives is read from the store.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails and the run is not live in this process.
-    fn next(&mut self, until: Instant) -> Result<Next, StorageError>;
 }
 
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
@@ -86,40 +62,28 @@ impl Follower {
         Self { registry, store, summary, left_out, at, is_done, watched, silent_since }
     }
 
-    /// Reads what was not read from the store. Returns no step while the store is unavailable for a short time.
-    fn read(&mut self, watched: &WatchedRun, seen: u64) -> Result<Read, StorageError> {
-        let (store, run, at, left_out) = (&self.store, &self.summary, self.at, self.left_out);
-        let read = watched.read((at, left_out), seen, || read(store, run, at, left_out));
-        let is_silent = read.as_ref().is_err_and(StorageError::is_unavailable);
-        if !is_silent {
-            self.silent_since = None;
-        } else if self.silent_since.get_or_insert_with(Instant::now).elapsed() < OUTAGE_TIMEOUT {
-            return Ok(Read::Silent);
-        }
-        Ok(read?.map_or(Read::Gone, Read::Step))
-    }
-
-    fn take(&mut self, step: &Step) -> Option<Next> {
-        (self.at, self.is_done) = (step.end, step.is_last);
-        (!step.frames.is_empty()).then(|| Next::Frames(step.frames.clone()))
-    }
-}
-
-/// The result of a read of the store.
-enum Read {
-    Step(Arc<Step>),
-    /// The store does not answer.
-    Silent,
-    /// The run was deleted.
-    Gone,
-}
-
-impl Frames for Follower {
-    fn summary(&self) -> &RunSummary {
+    /// Returns the run as it was when its reader began.
+    pub fn summary(&self) -> &RunSummary {
         &self.summary
     }
 
-    fn next(&mut self, until: Instant) -> Result<Next, StorageError> {
+    /// Returns the `run` frame, which comes first.
+    pub fn run_frame(&self) -> Frame {
+        let run = &self.summary;
+        event::run_frame(&RunData {
+            run_id: run.id,
+            search_type: run.search_type,
+            query: &run.query,
+            status: Status::Running,
+        })
+    }
+
+    /// Returns the next frames. Waits for them until the given moment. Never returns [`Stopped::LeaseLost`], because a
+    /// run that another instance drives is read from the store.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails and the run is not live in this process.
+    pub fn next(&mut self, until: Instant) -> Result<Next, StorageError> {
         while !self.is_done {
             // A run that this process begins to drive afterwards counts as a change.
             let watched = self.watched.as_ref().map(|run| (Arc::clone(run), run.count()));
@@ -158,6 +122,33 @@ impl Frames for Follower {
         }
         Ok(Next::End)
     }
+
+    /// Reads what was not read from the store. Returns no step while the store is unavailable for a short time.
+    fn read(&mut self, watched: &WatchedRun, seen: u64) -> Result<Read, StorageError> {
+        let (store, run, at, left_out) = (&self.store, &self.summary, self.at, self.left_out);
+        let read = watched.read((at, left_out), seen, || read(store, run, at, left_out));
+        let is_silent = read.as_ref().is_err_and(StorageError::is_unavailable);
+        if !is_silent {
+            self.silent_since = None;
+        } else if self.silent_since.get_or_insert_with(Instant::now).elapsed() < OUTAGE_TIMEOUT {
+            return Ok(Read::Silent);
+        }
+        Ok(read?.map_or(Read::Gone, Read::Step))
+    }
+
+    fn take(&mut self, step: &Step) -> Option<Next> {
+        (self.at, self.is_done) = (step.end, step.is_last);
+        (!step.frames.is_empty()).then(|| Next::Frames(step.frames.clone()))
+    }
+}
+
+/// The result of a read of the store.
+enum Read {
+    Step(Arc<Step>),
+    /// The store does not answer.
+    Silent,
+    /// The run was deleted.
+    Gone,
 }
 
 /// Reads what a reader at that position has not read. Returns `None` if the run is gone.

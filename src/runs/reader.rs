@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::context::RunContext;
 use super::family::state::FollowState;
-use super::follow::{Follower, Frames, Next};
+use super::follow::{Follower, Next};
 use super::live::LiveRun;
 use super::record::RunRecord;
 use super::registry::Registry;

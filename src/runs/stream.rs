@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
-use super::follow::{Frames, Next};
+use super::follow::{Follower, Next};
 use super::live::Stopped;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
@@ -41,7 +41,7 @@ pub struct Permission {
 
 /// A stream that sends a run to one reader.
 pub struct Stream {
-    follower: Box<dyn Frames>,
+    follower: Follower,
     limits: StreamLimits,
     request_id: RequestId,
     permission: Option<Permission>,
@@ -49,8 +49,7 @@ pub struct Stream {
 
 impl Stream {
     /// Creates a stream of the frames of `follower`. `request_id` is the id of the request that opened it.
-    pub fn new(follower: impl Frames + 'static, limits: StreamLimits, request_id: RequestId) -> Self {
-        let follower = Box::new(follower);
+    pub fn new(follower: Follower, limits: StreamLimits, request_id: RequestId) -> Self {
         Self { follower, limits, request_id, permission: None }
     }
 

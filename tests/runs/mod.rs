@@ -25,7 +25,7 @@ use sightline::modules::probe::{NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
-use sightline::runs::follow::{Frames as _, Next};
+use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::service::{Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
