@@ -8,9 +8,8 @@ use std::time::Instant;
 use log::{error, info, log, warn};
 
 use super::drivers::Slot;
-use super::earlier::EarlierConclusions;
 use super::family::advance::advance;
-use super::job::Job;
+use super::job::{EarlierConclusions, Job};
 use super::live::{LiveRun, Stopped};
 use super::service::Runs;
 use super::{driver, ending};

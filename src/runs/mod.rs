@@ -29,7 +29,6 @@
 //! | `changes` | what owners change about their runs |
 //! | `checking` | one check of a run, with its deadlines |
 //! | [`driver`] | the thread that takes a run from start to end |
-//! | [`earlier`] | the conclusions of a run before it was interrupted |
 //! | `ending` | storing the end of a run |
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
 //! | [`retention`] | removal of old runs |
@@ -61,7 +60,6 @@ pub mod diff;
 mod dispatcher;
 pub mod driver;
 mod drivers;
-pub mod earlier;
 mod ending;
 pub mod event;
 pub mod facts;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::drivers::Slot;
-use super::earlier::EarlierConclusions;
-use super::job::Job;
+use super::job::{EarlierConclusions, Job};
 use super::live::LiveRun;
 use super::service::Runs;
 use super::start_request::{StartError, StartRequest, StartResult};
