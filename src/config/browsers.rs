@@ -32,9 +32,10 @@ pub struct BrowserSettings {
     #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
     #[arg(help_heading = "Browser")]
     pub browser_guard: Option<EgressProxyAddress>,
-    /// Earlier options, which are refused
+    /// An earlier option, which is refused
     #[arg(long, env = "SIGHTLINE_WEBDRIVER", hide = true, value_parser = secret(replaced_webdriver))]
     webdriver: Option<Infallible>,
+    /// An earlier option, which is refused
     #[arg(long, env = "SIGHTLINE_BROWSER_CLIENT", hide = true, value_parser = secret(needless_client))]
     browser_client: Option<Infallible>,
 }
