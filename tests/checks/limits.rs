@@ -152,11 +152,11 @@ fn regex_searches_end_at_the_deadline() {
     );
 
     // The findings so far are kept, and the report says that they are incomplete.
-    let site = module(&json!({
-        "control": false, "result": {"type": "profile", "metadata": {
-            "first": "regex:[ab]", "second": "regex:([ab]*a[ab]{900}x)", "third": "regex:([ab]*a[ab]{900}y)",
-            "fourth": "regex:([ab]*a[ab]{900}z)"}},
-    }));
+    let mut fields = json!({"a": "regex:[ab]"});
+    for n in 0..20 {
+        fields[format!("costly{n}")] = format!("regex:([ab]*a[ab]{{900}}x{n})").into();
+    }
+    let site = module(&json!({"control": false, "result": {"type": "profile", "metadata": fields}}));
     let report = bench.checker.check(&site, &username("bob"), Instant::now() + Duration::from_secs(5));
     assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, Some("timeout_rules")));
     assert_eq!(report.findings.len(), 1);
