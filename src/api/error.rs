@@ -264,6 +264,7 @@ impl ApiError {
             Failure::IdempotencyConflict => Self::idempotency_conflict(),
             Failure::RunNotEnded => Self::not_comparable(NotComparable::Running),
             Failure::Conflict => WebhookError::TooMany.into(),
+            Failure::LengthRequired => Refusal::LengthRequired.into(),
             Failure::PayloadTooLarge => Refusal::BodyTooLarge.into(),
             Failure::TargetTooLong => Refusal::TargetTooLong.into(),
             Failure::UnsupportedMediaType => Self::unsupported_media_type(),
@@ -412,6 +413,11 @@ impl From<Refusal> for ApiError {
             Refusal::BodyTimeout => {
                 Self::about(Failure::BodyTimeout, "body", "the body did not arrive in time")
             }
+            Refusal::LengthRequired => Self::about(
+                Failure::LengthRequired,
+                "body",
+                "send a Content-Length: a body in chunks is only read behind a proxy that collects it",
+            ),
             Refusal::BodyTooLarge => {
                 Self::about(Failure::PayloadTooLarge, "body", "the body is larger than allowed")
                     .allowing("at most 65536 bytes, and 2097152 bytes for a batch")

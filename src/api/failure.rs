@@ -86,6 +86,7 @@ pub enum Failure {
     IdempotencyConflict,
     RunNotEnded,
     Conflict,
+    LengthRequired,
     PayloadTooLarge,
     TargetTooLong,
     UnsupportedMediaType,
@@ -117,7 +118,7 @@ pub struct Row {
 
 impl Failure {
     /// All failures, by status.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::InvalidRequest,
         Self::InvalidApiKey,
         Self::InsufficientCredits,
@@ -129,6 +130,7 @@ impl Failure {
         Self::IdempotencyConflict,
         Self::RunNotEnded,
         Self::Conflict,
+        Self::LengthRequired,
         Self::PayloadTooLarge,
         Self::TargetTooLong,
         Self::UnsupportedMediaType,
@@ -188,6 +190,9 @@ impl Failure {
             )
             .facts(&["allowed"])
             .headers(&["Allow"]),
+            Self::LengthRequired => {
+                row(411, Code::InvalidRequest, "The body comes in chunks.").facts(&["field"])
+            }
             Self::BodyTimeout => {
                 row(408, Code::InvalidRequest, "The body did not arrive in time.").facts(&["field"])
             }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
-use super::exchange::{Exchange, into_writer};
+use super::exchange::Exchange;
 use super::handler::Refusal;
 use super::shared::Shared;
 
@@ -23,8 +23,11 @@ const OWN_STACK_BYTES: usize = 128 * 1024;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// The time limit for the answer to a knock, after which the next one follows.
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(100);
-/// The time without an answer after which the accept loop counts as ended. A busy machine answers later than usual.
+/// The time without an answer after which the accept loop counts as ended. A busy machine answers later than usual. It
+/// doubles with each replacement that brings no answer, because then it may be the knocks that fail.
 const UNANSWERED: Duration = Duration::from_secs(5);
+/// The maximum number of requests that wait to be refused. Of a client that causes more, none is answered.
+const MAX_REFUSALS: usize = 1024;
 /// The pause between two replacements. Each costs some threads for a while.
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
 /// The number of descriptors that must be free before the accept loop is replaced. With fewer, the next connection
@@ -88,6 +91,7 @@ impl Acceptor {
         woken: &Receiver<()>,
     ) {
         let (mut answered, mut replaced, mut seen) = (Instant::now(), None::<Instant>, 0);
+        let mut patience = UNANSWERED;
         loop {
             let received = self.received.load(Ordering::Relaxed);
             let pause = if received == seen { PAUSES.1 } else { PAUSES.0 };
@@ -100,15 +104,17 @@ impl Acceptor {
                 continue;
             }
             if self.knock(own).is_ok() {
-                answered = Instant::now();
+                (answered, patience) = (Instant::now(), UNANSWERED);
             }
-            let is_over = has_ended.load(Ordering::Acquire) || answered.elapsed() > UNANSWERED;
+            let is_over = has_ended.load(Ordering::Acquire) || answered.elapsed() > patience;
             let is_soon = replaced.is_some_and(|replaced| replaced.elapsed() < REPLACE_PAUSE);
             if is_over && !is_soon && descriptors_are_free() {
                 replaced = Some(Instant::now());
                 match self.receive_on(listener) {
                     Ok(next) => {
-                        (has_ended, answered) = (next, Instant::now());
+                        // A loop that panicked did not say so. Its receiving thread ends when nothing more comes.
+                        has_ended.store(true, Ordering::Release);
+                        (has_ended, answered, patience) = (next, Instant::now(), patience * 2);
                         self.shared.lanes.rebuilds.fetch_add(1, Ordering::Relaxed);
                         log::warn!("the accept loop had ended and is replaced");
                     }
@@ -165,7 +171,7 @@ impl Acceptor {
         }
     }
 
-    /// Gives a request to the right threads. Never waits.
+    /// Gives a request to the right threads. Never waits for a client.
     fn hand_on(&self, raw: tiny_http::Request) {
         if raw.url() == self.knock_path {
             let _ = raw.respond(tiny_http::Response::empty(204));
@@ -174,21 +180,21 @@ impl Acceptor {
         self.received.fetch_add(1, Ordering::Relaxed);
         let (shared, lanes) = (&self.shared, &self.shared.lanes);
         // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
-        let peer = raw.remote_addr().copied().filter(|peer| !shared.severed.contains(*peer));
-        let Some(peer) = peer else {
-            return lanes.refusals.execute(move || drop(into_writer(raw)));
-        };
-        let refuse = |exchange: Exchange, refusal| lanes.refusals.execute(move || exchange.refuse(refusal));
+        let Some(peer) = raw.remote_addr().copied() else { return };
+        let is_severed = shared.severed.contains(peer);
+        let (exchange, verdict) = Exchange::new(shared, raw, peer);
+        if is_severed {
+            return self.set_aside(exchange, None);
+        }
         let refuse_overload = |exchange| {
             shared.count_refused();
-            refuse(exchange, Refusal::Overloaded { retry_after: RETRY_AFTER_QUEUE });
+            self.set_aside(exchange, Some(Refusal::Overloaded { retry_after: RETRY_AFTER_QUEUE }));
         };
-        let (exchange, verdict) = Exchange::new(shared, raw, peer);
         if shared.is_draining() {
-            return refuse(exchange, Refusal::ShuttingDown);
+            return self.set_aside(exchange, Some(Refusal::ShuttingDown));
         }
         if let Err(refusal) = verdict {
-            return refuse(exchange, refusal);
+            return self.set_aside(exchange, Some(refusal));
         }
         if exchange.waits_for_body() {
             let workers = lanes.workers.clone();
@@ -203,6 +209,23 @@ impl Acceptor {
             refuse_overload(exchange);
         } else {
             lanes.workers.execute(move || exchange.serve());
+        }
+    }
+
+    /// Refuses a request, or drops it unanswered. That may wait for the rest of its body, and for the answers to earlier
+    /// requests of its connection.
+    fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
+        let lanes = &self.shared.lanes;
+        let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
+        if exchange.waits_for_body() {
+            if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, work) {
+                lanes.refusals.execute(move || work(exchange));
+            }
+        } else if refusal.is_some() && lanes.refusals.queued_count() < MAX_REFUSALS {
+            lanes.refusals.execute(move || work(exchange));
+        } else {
+            // Many requests at once on one connection would use up memory while its first one is served.
+            exchange.sever();
         }
     }
 }

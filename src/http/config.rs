@@ -27,7 +27,7 @@ pub struct ServerConfig {
     /// The time limit for a whole body. Default 10 s. A body that pauses is given `idle_timeout` instead.
     pub body_timeout: Duration,
     /// The time after which a connection that sends nothing is closed. Default 15 s. A proxy must close its idle
-    /// upstream connections earlier.
+    /// upstream connections after two thirds of it.
     pub idle_timeout: Duration,
     /// The time after which a connection ends if its peer takes nothing of an answer or a stream, or acknowledges no
     /// keepalive probes, in whole seconds. Default 30 s.
@@ -65,8 +65,8 @@ impl ServerConfig {
 
 /// The maximum number of connections that wait for `accept()`. Linux limits it to `somaxconn`.
 pub(super) const BACKLOG: i32 = 1024;
-/// The size of the send buffer of a connection, which Linux doubles. An answer of up to this size never waits for its
-/// reader, and a stream that is not read uses no more memory than this.
+/// The size of the send buffer of a connection, which Linux doubles. An answer of up to this size does not wait for
+/// its reader, unless the reader has left earlier ones unread, and a stream that is not read uses no more memory than this.
 pub(super) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// The maximum size of a request target. A longer one is answered with 414. Common servers and proxies have the same
 /// limit.
@@ -76,7 +76,7 @@ pub(super) const MAX_TARGET_BYTES: usize = 8 * 1024;
 pub(super) const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// The maximum number of headers. More is answered with 431.
 pub(super) const MAX_HEADERS: usize = 100;
-/// The maximum number of threads that read bodies while all threads for streams are busy.
+/// The maximum number of threads that read bodies and write large answers while all threads for streams are busy.
 pub(super) const BODY_THREADS: usize = 256;
 /// The stack size of the request workers, which run the handler.
 pub(super) const WORKER_STACK_BYTES: usize = 1024 * 1024;

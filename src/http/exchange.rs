@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::config::{RETRY_AFTER_STREAMS, SEND_BUFFER_BYTES};
+use super::config::{BODY_THREADS, RETRY_AFTER_STREAMS, SEND_BUFFER_BYTES};
 use super::encoding::accepts_gzip;
 use super::handler::{Refusal, Reply, StreamBody};
-use super::head::{Framing, Head};
+use super::head::Head;
 use super::render::{self, RenderOptions};
 use super::request::Request;
 use super::response::Response;
@@ -42,7 +42,8 @@ pub(super) struct Exchange {
     raw: Option<tiny_http::Request>,
     /// The checked request, until the handler gets it.
     request: Request,
-    framing: Framing,
+    /// The length of the body, or 0 after it was read.
+    length: u64,
     peer: SocketAddr,
     received: Instant,
     is_body_unread: bool,
@@ -61,15 +62,15 @@ impl Exchange {
         peer: SocketAddr,
     ) -> (Self, Result<(), Refusal>) {
         let head = Head::read(&raw, &shared.config.trusted_proxies);
-        let verdict = head.framing.map(drop).and(head.violation.map_or(Ok(()), Err));
-        if head.framing.is_err() {
-            shared.severed.add(peer, Duration::ZERO);
+        let verdict = head.length.map(drop).and(head.violation.map_or(Ok(()), Err));
+        if head.length.is_err() {
+            shared.severed.add(peer, ANY_TIME);
         }
         shared.in_flight.fetch_add(1, Ordering::AcqRel);
         let exchange = Self {
             shared: Arc::clone(shared),
             raw: Some(raw),
-            framing: head.framing.unwrap_or(Framing::Length(0)),
+            length: head.length.unwrap_or(0),
             peer,
             received: Instant::now(),
             is_body_unread: head.is_body_unread,
@@ -82,7 +83,7 @@ impl Exchange {
         (exchange, verdict)
     }
 
-    /// Returns whether reading the body may take time.
+    /// Returns whether reading or dropping the body may take time.
     pub(super) fn waits_for_body(&self) -> bool {
         self.is_body_unread
     }
@@ -97,41 +98,19 @@ impl Exchange {
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
     pub(super) fn read_body(&mut self) -> Result<(), Refusal> {
-        let Some(raw) = &mut self.raw else { return Err(Refusal::Internal) };
-        let max = self.shared.config.max_body_bytes_on(&self.request.path);
-        let until = Instant::now() + self.shared.config.body_timeout;
-        match self.framing {
-            Framing::Length(0) => self.is_body_unread = false,
-            Framing::Length(length) => {
-                if length > HARMLESS_BYTES {
-                    return Err(Refusal::BodyTooLarge);
-                }
-                let is_too_large = length > max as u64;
-                let (body, count) = read_up_to(&mut raw.as_reader().take(length), max, until)
-                    .map_err(|refusal| if is_too_large { Refusal::BodyTooLarge } else { refusal })?;
-                if count < length {
-                    return Err(Refusal::Malformed("the body is shorter than announced"));
-                }
-                self.is_body_unread = false;
-                self.request.body = body.ok_or(Refusal::BodyTooLarge)?;
-            }
-            Framing::Chunked => {
-                // tiny_http accepts malformed chunks, so the bytes after the body cannot be trusted.
-                self.shared.severed.add(self.peer, Duration::ZERO);
-                self.close = true;
-                let (body, _) = read_up_to(&mut raw.as_reader().take(max as u64 + 1), max, until)?;
-                let body = body.ok_or(Refusal::BodyTooLarge)?;
-                self.is_body_unread = false;
-                // Its decoder takes the end of the connection inside a chunk for the end of the body.
-                if !is_whole(&body) {
-                    return Err(Refusal::Malformed(
-                        "the chunked body is incomplete or not JSON: send other bodies with Content-Length",
-                    ));
-                }
-                self.request.body = body;
-            }
+        let (length, max) = (self.length, self.shared.config.max_body_bytes_on(&self.request.path));
+        let Some(raw) = self.raw.as_mut().filter(|_| length > 0) else { return Ok(()) };
+        if length > HARMLESS_BYTES {
+            return Err(Refusal::BodyTooLarge);
         }
-        self.framing = Framing::Length(0);
+        let is_kept = length <= max as u64;
+        let until = Instant::now() + self.shared.config.body_timeout;
+        let body = read_whole(&mut raw.as_reader().take(length), length, is_kept, until);
+        self.is_body_unread = body.is_err();
+        if !is_kept {
+            return Err(Refusal::BodyTooLarge);
+        }
+        (self.request.body, self.length) = (body?, 0);
         Ok(())
     }
 
@@ -165,7 +144,7 @@ impl Exchange {
                 let work = move |(exchange, writer): (Self, Writer)| exchange.stream(writer, &head, body);
                 if let Err((exchange, writer)) = threads.run(0, (self, writer), work) {
                     exchange.shared.count_refused();
-                    let refusal = exchange.shared.handler.refuse(NO_THREAD, parts.as_ref());
+                    let refusal = exchange.render_refusal(NO_THREAD, parts.as_ref());
                     exchange.send(writer, &refusal);
                 }
             }
@@ -192,10 +171,20 @@ impl Exchange {
             // The connection can go on if the whole body comes.
             let _ = self.read_body();
         }
-        let response = self.shared.handler.refuse(refusal, self.parts().as_ref());
+        let response = self.render_refusal(refusal, self.parts().as_ref());
         // Who sends a malformed head may mean another end of the request.
         self.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal);
         self.answer(&response);
+    }
+
+    /// Drops the request unanswered, and all further ones of its connection for a while.
+    pub(super) fn sever(self) {
+        self.shared.severed.add(self.peer, Duration::ZERO);
+    }
+
+    fn render_refusal(&self, refusal: Refusal, parts: Option<&Request>) -> Response {
+        let render = AssertUnwindSafe(|| self.shared.handler.refuse(refusal, parts));
+        catch_unwind(render).unwrap_or_else(|_| Response::empty(500))
     }
 
     /// Returns the valid parts of the request without its body, unless it is answered.
@@ -209,37 +198,44 @@ impl Exchange {
         }
     }
 
-    /// Reads the rest of the body, and returns the writer of the answer. There is none if the body is too large to be
-    /// dropped.
+    /// Drops the rest of the body, which may take any time, and returns the writer of the answer. There is none if the
+    /// body is too large to be dropped.
     fn take_writer(&mut self) -> Option<Writer> {
-        if self.is_body_unread {
-            // The sender may pause for so long that the rest of its body is not read.
-            self.shared.severed.add(self.peer, self.shared.config.idle_timeout);
-            self.close = true;
+        let raw = self.raw.take()?;
+        if !self.is_body_unread {
+            return into_writer(raw);
         }
-        into_writer(self.raw.take()?)
+        self.close = true;
+        self.shared.severed.add(self.peer, ANY_TIME);
+        let writer = into_writer(raw);
+        // The sender may pause before it sends more of a body that was not dropped to its end.
+        self.shared.severed.add(self.peer, self.shared.config.idle_timeout);
+        writer
     }
 
     fn send(mut self, writer: Writer, response: &Response) {
         self.close |= self.shared.is_draining() || self.is_late();
-        let (first, rest) = render::response(response, self.render_options());
-        // A large answer waits for its reader, which must not hold a request worker.
+        let options = self.render_options();
+        let rendered = catch_unwind(AssertUnwindSafe(|| render::response(response, options)));
+        let (first, rest) = rendered.unwrap_or_else(|_| render::response(&Response::empty(500), options));
+        // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
+        // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
         let threads = Arc::clone(&self.shared.lanes.threads);
         let answer = (self, writer, first, rest);
         if !is_large {
             write(answer);
-        } else if let Err(answer) = threads.run(0, answer, write) {
+        } else if let Err(answer) = threads.run(BODY_THREADS, answer, write) {
             write(answer);
         }
     }
 
-    /// Returns whether the idle timeout of the connection is nearly over. tiny_http waits for the next request while
-    /// this one is served, and closes the connection after the answer. The answer announces the end of the
-    /// connection, because the client's next request would be lost. Test:
-    /// `an_answer_after_the_idle_timeout_announces_the_end_of_the_connection`.
+    /// Returns whether a good part of the connection's idle timeout is over. For tiny_http it began with the request, but
+    /// for a proxy its own, of two thirds of this one at most, begins with the answer. The answer announces the end of
+    /// the connection, because the client's next request could meet it and be lost. Test:
+    /// `a_late_answer_announces_the_end_of_the_connection`.
     fn is_late(&self) -> bool {
-        self.received.elapsed() >= self.shared.config.idle_timeout * 9 / 10
+        self.received.elapsed() >= self.shared.config.idle_timeout / 3
     }
 
     fn render_options(&self) -> RenderOptions {
@@ -250,9 +246,7 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        if let Some(raw) = self.raw.take() {
-            drop(into_writer(raw));
-        }
+        drop(self.take_writer());
         self.shared.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -262,6 +256,9 @@ fn write((_exchange, mut writer, first, rest): (Exchange, Writer, Vec<u8>, Arc<[
     let _ = writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
 }
 
+/// The time for which a connection is severed until it is known when its next bytes are read.
+const ANY_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The announced size above which a body is not read, and dropping it needs a trial.
 const HARMLESS_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -270,7 +267,7 @@ const HARMLESS_BYTES: u64 = 16 * 1024 * 1024;
 /// Fault of tiny_http: the rest is read into a buffer of the *announced* size. A request with
 /// `Content-Length: 1000000000000000` would abort the process. Cure: such an allocation is tried first; if it fails,
 /// the request is leaked with its thread and two descriptors. Test: `no_announced_length_ends_the_process`.
-pub(super) fn into_writer(raw: tiny_http::Request) -> Option<Writer> {
+fn into_writer(raw: tiny_http::Request) -> Option<Writer> {
     let announced = raw.body_length().unwrap_or(0);
     if announced as u64 > HARMLESS_BYTES {
         let mut buffer = Vec::<u8>::new();
@@ -286,38 +283,29 @@ pub(super) fn into_writer(raw: tiny_http::Request) -> Option<Writer> {
     Some(raw.into_writer())
 }
 
-/// Returns whether a body is empty or cannot be the beginning of a longer one: a JSON object or array that is closed.
-fn is_whole(body: &[u8]) -> bool {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii();
-    match body {
-        [] => true,
-        [b'{', .., b'}'] | [b'[', .., b']'] => serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok(),
-        _ => false,
-    }
-}
-
-/// Reads a body to its end. Returns it, or `None` if it is larger than `max`, and its size.
-fn read_up_to(body: &mut dyn Read, max: usize, until: Instant) -> Result<(Option<Vec<u8>>, u64), Refusal> {
-    let (mut kept, mut count, mut buffer) = (Vec::new(), 0, [0; 8 * 1024]);
-    loop {
+/// Reads a body of this length to its end. Returns it if it `is_kept`.
+fn read_whole(body: &mut dyn Read, length: u64, is_kept: bool, until: Instant) -> Result<Vec<u8>, Refusal> {
+    let (mut kept, mut left, mut buffer) = (Vec::new(), length, [0; 8 * 1024]);
+    while left > 0 {
         let read = body.read(&mut buffer);
         if Instant::now() >= until {
             return Err(Refusal::BodyTimeout);
         }
         match read {
-            Ok(0) => return Ok(((count <= max as u64).then_some(kept), count)),
+            Ok(0) => return Err(Refusal::Malformed("the body is shorter than announced")),
             Ok(bytes) => {
-                count += bytes as u64;
-                if count <= max as u64 {
+                left -= bytes as u64;
+                if is_kept {
                     kept.extend_from_slice(&buffer[..bytes]);
                 }
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 return Err(Refusal::BodyTimeout);
             }
-            Err(_) => return Err(Refusal::Malformed("the body is incomplete or its chunks are not valid")),
+            Err(_) => return Err(Refusal::Malformed("the body is incomplete")),
         }
     }
+    Ok(kept)
 }
 
 /// A writer of the pieces of a body. It sends them as chunks if the client supports chunks.

@@ -25,6 +25,8 @@ pub enum Refusal {
     Malformed(&'static str),
     /// 408: the body did not arrive in time.
     BodyTimeout,
+    /// 411: the body comes in chunks.
+    LengthRequired,
     /// 413: the body is larger than allowed.
     BodyTooLarge,
     /// 414: the target is too long.
@@ -48,6 +50,7 @@ impl Refusal {
         match self {
             Self::Malformed(_) => 400,
             Self::BodyTimeout => 408,
+            Self::LengthRequired => 411,
             Self::BodyTooLarge => 413,
             Self::TargetTooLong => 414,
             Self::HeadTooLarge => 431,
@@ -90,6 +93,6 @@ impl Reply {
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// A function that writes a streamed body piece by piece. It returns whether all pieces were sent. Each write sends its
-/// bytes at once, and blocks for the configured write timeout at most. A write fails if the reader has disconnected or
+/// bytes at once, and blocks for the configured peer timeout at most. A write fails if the reader has disconnected or
 /// takes nothing; the stream must end then.
 pub type StreamBody = Box<dyn FnOnce(&mut dyn Write) -> bool + Send>;

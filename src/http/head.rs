@@ -15,8 +15,8 @@ use super::target::{self, is_authority};
 pub(super) struct Head {
     /// The request without its body. If it is refused, these are its valid parts.
     pub(super) request: Request,
-    /// How the body is framed, or why that cannot be told. Then the end of the request is not known either.
-    pub(super) framing: Result<Framing, Refusal>,
+    /// The announced length of the body, or why there is none. Then the end of the request is not known either.
+    pub(super) length: Result<u64, Refusal>,
     /// The first violation of another kind.
     pub(super) violation: Option<Refusal>,
     /// Whether the request uses HTTP/1.0. Its answer must not be chunked.
@@ -25,15 +25,6 @@ pub(super) struct Head {
     pub(super) closes: bool,
     /// Whether reading the body may take time: tiny_http reads only a small one together with the head.
     pub(super) is_body_unread: bool,
-}
-
-/// The framing of a body, as its head announces it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// The body has that many bytes.
-    Length(u64),
-    /// The body comes in chunks.
-    Chunked,
 }
 
 /// The size up to which tiny_http reads a body together with the head.
@@ -51,22 +42,20 @@ impl Head {
         // tiny_http looks at the first such header only.
         let connection = request.header("connection").unwrap_or_default().to_ascii_lowercase();
         let is_upgrade = connection.contains("upgrade");
-        let framing = framing(&request, version, is_upgrade);
+        let length = body_length(&request);
         let says_close = |value: &str| value.to_ascii_lowercase().contains("close");
         let closes = request.header_values("connection").any(says_close)
             || is_upgrade
             || is_http_1_0 && !connection.contains("keep-alive");
         let comes_later = is_upgrade || request.header("expect").is_some();
-        let is_body_unread = match framing {
-            Ok(Framing::Length(length)) => length > INLINE_BODY_BYTES || length > 0 && comes_later,
-            Ok(Framing::Chunked) | Err(_) => true,
-        };
+        let is_body_unread =
+            length.map_or(true, |length| length > INLINE_BODY_BYTES || length > 0 && comes_later);
         let violation = check(&mut request, raw.url(), version).err();
         if let Some(peer) = raw.remote_addr() {
             request.client =
                 Some(client_address(peer.ip(), request.header_values("x-forwarded-for"), trusted));
         }
-        Self { request, framing, violation, is_http_1_0, closes, is_body_unread }
+        Self { request, length, violation, is_http_1_0, closes, is_body_unread }
     }
 }
 
@@ -140,29 +129,18 @@ fn check_host(request: &Request, version: (u8, u8)) -> Result<(), Refusal> {
     }
 }
 
-fn framing(request: &Request, version: (u8, u8), is_upgrade: bool) -> Result<Framing, Refusal> {
+/// Returns the length of the body. A body in chunks has none: tiny_http's decoder has neither a limit of time nor of
+/// size, accepts malformed chunks, and takes the end of the connection for the end of the body.
+fn body_length(request: &Request) -> Result<u64, Refusal> {
     let lengths: Vec<&str> = request.header_values("content-length").collect();
-    let encodings: Vec<&str> = request.header_values("transfer-encoding").collect();
-    match (lengths.as_slice(), encodings.as_slice()) {
-        ([], []) => Ok(Framing::Length(0)),
-        ([length], []) => content_length(length),
-        ([], [encoding]) if !encoding.eq_ignore_ascii_case("chunked") => {
-            Err(Refusal::Malformed("the only allowed Transfer-Encoding is chunked"))
+    match (lengths.as_slice(), request.header("transfer-encoding")) {
+        ([], None) => Ok(0),
+        ([], Some(_)) => Err(Refusal::LengthRequired),
+        ([length], None) if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(Refusal::Malformed("Content-Length must consist of digits"))
         }
-        ([], [_]) if version < (1, 1) => {
-            Err(Refusal::Malformed("Transfer-Encoding is not allowed in HTTP/1.0"))
-        }
-        ([], [_]) if is_upgrade => Err(Refusal::Malformed("a request for an upgrade must not be chunked")),
-        ([], [_]) => Ok(Framing::Chunked),
-        ([], _) => Err(Refusal::Malformed("more than one Transfer-Encoding header")),
-        (_, []) => Err(Refusal::Malformed("more than one Content-Length header")),
-        _ => Err(Refusal::Malformed("both Content-Length and Transfer-Encoding")),
+        ([length], None) => length.parse().map_err(|_| Refusal::BodyTooLarge),
+        (_, None) => Err(Refusal::Malformed("more than one Content-Length header")),
+        (_, Some(_)) => Err(Refusal::Malformed("both Content-Length and Transfer-Encoding")),
     }
-}
-
-fn content_length(text: &str) -> Result<Framing, Refusal> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Refusal::Malformed("Content-Length must consist of digits"));
-    }
-    text.parse().map(Framing::Length).map_err(|_| Refusal::BodyTooLarge)
 }

@@ -61,7 +61,7 @@ fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
     // It holds for `accept()`, too, which the connections of `accept::knock` keep from waiting so long.
     socket.set_read_timeout(Some(config.idle_timeout))?;
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
-    // A peer that acknowledges data but takes none of it is timed out, too.
+    // A peer that acknowledges data but takes none of it is timed out, too (from Linux 5.11 on).
     socket.set_tcp_user_timeout(Some(config.peer_timeout))?;
     // The number of keepalive probes need not be set: the user timeout takes precedence.
     let every = (config.peer_timeout / 4).max(Duration::from_secs(1));

@@ -17,8 +17,6 @@
 //!   `ClientConnection::next` holds the request, and with it the turn to write, while it waits for its own turn to
 //!   write 505.
 //! - The second line of a folded header counts as a header: each line is trimmed before it is parsed.
-//! - The size of a chunk may have a sign or spaces. Requests cannot be smuggled this way, because none is served after
-//!   a chunked body.
 //! - Spaces around the request line, and text after its version, are ignored. A malformed request line is answered
 //!   with a bare 400.
 //! - The number of connections and of pipelined requests is not limited, and a request waits on its worker until the

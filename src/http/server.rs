@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -19,6 +20,8 @@ use crate::base::descriptors::{self, OTHER_DESCRIPTORS};
 
 /// The number of descriptors that tiny_http holds for each connection.
 const DESCRIPTORS_PER_CONNECTION: u64 = 2;
+/// The time limit for the connection that wakes the accept loop at a shutdown.
+const WAKE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between two looks whether all requests are answered.
 const DRAIN_TICK: Duration = Duration::from_millis(5);
 
@@ -36,7 +39,7 @@ impl Server {
     /// front of it; the module documentation says why.
     ///
     /// # Errors
-    /// Returns an error if the server cannot listen on the address.
+    /// Returns an error if the server cannot listen on the address or start its threads.
     pub fn bind(config: &ServerConfig) -> io::Result<Self> {
         Self::on(listener::open(config)?, false, config)
     }
@@ -54,8 +57,10 @@ impl Server {
 
     fn on(listener: TcpListener, is_adopted: bool, config: &ServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        let lanes = Arc::new(Lanes::new(config, max_streams(config.max_streams)));
-        Ok(Self { config: config.clone(), listener, address, is_adopted, lanes })
+        // The pool panics if it cannot start a thread.
+        let lanes = catch_unwind(|| Lanes::new(config, max_streams(config.max_streams)))
+            .map_err(|_| io::Error::other("cannot start the request workers"))?;
+        Ok(Self { config: config.clone(), listener, address, is_adopted, lanes: Arc::new(lanes) })
     }
 
     /// Returns the address on which the server listens.
@@ -136,10 +141,12 @@ impl RunningServer {
     /// answered. Waits and streams end only when the handler ends them, so notify them before.
     pub fn shutdown(self, drain: Duration) -> Drained {
         self.stop_taking();
-        let until = Instant::now() + drain;
+        let (until, mut quiet_looks) = (Instant::now() + drain, 0);
         loop {
             let left = self.shared.in_flight.load(Ordering::Acquire);
-            if left == 0 || Instant::now() >= until {
+            quiet_looks = if left == 0 { quiet_looks + 1 } else { 0 };
+            // Between two looks the receiving thread counts a request that it was just about to receive.
+            if quiet_looks == 2 || Instant::now() >= until {
                 return Drained { left };
             }
             thread::sleep(DRAIN_TICK);
@@ -163,7 +170,7 @@ impl RunningServer {
             // The socket's owner continues to listen, and new clients wait in the backlog for the next server. The
             // loop still waits in a blocking `accept()`. After one more connection the next call fails.
             self.listener.set_nonblocking(true)?;
-            return TcpStream::connect(self.address).map(drop);
+            return TcpStream::connect_timeout(&self.address, WAKE_TIMEOUT).map(drop);
         }
         // From this point on, Linux refuses new connections.
         SockRef::from(&*self.listener).shutdown(Shutdown::Both)

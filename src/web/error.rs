@@ -247,6 +247,7 @@ impl From<Refusal> for WebError {
         match refusal {
             Refusal::Malformed(what) => Self::invalid(format!("The request is malformed: {what}.")),
             Refusal::BodyTimeout => Self::new(408, "Too slow", "The form did not arrive in time."),
+            Refusal::LengthRequired => Self::new(411, "No length", "Send the form with a Content-Length."),
             Refusal::BodyTooLarge => Self::new(413, "Too large", "The form is too large."),
             Refusal::TargetTooLong => Self::new(414, "Too long", "The address is too long."),
             Refusal::HeadTooLarge => Self::new(431, "Too large", "The request headers are too large."),

@@ -64,14 +64,7 @@ fn request(chance: &mut Chance) -> Vec<u8> {
         0 if body.is_empty() => head += "\r\n",
         4 => {
             head += "Transfer-Encoding: chunked\r\n\r\n";
-            let json = serde_json::json!([body]).to_string();
-            let mut rest = json.as_str();
-            while !rest.is_empty() {
-                let (piece, after) = rest.split_at(1 + chance.below(rest.len()));
-                head += &format!("{:x}\r\n{piece}\r\n", piece.len());
-                rest = after;
-            }
-            head += "0\r\n\r\n";
+            head += &format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
         }
         _ => head += &format!("Content-Length: {}\r\n\r\n{body}", body.len()),
     }

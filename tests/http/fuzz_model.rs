@@ -83,9 +83,6 @@ fn read_one(rest: &mut &[u8]) -> Option<(Option<Seen>, bool)> {
             // The end of a body that is refused unread is not known.
             (body.to_vec(), !is_accepted && (length > 1024 || length > 0 && comes_later))
         }
-        ([], [encoding]) if encoding.eq_ignore_ascii_case("chunked") && !is_old && !has_upgrade => {
-            (if is_accepted { chunked(rest)? } else { Vec::new() }, true)
-        }
         _ => return None,
     };
     let closes =
@@ -100,39 +97,6 @@ fn read_one(rest: &mut &[u8]) -> Option<(Option<Seen>, bool)> {
 fn digits(length: &str) -> Option<usize> {
     let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
     length.parse().ok().filter(|_| is_number)
-}
-
-fn chunked(rest: &mut &[u8]) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        // The size ends only at a line feed right after the first carriage return.
-        let end = rest.iter().position(|byte| *byte == b'\r')?;
-        let size = std::str::from_utf8(&rest[..end]).ok()?;
-        let size = size.split(';').next()?.trim();
-        let size = usize::from_str_radix(size, 16).ok()?;
-        *rest = rest.get(end..)?.strip_prefix(b"\r\n")?;
-        if size == 0 {
-            *rest = rest.strip_prefix(b"\r\n")?;
-            return is_whole(&body).then_some(body);
-        }
-        body.extend_from_slice(&rest[..size.min(rest.len())]);
-        if rest.len() < size {
-            // The end of the connection is taken for the end of the body.
-            return is_whole(&body).then_some(body);
-        }
-        if body.len() > 65_536 {
-            return None;
-        }
-        *rest = rest[size..].strip_prefix(b"\r\n")?;
-    }
-}
-
-/// Returns whether a chunked body is accepted, since it cannot be the beginning of another.
-fn is_whole(body: &[u8]) -> bool {
-    let body = body.trim_ascii();
-    let is_list = body.is_empty() || body.starts_with(b"[") || body.starts_with(b"{");
-    // Only the syntax counts, not the text in strings.
-    is_list && (body.is_empty() || serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok())
 }
 
 fn is_token(text: &str) -> bool {

@@ -98,6 +98,28 @@ fn lengths_in_a_process_of_their_own() {
     assert_eq!(server.ask(&get("/valid")).status, 200);
 }
 
+/// Requests that wait for an earlier one of their connection, to be served or refused, are limited in number.
+#[test]
+fn endless_requests_on_one_connection_are_not_kept() {
+    const SENT: usize = 6000;
+    let server = TestServer::with(|config| {
+        (config.request_workers, config.request_queue) = (1, 1);
+        config.idle_timeout = Duration::from_secs(4);
+    });
+    let pieces = server.product.next_stream();
+    let mut client = server.connect();
+    client.send(get("/stream") + &get("/").repeat(SENT));
+    let mut refused = 0;
+    eventually("no more are refused", || {
+        let before = std::mem::replace(&mut refused, server.running().load().refused_total);
+        refused > 1024 && before == refused
+    });
+    drop(pieces);
+    let said = String::from_utf8(client.until_closed()).unwrap();
+    let answered = said.matches("HTTP/1.1 503").count();
+    assert!((1024..1100).contains(&answered), "{answered} of {SENT}");
+}
+
 #[test]
 fn five_hundred_slow_clients_stop_nobody() {
     run_alone("hostile::a_crowd_in_a_process_of_its_own");
@@ -112,7 +134,8 @@ fn a_crowd_in_a_process_of_its_own() {
     let kinds = [
         "GET / HTTP/1.1\r\nHo".to_owned(),
         post("/", 5000, "only the beginning"),
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc".to_owned(),
+        // Refused, and its body never comes.
+        "POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n".to_owned(),
         // A reader that takes nothing.
         get("/big?3000000"),
         String::new(),
@@ -126,6 +149,7 @@ fn a_crowd_in_a_process_of_its_own() {
     eventually("bodies and readers are waited for", || server.running().load().streams_open >= 300);
     for _ in 0..20 {
         assert_eq!(server.ask(&get("/valid")).status, 200);
+        assert_eq!(server.ask("GET /without-host HTTP/1.1\r\n\r\n").status, 400);
     }
     assert!(server.running().load().streams_open > 0, "they are still waited for");
 }

@@ -77,7 +77,9 @@ fn headers() -> Vec<Case> {
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
         "Transfer-Encoding: chunked\r\nConnection: upgrade\r\nUpgrade: x",
     ];
-    let mut all: Vec<Case> = lengths.into_iter().map(|line| two_readings(&post(line), &[400])).collect();
+    let status = |line: &str| if line.contains("ontent-Length") { &[400] } else { &[411] };
+    let mut all: Vec<Case> =
+        lengths.into_iter().map(|line| two_readings(&post(line), status(line))).collect();
     let lines = [
         // A space before the colon, a folded line, a line without a colon: tiny_http itself answers 400.
         "Transfer-Encoding : chunked",
@@ -96,7 +98,7 @@ fn headers() -> Vec<Case> {
     for host in ["", "Host: a/b\r\n", "Host: a b\r\n", "Host: u@a\r\n", "Host: a:b\r\n", "Host: [::1\r\n"] {
         all.push(refused(&format!("GET /a HTTP/1.1\r\n{host}\r\n"), &[400]));
     }
-    all.push(two_readings("POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", &[400]));
+    all.push(two_readings("POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", &[411]));
     // With this body it is a valid request in either reading.
     all.push(two_readings(
         "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -187,30 +189,16 @@ fn bodies() -> Vec<Case> {
     let post = |line: &str, body: &str| format!("POST /a HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n{body}");
     let chunked = |body: &str| post("Transfer-Encoding: chunked", body);
     let mut all = Vec::new();
-    for body in [
-        "x\r\n",
-        "0x3\r\nabc\r\n0\r\n\r\n",
-        "-1\r\n",
-        "ffffffffffffffffff\r\n",
-        "3\r\nabcd\r\n",
-        "1\nabc",
-        "\r\n",
-        "3\r\nabc\r\n0\r\nTrailer: x\r\n\r\n",
-        "3\r\nabc\r\n0\r\nX",
-    ] {
-        all.push(two_readings(&chunked(body), &[400]));
-    }
-    // Everything after a chunked body is ignored, even if it is valid.
-    all.push(two_readings(&chunked("2\r\n{}\r\n0\r\n\r\n"), &[200]));
     let large = "a".repeat(65_537);
-    all.push(case("chunks over the limit", chunked(&format!("20000\r\n{large}")), &[413], End::Closed));
+    // Bodies in chunks are not read, and everything after their head is ignored.
+    for body in ["", "x\r\n", "ffffffffffffffffff\r\n", "3\r\nabc", "2\r\n{}\r\n0\r\n\r\n"] {
+        all.push(two_readings(&chunked(body), &[411]));
+    }
     all.push(case("a body over the limit", post("Content-Length: 65537", &large), &[413], End::Kept));
     all.push(two_readings(&post("Content-Length: 99999999999999999999999", ""), &[413]));
     all.push(case("the largest body", post("Content-Length: 65536", &large[1..]), &[200], End::Kept));
     all.push(given_up("a small body breaks off", &post("Content-Length: 5", "abc"), &[]));
     all.push(given_up("a large body breaks off", &post("Content-Length: 5000", "abc"), &[400]));
-    all.push(given_up("a chunk breaks off", &chunked("5\r\nabc"), &[400]));
-    all.push(given_up("a chunk's size breaks off", &chunked("5"), &[400]));
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 3";
     all.push(case("a body under an upgrade", post(upgrade, "abc"), &[200], End::Closed));
     all
@@ -263,21 +251,9 @@ pub(crate) fn slow() -> Vec<Case> {
         ),
         case("half a large body", format!("{post}Content-Length: 5000\r\n\r\nabc"), &[408], End::Closed),
         case(
-            "half a chunk",
-            format!("{post}Transfer-Encoding: chunked\r\n\r\n5\r\nabc"),
-            &[408],
-            End::Closed,
-        ),
-        case(
-            "chunks without an end",
-            format!("{post}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"),
-            &[408],
-            End::Closed,
-        ),
-        case(
             "a chunk's size without an end",
             format!("{post}Transfer-Encoding: chunked\r\n\r\n{}", "1".repeat(20_000)),
-            &[408],
+            &[411],
             End::Closed,
         ),
         case(

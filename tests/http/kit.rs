@@ -82,7 +82,7 @@ impl Handler for TestHandler {
                 product.gate.pass();
                 text(200, "held")
             }
-            "/panic" => panic!("on purpose"),
+            "/panic" | "/panic-twice" => panic!("on purpose"),
             "/later" => Reply::Later(Box::new(move || {
                 product.gate.pass();
                 Reply::Now(Response::new(200, "text/plain", *b"later"))
@@ -114,6 +114,7 @@ impl Handler for TestHandler {
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
+        assert!(request.is_none_or(|request| request.path != "/panic-twice"), "on purpose");
         let method = request.map_or("?", |request| &request.method);
         let response =
             Response::new(refusal.status(), "text/plain", format!("{refusal:?} {method}").into_bytes());

@@ -120,9 +120,9 @@ fn a_stream_that_breaks_does_not_look_complete() {
     client.send(get("/stream-panic"));
     client.head();
     assert_eq!(client.piece().unwrap(), b"begun");
+    eventually("the stream's thread ends", || server.running().load().streams_open == 0);
     client.send(get("/next"));
     assert_eq!(client.until_closed(), b"", "neither a last chunk nor another answer");
-    eventually("the stream's thread ends", || server.running().load().streams_open == 0);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn waits_hold_no_request_worker() {
 
 /// For tiny_http the connection is idle while its request waits.
 #[test]
-fn an_answer_after_the_idle_timeout_announces_the_end_of_the_connection() {
+fn a_late_answer_announces_the_end_of_the_connection() {
     // Long enough that a pause of this test before its request does not count.
     let idle = Duration::from_secs(6);
     let server = TestServer::with(|config| config.idle_timeout = idle);
@@ -200,7 +200,7 @@ fn an_answer_after_the_idle_timeout_announces_the_end_of_the_connection() {
     server.product.gate.wait_for_arrivals(1);
     // The server's idle time began before the request was sent.
     let begun = Instant::now();
-    eventually("the idle time is over", || begun.elapsed() > idle * 5 / 4);
+    eventually("a third of the idle time is over", || begun.elapsed() > idle / 3);
     server.product.gate.open();
     let answer = client.answer();
     assert_eq!((answer.text(), answer.header("Connection")), ("later", Some("close")));

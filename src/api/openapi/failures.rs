@@ -15,9 +15,10 @@ use crate::api::error_body::ErrorFormat;
 use crate::api::failure::Failure;
 
 /// The failures of every request, which arise before the route is called.
-const OF_EVERY_REQUEST: [Failure; 8] = [
+const OF_EVERY_REQUEST: [Failure; 9] = [
     Failure::InvalidRequest,
     Failure::BodyTimeout,
+    Failure::LengthRequired,
     Failure::PayloadTooLarge,
     Failure::TargetTooLong,
     Failure::HeadTooLarge,
@@ -73,6 +74,7 @@ pub(super) fn component_name(failures: &[Failure]) -> String {
         405 => "MethodNotAllowed",
         408 => "RequestTimeout",
         409 => "Conflict",
+        411 => "LengthRequired",
         413 => "ContentTooLarge",
         414 => "UriTooLong",
         415 => "UnsupportedMediaType",
@@ -131,6 +133,7 @@ impl Failure {
                 | Self::PlanRequired
                 | Self::MethodNotAllowed
                 | Self::BodyTimeout
+                | Self::LengthRequired
                 | Self::PayloadTooLarge
                 | Self::TargetTooLong
                 | Self::HeadTooLarge

@@ -435,9 +435,10 @@ mod postgres {
         post(&judge, &quiet, &[], &good);
         post(&judge, &quiet, &[problem], &good);
         let seen = judge.errors.take();
-        // Not produced here: a slow body, a race, a defect, an unavailable database.
+        // Not produced here: a slow body, one in chunks, a race, a defect, an unavailable database.
         let elsewhere = [
             (408, "invalid_request"),
+            (411, "invalid_request"),
             (409, "idempotency_conflict"),
             (500, "internal_error"),
             (503, "unavailable"),
