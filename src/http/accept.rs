@@ -217,15 +217,18 @@ impl Acceptor {
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
         let lanes = &self.shared.lanes;
         let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
-        if exchange.waits_for_body() {
-            if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, work) {
+        match refusal {
+            _ if exchange.waits_for_body() => {
+                if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, work) {
+                    lanes.refusals.execute(move || work(exchange));
+                }
+            }
+            Some(_) if lanes.refusals.queued_count() < MAX_REFUSALS => {
                 lanes.refusals.execute(move || work(exchange));
             }
-        } else if refusal.is_some() && lanes.refusals.queued_count() < MAX_REFUSALS {
-            lanes.refusals.execute(move || work(exchange));
-        } else {
             // Many requests at once on one connection would use up memory while its first one is served.
-            exchange.sever();
+            Some(_) => exchange.sever(),
+            None => {}
         }
     }
 }
