@@ -1,7 +1,6 @@
 //! A real Chromium for tests.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -150,13 +149,7 @@ pub(super) fn lives(id: u32) -> bool {
 }
 
 pub(super) fn config(net: NetConfig, pages: usize) -> BrowserConfig {
-    BrowserConfig {
-        source: BrowserSource::Auto,
-        pages,
-        egress_proxy: EgressProxyAddress::default(),
-        clients: Arc::new(|_: IpAddr| false),
-        net,
-    }
+    BrowserConfig { source: BrowserSource::Auto, pages, egress_proxy: EgressProxyAddress::default(), net }
 }
 
 /// A browser with two pages that may look at loopback, shared by all tests that leave it as it was. It ends with the

@@ -10,7 +10,7 @@ use sightline::net::browser::BrowserSource;
 use sightline::net::{BrowserConfig, RealBrowsers};
 
 use super::lab::{self, Lab, css, is_browser, is_renderer, page};
-use super::simulated::{Chromium, Says, Switch};
+use super::simulated::{Chromium, Says, Switch, nothing_yet};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::site::{Site, closed_port, hold, with_headers};
@@ -159,7 +159,15 @@ fn a_browser_that_hangs_or_breaks_ends_its_checks_in_time() {
         ("Page.navigate", || Says::Value(serde_json::json!({"errorText": "net::ERR_NAME_NOT_RESOLVED"})), {
             ProbeError::Dns("the name does not resolve".into())
         }),
-        ("Runtime.evaluate", || Says::Value(serde_json::json!({"result": {"value": [[]]}})), late),
+        ("Runtime.evaluate", || Says::Value(serde_json::json!({"result": {"value": [[]]}})), late.clone()),
+        ("Runtime.evaluate", || Says::Value(serde_json::json!("no object")), late.clone()),
+        ("Runtime.evaluate", || Says::Value(serde_json::json!({"result": ["no object"]})), late),
+        ("Runtime.evaluate", || Says::Value(" ".repeat(33 << 20).into()), {
+            ProbeError::Browser("the browser was lost: its answer is too large".into())
+        }),
+        ("Target.createTarget", || Says::Refusal, {
+            ProbeError::Browser("cannot open a page: it refuses a command".into())
+        }),
     ] {
         let is_broken = Switch::default();
         let works = is_broken.clone();
@@ -175,6 +183,41 @@ fn a_browser_that_hangs_or_breaks_ends_its_checks_in_time() {
         is_broken.turn_on();
         assert_eq!(see(&browsers, &request, lab::LONG).unwrap().status, 200, "{command}");
     }
+}
+
+/// A place is free soon after a check, though the browser does not close the page, and nobody waits for one in vain
+/// when the service ends.
+#[test]
+fn a_place_is_not_held_by_a_page_that_does_not_close() {
+    let chromium = Chromium::start(|command| match command {
+        "Target.disposeBrowserContext" => Says::Nothing,
+        _ => Says::AsUsual,
+    });
+    let browsers = chromium.browsers(lab::lab_net(), 1);
+    let request = page("http://a.example/u", &[css("p")]);
+    let far = 100 * lab::LONG;
+    for _ in 0..2 {
+        assert_eq!(see(&browsers, &request, far).unwrap().status, 200);
+    }
+    let is_held = Switch::default();
+    let held = is_held.clone();
+    let chromium = Chromium::start(move |command| match command {
+        "Runtime.evaluate" => {
+            held.turn_on();
+            nothing_yet()
+        }
+        _ => Says::AsUsual,
+    });
+    let browsers = chromium.browsers(lab::lab_net(), 1);
+    std::thread::scope(|scope| {
+        let holds = scope.spawn(|| see(&browsers, &request, lab::LONG / 10));
+        eventually("the place is taken", || is_held.is_on());
+        let waits = scope.spawn(|| see(&browsers, &request, far).map(|seen| seen.status));
+        browsers.stop();
+        let why = "no browser: the service is shutting down".into();
+        assert_eq!(waits.join().unwrap(), Err(ProbeError::Browser(why)));
+        assert!(holds.join().unwrap().is_err());
+    });
 }
 
 /// A browser does not free all memory of its pages.

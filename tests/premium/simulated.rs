@@ -19,6 +19,8 @@ pub(super) enum Says {
     AsUsual,
     /// Answers with this result.
     Value(Value),
+    /// Refuses the command.
+    Refusal,
     /// Never answers.
     Nothing,
     /// Ends the connection.
@@ -86,9 +88,10 @@ fn converse(stream: &TcpStream, act: &impl Fn(&str) -> Says, log: &Mutex<Vec<Val
         let Ok(command) = serde_json::from_slice::<Value>(&message.into_data()) else { continue };
         let method = command["method"].as_str().unwrap().to_owned();
         log.lock().unwrap().push(command.clone());
-        let result = match act(&method) {
-            Says::AsUsual => usual(&method),
-            Says::Value(value) => value,
+        let (kind, result) = match act(&method) {
+            Says::AsUsual => ("result", usual(&method)),
+            Says::Value(value) => ("result", value),
+            Says::Refusal => ("error", json!({"code": -32000, "message": "no"})),
             Says::Nothing => continue,
             Says::End => return,
         };
@@ -97,7 +100,7 @@ fn converse(stream: &TcpStream, act: &impl Fn(&str) -> Says, log: &Mutex<Vec<Val
         {
             let _ = socket.send(Message::text(before.to_string()));
         }
-        let _ = socket.send(Message::text(json!({"id": command["id"], "result": result}).to_string()));
+        let _ = socket.send(Message::text(json!({"id": command["id"], kind: result}).to_string()));
     }
 }
 

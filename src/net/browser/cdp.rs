@@ -49,6 +49,8 @@ pub(super) enum Fault {
     Late,
     /// The browser refused the command, for example because the page is switching to the next document.
     Refused(String),
+    /// The answer is too large to be read.
+    TooLarge,
     /// The page's process has crashed.
     Crashed,
     /// The page has closed itself.
@@ -62,6 +64,7 @@ impl Fault {
             Self::Gone(_) => "it does not answer",
             Self::Late => "it does not answer in time",
             Self::Refused(_) => "it refuses a command",
+            Self::TooLarge => "its answer is too large",
             Self::Crashed => "the page crashed",
             Self::Closed => "the page closed itself",
         }
@@ -71,8 +74,10 @@ impl Fault {
 /// A page. Dropping it closes it.
 pub(super) struct Page {
     /// Keeps a browser running that is being replaced.
-    _browser: Arc<Browser>,
+    pub(super) browser: Arc<Browser>,
     socket: WebSocket<TcpStream>,
+    /// Whether a message was too large, after which none can be read.
+    is_broken: bool,
     /// The number of the last command.
     last: u64,
     context: Value,
@@ -110,11 +115,12 @@ impl Page {
         )?;
         let navigation = Navigation::Begun(0);
         Ok(Self {
-            _browser: Arc::clone(browser),
+            browser: Arc::clone(browser),
             socket,
             last: 0,
             context: Value::Null,
             session: Value::Null,
+            is_broken: false,
             navigation,
         })
     }
@@ -130,7 +136,7 @@ impl Page {
             "proxyBypassList": "<-loopback>",
         });
         let mut ask = |method: &str, with: Value, name: &str| {
-            page.ask(&Value::Null, method, &with, until).map(|mut answer| answer[name].take())
+            page.ask(&Value::Null, method, &with, until).map(|answer| answer[name].clone())
         };
         let context = ask("Target.createBrowserContext", context, "browserContextId")?;
         let deny = json!({"behavior": "deny", "browserContextId": context});
@@ -192,7 +198,7 @@ impl Page {
         let mut answer = self.ask_page("Runtime.evaluate", &with, until)?;
         match answer.get("exceptionDetails") {
             Some(_) => Err(Fault::Refused("the script failed".into())),
-            None => Ok(answer["result"]["value"].take()),
+            None => Ok(answer.pointer_mut("/result/value").map(Value::take).unwrap_or_default()),
         }
     }
 
@@ -261,12 +267,17 @@ impl Page {
     /// Reads the next message that is valid JSON.
     fn receive(&mut self, until: Instant) -> Result<Value, Fault> {
         loop {
+            if self.is_broken {
+                return Err(Fault::TooLarge);
+            }
             if Instant::now() >= until {
                 return Err(Fault::Late);
             }
             let set = self.socket.get_ref().set_read_timeout(Some(left(until)));
             set.map_err(|error| gone(error.into()))?;
-            if let Message::Text(text) = self.socket.read().map_err(gone)?
+            let read = self.socket.read().map_err(gone);
+            self.is_broken = read == Err(Fault::TooLarge);
+            if let Message::Text(text) = read?
                 && let Ok(message) = serde_json::from_str(&text)
             {
                 return Ok(message);
@@ -314,6 +325,7 @@ fn left(until: Instant) -> Duration {
 fn gone(error: SocketError) -> Fault {
     match error {
         SocketError::Io(error) if is_timeout(&error) => Fault::Late,
+        SocketError::Capacity(_) => Fault::TooLarge,
         other => Fault::Gone(other.to_string()),
     }
 }

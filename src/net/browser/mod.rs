@@ -34,14 +34,15 @@ use super::approve::Approver;
 use super::config::{NetConfig, NetError, OutboundProxy};
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use cdp::{Fault, Page};
-use egress::{Clients, EgressProxy, OwnPorts, PageLoad, Uplink};
+use egress::{EgressProxy, OwnPorts, PageLoad, Uplink};
 use page::Task;
 use pool::{Lease, NoBrowser, Place, Pool};
 use process::{Launcher, want_of_resources};
 
 /// The part of a deadline that is reserved for closing the page.
 const CLOSING: Duration = Duration::from_millis(150);
-/// The time limit for closing a page, even after the deadline. If closing takes longer, the browser is checked.
+/// The time limit for closing a page, even after the deadline. If closing takes longer, the browser is replaced, or
+/// checked if it is the operator's.
 const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
 
 /// The address of the egress proxy.
@@ -68,8 +69,6 @@ pub struct BrowserConfig {
     pub pages: usize,
     /// The address of the egress proxy.
     pub egress_proxy: EgressProxyAddress,
-    /// A function that decides whether a client on another machine may use the egress proxy.
-    pub clients: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
     /// The configuration of outgoing requests.
     pub net: NetConfig,
 }
@@ -151,10 +150,8 @@ fn place(
             || BrowserError::EgressProxy(listen, io::Error::other("no further port for the next page"));
         listen.set_port(port.ok_or_else(none)?);
     }
-    let others = Arc::clone(&config.clients);
-    let clients: Arc<Clients> = Arc::new(move |ip| ip.is_loopback() || others(ip));
-    let egress = EgressProxy::open(listen, Arc::clone(uplink), clients);
-    let egress = egress.map_err(|error| BrowserError::EgressProxy(listen, error))?;
+    let egress = EgressProxy::open(listen, Arc::clone(uplink))
+        .map_err(|error| BrowserError::EgressProxy(listen, error))?;
     uplink.own.add(egress.addr().port());
     let proxy = format!("{host}:{}", egress.addr().port());
     Ok(Place { egress, proxy })
@@ -190,9 +187,9 @@ impl Prober for Shared {
         if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
             return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
         }
-        let place = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
+        let place = self.pool.take(deadline).map_err(no_browser)?;
         let mut page = self.open(&place, deadline)?;
-        let page_load = Arc::new(PageLoad::new(deadline));
+        let page_load = Arc::new(PageLoad::new(deadline, page.browser.hosts.clone()));
         place.egress.begin(Arc::clone(&page_load));
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
         let task = Task { request, page_load: &page_load, began: Instant::now(), deadline: until };
@@ -202,7 +199,7 @@ impl Prober for Shared {
             Err(fault) => Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
         };
         place.egress.end();
-        self.close(page, deadline);
+        self.close(page);
         seen
     }
 
@@ -214,10 +211,10 @@ impl Prober for Shared {
 impl Shared {
     /// Prints a page that loads nothing: its place has no page load, so its egress proxy would refuse every request.
     fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        let place = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
+        let place = self.pool.take(deadline).map_err(no_browser)?;
         let mut page = self.open(&place, deadline)?;
         let printed = page.print(html, deadline);
-        self.close(page, deadline);
+        self.close(page);
         printed.map_err(|fault| ProbeError::Browser(format!("cannot print: {}", fault.kind())))
     }
 
@@ -240,6 +237,9 @@ impl Shared {
                 self.pool.check();
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
+            if !matches!(fault, Fault::Gone(_) | Fault::Late) {
+                return Err(ProbeError::Browser(format!("cannot open a page: {}", fault.kind())));
+            }
             self.pool.lose(&browser);
             if is_second {
                 return Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())));
@@ -248,9 +248,13 @@ impl Shared {
         }
     }
 
-    fn close(&self, page: Page, deadline: Instant) {
-        if page.close(deadline.max(Instant::now() + CLOSING_AT_MOST)).is_err() {
-            self.pool.check();
+    fn close(&self, page: Page) {
+        let browser = Arc::clone(&page.browser);
+        match page.close(Instant::now() + CLOSING_AT_MOST) {
+            Ok(()) => {}
+            // The page may still be alive.
+            Err(_) if browser.is_own() => self.pool.lose(&browser),
+            Err(_) => self.pool.check(),
         }
     }
 }

@@ -74,7 +74,9 @@ fn ended_by(fault: &Fault) -> Option<ProbeError> {
         Fault::Refused(_) | Fault::Late => None,
         Fault::Closed => Some(ProbeError::Protocol("the page closed itself".into())),
         Fault::Crashed => Some(ProbeError::Browser("the page crashed its browser".into())),
-        Fault::Gone(_) => Some(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
+        Fault::Gone(_) | Fault::TooLarge => {
+            Some(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())))
+        }
     }
 }
 
@@ -205,7 +207,11 @@ fn truncate(html: String, limit: usize) -> (Vec<u8>, bool) {
 fn from_code(code: &str) -> ProbeError {
     let code = code.trim_start_matches("net::");
     let is = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
-    if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION"]) {
+    if is(&["PROXY_CONNECTION"]) {
+        ProbeError::Browser("the browser does not reach the egress proxy (--browser-guard)".into())
+    } else if is(&["INTERNET_DISCONNECTED", "NETWORK_CHANGED", "INSUFFICIENT_RESOURCES"]) {
+        ProbeError::Browser(format!("the browser cannot load pages: {code}"))
+    } else if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION"]) {
         ProbeError::Dns("the name does not resolve".into())
     } else if is(&["REDIRECT"]) {
         ProbeError::Redirect(
@@ -246,6 +252,10 @@ mod tests {
             ("ERR_TIMED_OUT", "timeout_first_byte"),
             ("ERR_EMPTY_RESPONSE", "connect"),
             ("ERR_TUNNEL_CONNECTION_FAILED", "connect"),
+            ("net::ERR_PROXY_CONNECTION_FAILED", "browser"),
+            ("ERR_INTERNET_DISCONNECTED", "browser"),
+            ("ERR_NETWORK_CHANGED", "browser"),
+            ("ERR_INSUFFICIENT_RESOURCES", "browser"),
             ("ERR_INVALID_HTTP_RESPONSE", "protocol"),
             ("net::ERR_ABORTED", "protocol"),
         ] {

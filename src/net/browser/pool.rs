@@ -52,12 +52,18 @@ pub(super) struct Place {
     pub(super) proxy: String,
 }
 
-/// The reason why there is no browser.
+/// The reason why there is no place or no browser.
 pub(super) enum NoBrowser {
-    /// Starting it takes longer than the deadline.
+    /// Waiting for it takes longer than the deadline.
     Late,
     /// It cannot be started, for the contained reason.
     Failed(String),
+}
+
+impl NoBrowser {
+    fn closed() -> Self {
+        Self::Failed("the service is shutting down".into())
+    }
 }
 
 impl Pool {
@@ -80,14 +86,17 @@ impl Pool {
     }
 
     /// Waits for a free place until `deadline`.
-    pub(super) fn take(&self, deadline: Instant) -> Option<Lease<'_>> {
+    pub(super) fn take(&self, deadline: Instant) -> Result<Lease<'_>, NoBrowser> {
         let mut state = self.state.lock();
         loop {
+            if self.is_closed() {
+                return Err(NoBrowser::closed());
+            }
             if let Some(place) = state.free.pop() {
-                return Some(Lease { pool: self, place: Some(place) });
+                return Ok(Lease { pool: self, place: Some(place) });
             }
             if self.changed.wait_until(&mut state, deadline).timed_out() && state.free.is_empty() {
-                return None;
+                return Err(NoBrowser::Late);
             }
         }
     }
@@ -98,7 +107,7 @@ impl Pool {
         let mut state = self.state.lock();
         loop {
             if self.is_closed() {
-                return Err(NoBrowser::Failed("the service is shutting down".into()));
+                return Err(NoBrowser::closed());
             }
             if let Some(browser) = &state.running {
                 return Ok(Arc::clone(browser));

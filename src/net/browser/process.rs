@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, Read as _};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -119,6 +119,8 @@ pub(super) struct Browser {
     /// The address of the DevTools protocol, and the path of its WebSocket.
     pub(super) addr: SocketAddr,
     pub(super) path: String,
+    /// The addresses of the operator's browser, one of which may use the egress proxy.
+    pub(super) hosts: Vec<IpAddr>,
     /// The number of pages that were opened.
     pub(super) pages: AtomicU32,
     own: Arc<OwnPorts>,
@@ -134,7 +136,9 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        self.own.remove(self.addr.port());
+        if self.addr.ip().is_loopback() {
+            self.own.remove(self.addr.port());
+        }
     }
 }
 
@@ -181,30 +185,36 @@ impl Launcher {
 
     /// Starts a browser, or connects to the operator's. Gives up when `is_closed`.
     pub(super) fn start(&self, is_closed: &AtomicBool) -> Result<Browser, String> {
-        let (browser, process) = match &self.source {
-            BrowserSource::At(url) => (attach(url)?, None),
+        let ((addr, path), hosts, process) = match &self.source {
+            BrowserSource::At(url) => {
+                let (address, hosts) = attach(url)?;
+                (address, hosts, None)
+            }
             BrowserSource::Program(program) => {
                 let (address, process) = self.launch(program, is_closed)?;
                 info!("Chromium listens on port {}", address.0.port());
-                (address, Some(process))
+                (address, Vec::new(), Some(process))
             }
             BrowserSource::Auto => return Err("no program".into()),
         };
-        let (addr, path) = browser;
         if addr.ip().is_loopback() {
             self.own.add(addr.port());
         }
-        Ok(Browser { addr, path, pages: AtomicU32::new(0), own: Arc::clone(&self.own), process })
+        let (pages, own) = (AtomicU32::new(0), Arc::clone(&self.own));
+        Ok(Browser { addr, path, hosts, pages, own, process })
     }
 
     fn launch(&self, program: &Path, is_closed: &AtomicBool) -> Result<(Address, Process), String> {
         let is_unconfined = self.is_unconfined.load(Ordering::Relaxed);
         let mut launched = self.launch_once(program, is_unconfined, is_closed);
-        if launched.is_err() && !is_unconfined && !self.has_started.load(Ordering::Relaxed) {
-            launched = self.launch_once(program, true, is_closed);
-            if launched.is_ok() {
+        // Pages are not trusted, so no other failure costs the sandbox.
+        let wants_none = launched.as_ref().is_err_and(|error| names_sandbox(&error.to_string()));
+        if wants_none && !is_unconfined && !self.has_started.load(Ordering::Relaxed) {
+            let again = self.launch_once(program, true, is_closed);
+            if again.is_ok() {
                 warn!("the browser starts only without its own sandbox, as in many containers");
                 self.is_unconfined.store(true, Ordering::Relaxed);
+                launched = again;
             }
         }
         self.has_started.fetch_or(launched.is_ok(), Ordering::Relaxed);
@@ -238,15 +248,22 @@ fn program_in(path: &std::ffi::OsStr) -> Result<PathBuf, String> {
     programs().find(|program| program.is_file()).ok_or_else(missing)
 }
 
-/// Asks the operator's Chromium for its address.
-fn attach(url: &Url) -> Result<Address, String> {
+/// Returns whether a line that Chromium has printed is about its own sandbox, or the namespaces that it needs.
+fn names_sandbox(line: &str) -> bool {
+    let line = line.to_lowercase();
+    line.contains("sandbox") || line.contains("new namespace")
+}
+
+/// Asks the operator's Chromium for its address. Returns the addresses of its host, too.
+fn attach(url: &Url) -> Result<(Address, Vec<IpAddr>), String> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let found = (host, url.port_or_known_default().unwrap_or(80)).to_socket_addrs();
-    let addresses = found.map_err(|error| format!("cannot resolve {host}: {error}"))?;
+    let addresses: Vec<_> = found.map_err(|error| format!("cannot resolve {host}: {error}"))?.collect();
+    let hosts = addresses.iter().map(|addr| addr.ip().to_canonical()).collect();
     let mut failure = "it has no address".to_owned();
     for addr in addresses {
         match path_at(addr) {
-            Ok(path) => return Ok((addr, path)),
+            Ok(path) => return Ok(((addr, path), hosts)),
             Err(error) => failure = error,
         }
     }
@@ -359,20 +376,23 @@ fn preferences() -> Value {
     })
 }
 
-/// Receives the address that Chromium prints, or the last line that it has printed when it ends. The rest of the output
-/// is read and dropped, so that it does not fill the pipe.
+/// Receives the address that Chromium prints, or the last line that it has printed when it ends, or the one about its
+/// sandbox. The rest of the output is read and dropped, so that it does not fill the pipe.
 fn told_by(output: ChildStderr) -> io::Result<Receiver<Result<Address, String>>> {
     let (tell, told) = mpsc::channel();
     small_thread("browser-output", move || {
         let mut reader = BufReader::new(output);
-        let mut last = "it has ended".to_owned();
-        let found = reader.by_ref().lines().map_while(Result::ok).find_map(|line| {
+        let mut why = "it has ended".to_owned();
+        let found = reader.by_ref().split(b'\n').map_while(Result::ok).find_map(|line| {
+            let line = String::from_utf8_lossy(&line).into_owned();
             let address = address_in(&line);
-            last = line;
+            if !names_sandbox(&why) {
+                why = line;
+            }
             address
         });
         // Sending fails if nobody waits any more.
-        let _ = tell.send(found.ok_or(last));
+        let _ = tell.send(found.ok_or(why));
         let _ = io::copy(&mut reader, &mut io::sink());
     })?;
     Ok(told)
@@ -394,6 +414,39 @@ mod tests {
         let address = address_in("DevTools listening on ws://127.0.0.1:4711/devtools/browser/a-b\n");
         assert_eq!(address, Some((SocketAddr::from(([127, 0, 0, 1], 4711)), "/devtools/browser/a-b".into())));
         assert_eq!(address_in("[1:2:ERROR] DevTools is not listening"), None);
+    }
+
+    #[test]
+    fn only_a_browser_that_blames_its_sandbox_starts_without_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = own_folder().unwrap();
+        let (program, starts) = (folder.join("browser"), folder.join("starts"));
+        let address = "DevTools listening on ws://127.0.0.1:9/b";
+        for (script, is_closed, want, wanted) in [
+            ("echo 'No usable Sandbox!' >&2; echo '#1 trace' >&2".to_owned(), false, "No usable Sandbox!", 2),
+            ("printf '\\377\\nbad profile\\n' >&2".into(), false, "bad profile", 1),
+            (format!("printf '\\377\\n{address}\\n' >&2; sleep 600"), false, "", 1),
+            ("echo 'no sandbox' >&2; sleep 600".into(), true, "it prints no address", 1),
+        ] {
+            let script = format!("#!/bin/sh\necho \"$*\" >>{}\n{script}\n", starts.display());
+            fs::write(&program, script).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::write(&starts, "").unwrap();
+            let launcher = Launcher {
+                source: BrowserSource::Auto,
+                proxy_host: "127.0.0.1".into(),
+                own: Arc::default(),
+                is_unconfined: AtomicBool::new(false),
+                has_started: AtomicBool::new(false),
+            };
+            let launched = launcher.launch(&program, &AtomicBool::new(is_closed));
+            let why = launched.map_or_else(|why| why, |_| String::new());
+            assert!(why.ends_with(want) && why.is_empty() == want.is_empty(), "{want}: {why}");
+            let starts = fs::read_to_string(&starts).unwrap();
+            assert!(starts.lines().count() == wanted || is_closed, "{want}: {starts}");
+            assert_eq!(starts.lines().filter(|it| it.contains("--no-sandbox")).count(), wanted - 1, "{want}");
+        }
+        fs::remove_dir_all(folder).unwrap();
     }
 
     fn awaited(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -20,5 +20,5 @@ mod tunnel;
 mod uplink;
 
 pub(super) use page_load::PageLoad;
-pub(super) use proxy::{Clients, EgressProxy};
+pub(super) use proxy::EgressProxy;
 pub(super) use uplink::{OwnPorts, Uplink};

@@ -1,7 +1,7 @@
 //! The load of one page: its deadline, its bytes and its refused hosts.
 
 use std::io::{self, Read};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,15 +22,22 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The load of one page, from its opening to its closing.
 pub(in crate::net) struct PageLoad {
     pub(super) deadline: Instant,
+    /// The addresses of the browser, if it is on another machine.
+    clients: Vec<IpAddr>,
     over: AtomicBool,
     bytes: AtomicU64,
     refusals: Mutex<Vec<(String, ProbeError)>>,
 }
 
 impl PageLoad {
-    pub(in crate::net) fn new(deadline: Instant) -> Self {
+    pub(in crate::net) fn new(deadline: Instant, clients: Vec<IpAddr>) -> Self {
         let (over, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { deadline, over, bytes, refusals: Mutex::default() }
+        Self { deadline, clients, over, bytes, refusals: Mutex::default() }
+    }
+
+    /// Returns whether a client at that address may use the egress proxy.
+    pub(super) fn serves(&self, client: IpAddr) -> bool {
+        client.is_loopback() || self.clients.contains(&client)
     }
 
     pub(super) fn end(&self) {

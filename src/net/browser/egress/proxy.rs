@@ -28,9 +28,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// A stack size that suffices to parse a URL and resolve a name.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// A function that decides whether a client at an address may use the proxy.
-pub(in crate::net) type Clients = dyn Fn(IpAddr) -> bool + Send + Sync;
-
 /// The egress proxy of one place for a page. Dropping it closes the port.
 pub(in crate::net) struct EgressProxy {
     addr: SocketAddr,
@@ -39,28 +36,22 @@ pub(in crate::net) struct EgressProxy {
 
 struct Shared {
     uplink: Arc<Uplink>,
-    clients: Arc<Clients>,
     page_load: Mutex<Option<Arc<PageLoad>>>,
     connections: AtomicUsize,
     closed: AtomicBool,
 }
 
 impl EgressProxy {
-    /// Listens on `addr` for clients that `clients` allows.
+    /// Listens on `addr`.
     ///
     /// # Errors
     /// Returns an error if the address is in use, or if a thread cannot be started.
-    pub(in crate::net) fn open(
-        addr: SocketAddr,
-        uplink: Arc<Uplink>,
-        clients: Arc<Clients>,
-    ) -> io::Result<Self> {
+    pub(in crate::net) fn open(addr: SocketAddr, uplink: Arc<Uplink>) -> io::Result<Self> {
         let listener = TcpListener::bind(addr)?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         let shared = Arc::new(Shared {
             uplink,
-            clients,
             page_load: Mutex::default(),
             connections: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -135,7 +126,7 @@ impl Shared {
 
     /// Serves a client. Closes the connection if the client is not allowed or there is no page load.
     fn admit(self: &Arc<Self>, client: TcpStream, peer: IpAddr) {
-        let Some(page_load) = self.page_load.lock().clone().filter(|_| (self.clients)(peer)) else { return };
+        let Some(page_load) = self.page_load.lock().clone().filter(|load| load.serves(peer)) else { return };
         let Some(slot) = ConnectionSlot::take(self) else { return };
         let serve = move || {
             // A failed connection of a page is not an error of the service.
@@ -209,20 +200,17 @@ mod tests {
 
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
-        let open = |clients: Arc<Clients>| {
-            let (approver, connect_timeout) = (Approver::new(false), Duration::from_secs(1));
-            let uplink = Uplink { approver, proxy: None, connect_timeout, own: Arc::default() };
-            EgressProxy::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(uplink), clients).unwrap()
-        };
-        let page_load = || Arc::new(PageLoad::new(std::time::Instant::now() + Duration::from_secs(60)));
-        let proxy = open(Arc::new(|ip: IpAddr| ip.is_loopback()));
+        let (approver, connect_timeout) = (Approver::new(false), Duration::from_secs(1));
+        let uplink = Uplink { approver, proxy: None, connect_timeout, own: Arc::default() };
+        let proxy = EgressProxy::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(uplink)).unwrap();
         assert_eq!(asked(&proxy), "");
-        proxy.begin(page_load());
+        let (browser, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        let page_load = Arc::new(PageLoad::new(deadline, vec![browser]));
+        assert!(page_load.serves(browser) && !page_load.serves(other));
+        proxy.begin(page_load);
         assert!(asked(&proxy).starts_with("HTTP/1.1 403 "));
         proxy.end();
         assert_eq!(asked(&proxy), "");
-        let others = open(Arc::new(|_: IpAddr| false));
-        others.begin(page_load());
-        assert_eq!(asked(&others), "");
     }
 }
