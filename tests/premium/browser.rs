@@ -68,6 +68,7 @@ pub(super) fn site() -> Site {
                     drawn(100, "<b id=x>")
                 ),
             ),
+            "/empty" => html(404, ""),
             "/login" => {
                 let headers = "HTTP/1.1 401 Said\r\nWWW-Authenticate: Basic realm=x\r\n";
                 let body = "Content-Length: 12\r\nConnection: close\r\n\r\n<b id=x></b>";
@@ -131,6 +132,8 @@ fn a_page_is_returned_when_a_mark_appears() {
     }
     let moved = lab.see(&page(&site.url("/moved"), &[css("h1")])).unwrap();
     assert_eq!(moved.final_url.as_str(), site.url("/hit?from=moved"));
+    let empty = lab.see(&page(&site.url("/empty"), &[css("h1")])).unwrap();
+    assert_eq!((empty.status, empty.final_url.path(), text(&empty)), (404, "/empty", ""));
     // Without marks a page is ready once it has loaded.
     let loaded = lab.see(&page(&site.url("/late"), &[])).unwrap();
     assert!(text(&loaded).contains("<title>Loading</title>"), "{}", text(&loaded));

@@ -4,6 +4,7 @@
 //! storage, cache, service workers and popups belong to the context, and end with it. If the page is not closed, the
 //! context ends with the connection.
 
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -75,7 +76,7 @@ impl Fault {
 pub(super) struct Page {
     /// Keeps a browser running that is being replaced.
     pub(super) browser: Arc<Browser>,
-    socket: WebSocket<TcpStream>,
+    socket: WebSocket<Connection>,
     /// Whether a message was too large, after which none can be read.
     is_broken: bool,
     /// The number of the last command.
@@ -83,7 +84,45 @@ pub(super) struct Page {
     context: Value,
     /// The session of the page. Commands without one go to the browser.
     session: Value,
+    /// The id of the page, which is also the one of its main frame.
+    target: Value,
     navigation: Navigation,
+    /// The status of the last answer for the main frame.
+    pub(super) status: Option<u16>,
+}
+
+/// A connection whose reads and writes end at a deadline, even if the browser sends or takes single bytes.
+struct Connection {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.stream.set_read_timeout(Some(left(self.until)?))?;
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            self.stream.set_write_timeout(Some(left(self.until)?))?;
+            match self.stream.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The answer to the last navigation.
@@ -99,10 +138,10 @@ enum Navigation {
 impl Page {
     /// Connects to the browser, without opening a page.
     pub(super) fn connect(browser: &Arc<Browser>, until: Instant) -> Result<Self, Fault> {
-        let limit = left(until.min(Instant::now() + SHORT));
-        let stream = TcpStream::connect_timeout(&browser.addr, limit).map_err(|error| gone(error.into()))?;
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(limit)));
-        set.and_then(|()| stream.set_write_timeout(Some(SHORT))).map_err(|error| gone(error.into()))?;
+        let until = until.min(Instant::now() + SHORT);
+        let stream = left(until).and_then(|limit| TcpStream::connect_timeout(&browser.addr, limit));
+        let stream = stream.and_then(|stream| stream.set_nodelay(true).map(|()| stream));
+        let stream = Connection { stream: stream.map_err(|error| gone(error.into()))?, until };
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
@@ -113,7 +152,6 @@ impl Page {
                 HandshakeError::Failure(error) => gone(error),
             },
         )?;
-        let navigation = Navigation::Begun(0);
         Ok(Self {
             browser: Arc::clone(browser),
             socket,
@@ -121,7 +159,9 @@ impl Page {
             context: Value::Null,
             session: Value::Null,
             is_broken: false,
-            navigation,
+            target: Value::Null,
+            navigation: Navigation::Begun(0),
+            status: None,
         })
     }
 
@@ -144,8 +184,8 @@ impl Page {
         let blank = json!({"url": "about:blank", "browserContextId": context});
         let target = ask("Target.createTarget", blank, "targetId")?;
         let session =
-            ask("Target.attachToTarget", json!({"targetId": target, "flatten": true}), "sessionId")?;
-        (page.context, page.session) = (context, session);
+            ask("Target.attachToTarget", json!({"targetId": &target, "flatten": true}), "sessionId")?;
+        (page.context, page.target, page.session) = (context, target, session);
         // Dialogs are reported, since they stop the page until they are answered, and crashes.
         page.ask_page("Page.enable", &json!({}), until)?;
         page.ask_page("Inspector.enable", &json!({}), until)?;
@@ -156,7 +196,9 @@ impl Page {
     pub(super) fn navigate(&mut self, url: &Url, until: Instant) -> Result<(), Fault> {
         // Documents are only taken up so that the browser does not ask anybody for a password.
         let kinds = ["Document", "Image", "Font", "Media"];
-        let patterns = kinds.map(|kind| json!({"urlPattern": "*", "resourceType": kind}));
+        let mut patterns = kinds.map(|kind| json!({"urlPattern": "*", "resourceType": kind})).to_vec();
+        // The status is not told otherwise if the answer is empty.
+        patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
         let with = json!({"patterns": patterns, "handleAuthRequests": true});
         self.ask_page("Fetch.enable", &with, until)?;
         let session = self.session.clone();
@@ -239,6 +281,7 @@ impl Page {
 
     /// Sends a command, and returns its result.
     fn ask(&mut self, session: &Value, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
+        self.socket.get_mut().until = until;
         let id = self.send(session, method, with)?;
         loop {
             let mut message = self.receive(until)?;
@@ -273,8 +316,7 @@ impl Page {
             if Instant::now() >= until {
                 return Err(Fault::Late);
             }
-            let set = self.socket.get_ref().set_read_timeout(Some(left(until)));
-            set.map_err(|error| gone(error.into()))?;
+            self.socket.get_mut().until = until;
             let read = self.socket.read().map_err(gone);
             self.is_broken = read == Err(Fault::TooLarge);
             if let Message::Text(text) = read?
@@ -294,6 +336,11 @@ impl Page {
             self.navigation = why.map_or(Navigation::Done, |why| Navigation::Failed(why.to_owned()));
         }
         let (of, request) = (&message["sessionId"], &message["params"]["requestId"]);
+        if message["params"]["frameId"] == self.target
+            && let Some(status) = message["params"]["responseStatusCode"].as_u64()
+        {
+            self.status = status.try_into().ok();
+        }
         match message["method"].as_str() {
             Some("Page.javascriptDialogOpening") => {
                 self.send(of, "Page.handleJavaScriptDialog", &json!({"accept": false})).map(drop)
@@ -317,9 +364,10 @@ impl Page {
     }
 }
 
-/// Returns the time until then, for a socket that takes no zero.
-fn left(until: Instant) -> Duration {
-    until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+/// Returns the time until then, or an error if there is none.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 fn gone(error: SocketError) -> Fault {
@@ -327,5 +375,31 @@ fn gone(error: SocketError) -> Fault {
         SocketError::Io(error) if is_timeout(&error) => Fault::Late,
         SocketError::Capacity(_) => Fault::TooLarge,
         other => Fault::Gone(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_ends_at_its_deadline() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let soon = || Instant::now() + Duration::from_millis(200);
+        let mut connection = Connection { stream, until: soon() };
+        // The peer takes nothing.
+        let unwritten = connection.write_all(&vec![0; 64 << 20]).unwrap_err();
+        assert!(is_timeout(&unwritten), "{unwritten}");
+        // It sends without an end.
+        let sending = std::thread::spawn(move || while peer.write_all(b"a").is_ok() {});
+        connection.until = soon();
+        let unread = io::copy(&mut connection, &mut io::sink()).unwrap_err();
+        assert!(is_timeout(&unread), "{unread}");
+        drop(connection);
+        sending.join().unwrap();
     }
 }

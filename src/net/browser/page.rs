@@ -118,8 +118,15 @@ impl<'a> Waiting<'a> {
         let is_answered = match page.has_answer() {
             Ok(is_answered) => is_answered,
             Err(why) => {
-                let error = from_code(why);
-                return Some(Err(self.refusal(page).unwrap_or(error)));
+                let (is_empty, error) = (why.contains("HTTP_RESPONSE_CODE_FAILURE"), from_code(why));
+                return Some(match (self.refusal(page), page.status) {
+                    // For an error status with an empty page, the browser shows a page of its own.
+                    (None, Some(status)) if is_empty => {
+                        let url = page.url(self.task.deadline).map_or_else(String::new, String::from);
+                        self.answer(status, &url, String::new(), false)
+                    }
+                    (refusal, _) => Err(refusal.unwrap_or(error)),
+                });
             }
         };
         match seen {
