@@ -179,7 +179,7 @@ fn the_pages_work_under_a_prefix_of_a_proxy_with_tls() {
     let nginx = NginxSetup::before(server.address)
         .with_tls()
         .with("location / {", "location /lookup/ {")
-        .with("proxy_pass http://sightline;", "proxy_pass http://sightline/;")
+        .with("http://sightline;", "http://sightline/;")
         .start();
     let origin = format!("https://{}", nginx.address);
     let browser = Browser::start();
