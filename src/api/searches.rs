@@ -265,8 +265,7 @@ impl Order {
         started: Result<StartResult, StartError>,
     ) -> Result<Found, ApiError> {
         match started {
-            Ok(StartResult::Started(run)) => Ok(Found::Live(run)),
-            Ok(StartResult::Queued(run)) => Ok(Found::Stored(run)),
+            Ok(StartResult::Started(run)) => Ok(run),
             Ok(StartResult::Repeated(id)) => {
                 api.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
             }

@@ -26,7 +26,7 @@ use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::service::{RunHooks, Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{Found, RunHooks, Runs, StartError, StartRequest, StartResult};
 use crate::store::{self, Store};
 
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
@@ -254,7 +254,7 @@ impl LocalSearches {
 
     fn start(&self, request: StartRequest) -> Result<Arc<LiveRun>, AppError> {
         match self.engine.runs.start(request) {
-            Ok(StartResult::Started(run)) => Ok(run),
+            Ok(StartResult::Started(Found::Live(run))) => Ok(run),
             Err(StartError::Choice(error)) => Err(AppError::config(error)),
             Err(StartError::NoBrowser) => Err(browser_error(&self.engine)),
             Ok(_) | Err(_) => Err(AppError::failed("cannot start the search")),
@@ -317,7 +317,7 @@ fn start_child(runs: &Arc<Runs>, root: &StartRequest, next: NextSearch) -> Optio
     let cause = Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request: false });
     let request = StartRequest { search, cause, ..root.clone() };
     match runs.start(request) {
-        Ok(StartResult::Started(run)) => Some(run),
+        Ok(StartResult::Started(Found::Live(run))) => Some(run),
         _ => None,
     }
 }

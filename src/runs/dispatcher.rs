@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use log::{error, info, log, warn};
+use log::{error, log, warn};
 
 use super::drivers::Slot;
 use super::family::advance::advance;
-use super::job::{EarlierConclusions, Job};
 use super::live::{LiveRun, Stopped};
 use super::service::Runs;
 use super::{driver, ending};
@@ -17,18 +16,12 @@ use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::{Claim, Notification, Resumable};
 use crate::model::run::ModuleReport;
-use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
 const DRIVER_STACK_BYTES: usize = 512 * 1024;
 /// The maximum number of runs that are taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
-/// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
-/// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
-const MOST_TAKE_OVERS: u64 = 64;
-/// The message of a run that was taken over more often.
-const INTERRUPTED: &str = "the search was interrupted too many times and is not tried again";
 
 impl Runs {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
@@ -47,8 +40,8 @@ impl Runs {
                 std::iter::from_fn(|| self.drivers.reserve()).take(TAKE_OVER_RUNS).collect();
             slots.iter_mut().for_each(Slot::note_look);
             let wanted = slots.len();
-            let Some((taken, jobs)) = self.claim(wanted) else { return };
-            jobs.into_iter().zip(slots).for_each(|(job, slot)| self.start_driver(slot, job));
+            let Some((taken, runs)) = self.claim(wanted) else { return };
+            runs.iter().zip(slots).for_each(|(run, slot)| self.start_driver(slot, run));
             if wanted == 0 || taken < wanted {
                 return;
             }
@@ -56,10 +49,10 @@ impl Runs {
     }
 
     /// Starts a thread that drives this run, and then further runs as long as there are some in the queue.
-    pub(super) fn start_driver(self: &Arc<Self>, slot: Slot, job: Job) {
-        let (runs, run) = (Arc::clone(self), Arc::clone(&job.run));
+    pub(super) fn start_driver(self: &Arc<Self>, slot: Slot, run: &Arc<LiveRun>) {
+        let (runs, first) = (Arc::clone(self), Arc::clone(run));
         let builder = thread::Builder::new().name("run".to_owned()).stack_size(DRIVER_STACK_BYTES);
-        if let Err(error) = builder.spawn(move || runs.drive(slot, job)) {
+        if let Err(error) = builder.spawn(move || runs.drive(slot, first)) {
             error!(
                 "cannot start a thread for run {}, which is resumed when its lease expires: {error}",
                 run.id()
@@ -68,16 +61,16 @@ impl Runs {
         }
     }
 
-    fn drive(&self, mut slot: Slot, first: Job) {
+    fn drive(&self, mut slot: Slot, first: Arc<LiveRun>) {
         let mut next = Some(first);
-        while let Some(job) = next {
-            driver::drive(&self.context, &job);
-            self.follow_leads(&job.run);
-            if job.run.opening().batch.is_some() {
+        while let Some(run) = next {
+            driver::drive(&self.context, &run);
+            self.follow_leads(&run);
+            if run.opening().batch.is_some() {
                 // The next run of a batch can start.
                 self.registry.lifecycle.wake_maintenance();
             }
-            drop(job);
+            drop(run);
             next = self.claim_next(&mut slot);
         }
     }
@@ -91,22 +84,22 @@ impl Runs {
         }
     }
 
-    fn claim_next(&self, slot: &mut Slot) -> Option<Job> {
+    fn claim_next(&self, slot: &mut Slot) -> Option<Arc<LiveRun>> {
         loop {
             slot.note_look();
             if !self.queue.may_have_runs() {
                 return None;
             }
-            let (taken, mut jobs) = self.claim(1)?;
-            if taken == 0 || !jobs.is_empty() {
-                return jobs.pop();
+            let (taken, mut runs) = self.claim(1)?;
+            if taken == 0 || !runs.is_empty() {
+                return runs.pop();
             }
         }
     }
 
-    /// Takes over at most `limit` runs without a driver. Returns the number of these runs, and the jobs of those that
-    /// must be driven. Returns `None` if the store does not answer or the process shuts down.
-    fn claim(&self, limit: usize) -> Option<(usize, Vec<Job>)> {
+    /// Takes over at most `limit` runs without a driver. Returns their number, and those that this process has no later
+    /// copy of. Returns `None` if the store does not answer or the process shuts down.
+    fn claim(&self, limit: usize) -> Option<(usize, Vec<Arc<LiveRun>>)> {
         if self.registry.lifecycle.is_shutting_down() {
             return None;
         }
@@ -134,12 +127,12 @@ impl Runs {
                     // There may be more of them.
                     self.queue.expired.lock().request_look();
                 }
-                let jobs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
+                let runs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
                 if taken > 0 && self.registry.lifecycle.is_shutting_down() {
                     // The runs may have been taken after all leases were released.
                     self.release_leases();
                 }
-                Some((taken, jobs))
+                Some((taken, runs))
             }
             Err(error) => {
                 self.note_store_away(&error);
@@ -154,76 +147,21 @@ impl Runs {
         }
     }
 
-    fn resume(&self, from: Resumable) -> Option<Job> {
-        let id = from.summary.id;
-        let waited = from.lease.epoch == 0;
-        if let Some(before) = self.registry.live(id) {
+    fn resume(&self, from: Resumable) -> Option<Arc<LiveRun>> {
+        if let Some(before) = self.registry.live(from.summary.id) {
             // This is, for example, a run that has ended but whose end could not be stored. The store refuses further
             // writes of its driver.
             before.lose();
         }
-        if waited {
+        if from.lease.epoch == 0 {
             self.queue.note_taken();
-        }
-        if from.lease.epoch > MOST_TAKE_OVERS {
-            error!(
-                "run {id}: abandoned after {MOST_TAKE_OVERS} take-overs, since it may crash the processes that drive it"
-            );
-            return self.give_up(from, "internal_error", INTERRUPTED);
-        }
-        let Ok(query) = Query::parse(from.summary.search_type, &from.summary.query) else {
-            // The query was valid for the version of this program that accepted it.
-            return self.give_up(
-                from,
-                "internal_error",
-                "this version of the program cannot resume the search",
-            );
-        };
-        if self.context.suppression.get().holds(&query) {
-            return self.give_up(from, "suppressed", "the query is suppressed now");
-        }
-        if waited {
-            let now = self.context.clock.now();
-            let waited = now.duration_since(from.summary.created_at);
+            let waited = self.context.clock.now().duration_since(from.summary.created_at);
             self.context.figures.queue_durations.note(waited.try_into().unwrap_or_default());
         } else {
             self.context.figures.taken_over.one();
         }
-        let job = self.job_of(from, query);
-        self.registry.insert(&job.run).then_some(job)
-    }
-
-    fn job_of(&self, from: Resumable, query: Query) -> Job {
-        let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
-        let catalog = self.context.catalog.get();
-        let (mut modules, mut gone) = (Vec::new(), Vec::new());
-        for module in from.modules.iter().filter(|module| !done.contains(&module.as_str())) {
-            match catalog.get(module) {
-                Some(known) => modules.push(Arc::clone(known)),
-                None => gone.push(module.clone()),
-            }
-        }
-        if from.lease.epoch > 0 {
-            let (left, all) = (modules.len(), from.modules.len());
-            info!("run {}: resumed with {left} of {all} modules left", from.summary.id);
-        }
-        let earlier = EarlierConclusions::of(&from.done, &catalog);
-        Job { run: Arc::new(LiveRun::resume(from)), query, modules, gone, earlier }
-    }
-
-    /// Ends a run that was taken over and will not be driven. The end is stored with a single try, since other runs
-    /// wait.
-    fn give_up(&self, from: Resumable, code: &str, message: &str) -> Option<Job> {
-        let run = LiveRun::resume(from);
-        let ending = ending::failed(&self.context, code, message);
-        if let Err(error) = ending::store_once(&self.context, &run, &mut run.unchanged(), &ending) {
-            log!(
-                error.log_level(),
-                "run {}: cannot store that it is abandoned, will retry: {error}",
-                run.id()
-            );
-        }
-        None
+        let run = Arc::new(LiveRun::resume(from));
+        self.registry.insert(&run).then_some(run)
     }
 
     /// Ends a run that was stopped while it waited for its first driver. The end is stored with a single try: if that

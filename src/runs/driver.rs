@@ -15,45 +15,85 @@ mod message;
 mod pictures;
 mod recorder;
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use log::error;
+use log::{error, info};
 
 use super::context::RunContext;
 use super::ending;
 use super::health::circuits::OnOpenCircuit;
-use super::job::Job;
 use super::live::{LiveRun, Stopped};
 use super::time_limit::TimeLimit;
 use crate::model::drive::Ending;
 use crate::model::run::Status;
-use checks::{Checks, Subject};
+use crate::modules::query::Query;
+use checks::{Checks, Round, Subject};
 use message::Message;
 use pictures::PictureFetcher;
 use recorder::Recorder;
 
+/// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
+/// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
+const MOST_TAKE_OVERS: u64 = 64;
+
+/// Why a run fails: a code, and a message for its owner.
+type Failure = (&'static str, &'static str);
+
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
-pub(super) fn drive(context: &Arc<RunContext>, job: &Job) {
+pub(super) fn drive(context: &Arc<RunContext>, run: &Arc<LiveRun>) {
     context.driving.fetch_add(1, Ordering::Relaxed);
-    if catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, job))).is_err() {
-        error!("run {}: its driver panicked", job.run.id());
-        let ending = ending::failed(context, "internal_error", "the search broke");
-        ending::store(context, &job.run, job.run.unchanged(), ending);
+    let driven = catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, run)));
+    let driven = driven.unwrap_or_else(|_| {
+        error!("run {}: its driver panicked", run.id());
+        Err(("internal_error", "the search broke"))
+    });
+    if let Err((code, message)) = driven {
+        ending::store(context, run, run.unchanged(), ending::failed(context, code, message));
     }
     context.driving.fetch_sub(1, Ordering::Relaxed);
 }
 
-fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
-    let run = &job.run;
-    let mut driver = Driver::new(context, job);
-    driver.recorder.note_gone(&job.gone);
-    let subject = Subject { query: Arc::new(job.query.clone()), lookup: None };
-    let modules = job.modules.iter().map(|module| (Arc::clone(module), subject.clone())).collect();
-    driver.checks.ask(modules, &mut driver.recorder);
+/// Returns the query of a run, unless it must not be searched any more.
+fn query_of(context: &RunContext, run: &LiveRun) -> Result<Query, Failure> {
+    if run.lease().epoch > MOST_TAKE_OVERS {
+        error!(
+            "run {}: abandoned after {MOST_TAKE_OVERS} take-overs, since it may crash the processes that drive it",
+            run.id()
+        );
+        return Err(("internal_error", "the search was interrupted too many times and is not tried again"));
+    }
+    // The query was valid for the version of this program that accepted it.
+    let query = Query::parse(run.opening().search_type, &run.opening().query)
+        .map_err(|_| ("internal_error", "this version of the program cannot resume the search"))?;
+    match context.suppression.get().holds(&query) {
+        true => Err(("suppressed", "the query is suppressed now")),
+        false => Ok(query),
+    }
+}
+
+fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(), Failure> {
+    let query = Arc::new(query_of(context, run)?);
+    let mut driver = Driver::new(context, run, Arc::clone(&query));
+    let (catalog, reports) = (context.catalog.get(), run.published.reports());
+    let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
+    let mut round = Round::new();
+    for id in run.modules().iter().filter(|id| !done.contains(id.as_str())) {
+        match catalog.get(id) {
+            Some(module) => {
+                round.push((Arc::clone(module), Subject { query: Arc::clone(&query), lookup: None }));
+            }
+            None => driver.recorder.note_gone(id),
+        }
+    }
+    if run.lease().epoch > 0 {
+        info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), run.modules().len());
+    }
+    driver.checks.ask(round, &mut driver.recorder);
     while run.signals.stopped().is_none() && !driver.store_refuses() {
         if driver.is_finished() && !driver.look_up_next() {
             break;
@@ -68,6 +108,7 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
         Some(Stopped::Shutdown) => driver.save(),
         Some(Stopped::Deleted | Stopped::LeaseLost) => {}
     }
+    Ok(())
 }
 
 struct Driver<'a> {
@@ -81,13 +122,11 @@ struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    fn new(context: &'a Arc<RunContext>, job: &'a Job) -> Self {
-        let run = &job.run;
+    fn new(context: &'a Arc<RunContext>, run: &'a Arc<LiveRun>, query: Arc<Query>) -> Self {
         let (sender, receiver) = channel();
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
         run.signals.set_driver(Box::new(move || drop(stop.send(Message::Stop))));
-        let query = Arc::new(job.query.clone());
         let limit = TimeLimit::of(run, context.limits.run_timeout);
         let opening = run.opening();
         let on_open_circuit = if opening.options.named { OnOpenCircuit::Ask } else { OnOpenCircuit::Skip };
@@ -100,7 +139,7 @@ impl<'a> Driver<'a> {
             receiver,
             checks: Checks::new(context, run, limit, sender.clone(), Arc::clone(&group)),
             pictures: PictureFetcher::new(context, run, limit, query, sender, group),
-            recorder: Recorder::new(context, run, &job.earlier),
+            recorder: Recorder::new(context, run),
         }
     }
 

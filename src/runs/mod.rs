@@ -33,7 +33,6 @@
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
 //! | [`retention`] | removal of old runs |
 //! | [`suppression`] | identifiers that are never searched |
-//! | `job` | a run and what its driver needs |
 //! | `drivers` | the limit on driver threads |
 //! | `queue` | the last known state of the queue |
 //! | `dispatcher` | takes runs from the queue and gives each a driver |
@@ -68,7 +67,6 @@ pub mod figures;
 pub mod follow;
 pub mod graph;
 pub mod health;
-mod job;
 pub mod leads;
 mod lifecycle;
 pub mod live;

@@ -1,15 +1,12 @@
 //! [`StartRequest`]: a search to be started, and its outcome.
 
-use std::sync::Arc;
-
 use jiff::{Timestamp, ToSpan as _};
 
-use super::live::LiveRun;
+use super::reader::Found;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
-use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused};
 use crate::modules::catalog::ChoiceError;
@@ -34,10 +31,8 @@ pub struct StartRequest {
 
 /// The result of a request.
 pub enum StartResult {
-    /// The search was charged and started.
-    Started(Arc<LiveRun>),
-    /// The search was charged, and waits for a driver.
-    Queued(Box<RunSummary>),
+    /// The search was charged. It is live in this process, or waits for a driver.
+    Started(Found),
     /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
     Repeated(RunId),
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::drivers::Slot;
-use super::job::{EarlierConclusions, Job};
 use super::live::LiveRun;
+use super::reader::Found;
 use super::service::Runs;
 use super::start_request::{StartError, StartRequest, StartResult};
 use crate::base::ids::RunId;
@@ -15,7 +15,6 @@ use crate::model::drive::InstanceId;
 use crate::model::run::RunOptions;
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
-use crate::modules::module::Module;
 use crate::modules::query::Query;
 
 /// The number of starts that others may have queued since the length of the queue was last read. If the queue is not
@@ -30,41 +29,71 @@ impl Runs {
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
     pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
-        let checked = match self.check(&request) {
-            Ok(checked) => checked,
-            Err(StartError::Suppressed) => return Err(StartError::Suppressed),
-            Err(error) => return self.known_run(&request, error),
-        };
-        match self.drivers.reserve() {
-            Some(slot) => self.start_now(request, checked, slot),
-            None => self.start_queued(request, &checked.1),
-        }
+        self.begin(request, || self.drivers.reserve())
     }
 
     /// Charges a search that nobody waits for, and adds it to the queue of all instances even if a driver is free here.
     ///
     /// # Errors
     /// Returns the errors of [`Self::start`].
-    pub fn start_later(&self, request: StartRequest) -> Result<StartResult, StartError> {
-        let (_, modules) = self.check(&request)?;
-        self.start_queued(request, &modules)
+    pub fn start_later(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
+        self.begin(request, || None)
     }
 
-    /// Charges a search and starts it with this driver.
+    /// Charges a search, and gives it to the driver that `reserve` returns. Without one it waits in the queue.
     ///
     /// # Errors
-    /// Returns the same errors as [`Self::start`], except [`Refused::Overloaded`].
-    pub(super) fn start_with(
+    /// Returns the errors of [`Self::start`].
+    pub(super) fn begin(
         self: &Arc<Self>,
         request: StartRequest,
-        slot: Slot,
+        reserve: impl FnOnce() -> Option<Slot>,
     ) -> Result<StartResult, StartError> {
-        let checked = self.check(&request)?;
-        self.start_now(request, checked, slot)
+        let modules = match self.check(&request) {
+            Ok(checked) => checked,
+            Err(StartError::Suppressed) => return Err(StartError::Suppressed),
+            Err(error) => return self.known_run(&request, error),
+        };
+        let slot = reserve();
+        if slot.is_none() && self.is_queue_full(&request)? {
+            return self.known_run(&request, StartError::Refused(Refused::Overloaded));
+        }
+        let charge = request.charge;
+        let new = self.new_run(request, modules, slot.as_ref().map(|_| self.context.instance));
+        let opening = new.opening(charge.credits);
+        let driven = slot.map(|slot| {
+            let lease = self.context.instance.lease(0);
+            let run = Arc::new(LiveRun::new(opening.clone(), lease, new.modules.clone()));
+            // The run is registered before the commit, so that every caller that gets its id finds it in memory.
+            self.registry.insert(&run);
+            (slot, run)
+        });
+        let started = self.store(&new, &charge);
+        if !matches!(started, Ok(Started::Created)) {
+            self.registry.remove(new.id);
+        }
+        match started.map_err(StartError::Storage)? {
+            Started::Repeated(id) => return Ok(StartResult::Repeated(id)),
+            Started::Refused(refused) => return Err(StartError::Refused(refused)),
+            Started::Created => self.context.figures.note_start(new.search.search_type, charge.credits),
+        }
+        let Some((slot, run)) = driven else {
+            self.queue.note_queued();
+            // A driver may have become free meanwhile.
+            self.registry.lifecycle.wake_maintenance();
+            return Ok(StartResult::Started(Found::Stored(Box::new(opening))));
+        };
+        if self.registry.lifecycle.is_shutting_down() {
+            // The commit may have been completed after all leases were released.
+            self.release_leases();
+        }
+        self.context.figures.queue_durations.note(Duration::ZERO);
+        self.start_driver(slot, &run);
+        Ok(StartResult::Started(Found::Live(run)))
     }
 
-    /// Checks everything that can be checked before a charge. Returns the query and the modules of the search.
-    fn check(&self, request: &StartRequest) -> Result<(Query, Vec<Arc<Module>>), StartError> {
+    /// Checks everything that can be checked before a charge. Returns the ids of the search's modules.
+    fn check(&self, request: &StartRequest) -> Result<Vec<String>, StartError> {
         let Search { search_type, query, premium, choice, .. } = &request.search;
         let query = Query::parse(*search_type, query).map_err(StartError::Query)?;
         if self.is_suppressed(&query) {
@@ -78,58 +107,7 @@ impl Runs {
         if *premium && !self.can_browse() {
             return Err(StartError::NoBrowser);
         }
-        Ok((query, modules))
-    }
-
-    fn start_now(
-        self: &Arc<Self>,
-        request: StartRequest,
-        (query, modules): (Query, Vec<Arc<Module>>),
-        slot: Slot,
-    ) -> Result<StartResult, StartError> {
-        let (owner, charge) = (self.context.instance, request.charge);
-        let new = self.new_run(request, &modules, Some(owner));
-        let opening = new.opening(charge.credits);
-        let run = Arc::new(LiveRun::new(opening, owner.lease(0), new.modules.clone()));
-        // The run is registered before the commit, so that every caller that gets its id finds it in memory.
-        self.registry.insert(&run);
-        let (gone, earlier) = (Vec::new(), EarlierConclusions::default());
-        let job = Job { run: Arc::clone(&run), query, modules, gone, earlier };
-        let started = self.store(&new, &charge);
-        if self.registry.lifecycle.is_shutting_down() && matches!(started, Ok(Started::Created)) {
-            // The commit may have been completed after all leases were released.
-            self.release_leases();
-        }
-        if !matches!(started, Ok(Started::Created)) {
-            self.registry.remove(new.id);
-        }
-        if let Ok(Started::Created) = &started {
-            self.context.figures.note_start(new.search.search_type, charge.credits);
-            self.context.figures.queue_durations.note(Duration::ZERO);
-            self.start_driver(slot, job);
-        }
-        result(started, || StartResult::Started(run))
-    }
-
-    fn start_queued(
-        &self,
-        request: StartRequest,
-        modules: &[Arc<Module>],
-    ) -> Result<StartResult, StartError> {
-        if self.is_queue_full(&request)? {
-            return self.known_run(&request, StartError::Refused(Refused::Overloaded));
-        }
-        let charge = request.charge;
-        let new = self.new_run(request, modules, None);
-        let opening = new.opening(charge.credits);
-        let started = self.store(&new, &charge);
-        if let Ok(Started::Created) = &started {
-            self.context.figures.note_start(new.search.search_type, charge.credits);
-            self.queue.note_queued();
-            // A driver may have become free meanwhile.
-            self.registry.lifecycle.wake_maintenance();
-        }
-        result(started, || StartResult::Queued(Box::new(opening)))
+        Ok(modules.iter().map(|module| module.id().to_string()).collect())
     }
 
     /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
@@ -160,7 +138,7 @@ impl Runs {
         Ok(started)
     }
 
-    fn new_run(&self, request: StartRequest, modules: &[Arc<Module>], owner: Option<InstanceId>) -> NewRun {
+    fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
         // The number of runs that leads start has a limit of its own.
         let may_be_full = owner.is_none()
             && request.cause.member().is_none()
@@ -180,7 +158,7 @@ impl Runs {
             search: Search { options, ..request.search },
             cause: request.cause,
             simulated: self.context.simulated,
-            modules: modules.iter().map(|module| module.id().to_string()).collect(),
+            modules,
             created_at: self.context.clock.now(),
             owner,
             holds: self.context.limits.lease,
@@ -201,16 +179,5 @@ impl Runs {
             Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
             _ => Err(error),
         }
-    }
-}
-
-fn result(
-    started: Result<Started, StorageError>,
-    created: impl FnOnce() -> StartResult,
-) -> Result<StartResult, StartError> {
-    match started.map_err(StartError::Storage)? {
-        Started::Created => Ok(created()),
-        Started::Repeated(id) => Ok(StartResult::Repeated(id)),
-        Started::Refused(refused) => Err(StartError::Refused(refused)),
     }
 }

@@ -89,7 +89,7 @@ impl WatchKeeper {
         }
         let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);
         match self.runs.start_later(request) {
-            Ok(StartResult::Queued(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
+            Ok(StartResult::Started(run)) => info!("run {}: started by the watch {}", run.id(), watch.id),
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => return self.pause(watch),
             Err(StartError::Suppressed) => return self.skip(watch),
             Err(StartError::Query(_)) => {

@@ -251,7 +251,7 @@ impl Bench {
 
     fn start(&self, order: StartRequest) -> Arc<LiveRun> {
         match self.runs.start(order) {
-            Ok(StartResult::Started(run)) => run,
+            Ok(StartResult::Started(Found::Live(run))) => run,
             _ => panic!("not started"),
         }
     }

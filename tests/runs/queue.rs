@@ -20,7 +20,7 @@ fn busy_bench(modules_count: usize) -> Bench {
 impl Bench {
     fn queue(&self, account: AccountId, module: usize) -> RunSummary {
         match self.runs.start(order_of(self, account, module)) {
-            Ok(StartResult::Queued(run)) => *run,
+            Ok(StartResult::Started(Found::Stored(run))) => *run,
             _ => panic!("not queued"),
         }
     }
@@ -85,11 +85,11 @@ fn a_full_queue_accepts_the_first_run_of_an_account() {
     bench.start("first");
     let order = |account| bench.runs.start(order_of(&bench, account, 1));
     for _ in 0..2 {
-        assert!(matches!(order(bench.account), Ok(StartResult::Queued(_))));
+        assert!(matches!(order(bench.account), Ok(StartResult::Started(Found::Stored(_)))));
     }
     assert!(matches!(order(bench.account), Err(StartError::Refused(Refused::Overloaded))));
     let other = new_account(&bench.store);
-    assert!(matches!(order(other), Ok(StartResult::Queued(_))));
+    assert!(matches!(order(other), Ok(StartResult::Started(Found::Stored(_)))));
     assert!(matches!(order(other), Err(StartError::Refused(Refused::Overloaded))));
     assert_eq!(bench.store.queue_length(false, None).unwrap().all, 3);
     bench.web.open_gate();
@@ -152,7 +152,8 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
 fn one_search_for_interrupted_runs_finds_all() {
     let bench = bench(&modules("gate", 20), config());
     let queued = (0..20).map(|module| {
-        let Ok(StartResult::Queued(run)) = bench.runs.start_later(order_of(&bench, bench.account, module))
+        let Ok(StartResult::Started(Found::Stored(run))) =
+            bench.runs.start_later(order_of(&bench, bench.account, module))
         else {
             panic!("not queued")
         };
@@ -257,8 +258,10 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
         };
         bench.runs.start(StartRequest { idempotency: Some(idempotency), ..bench.order("second") })
     };
-    let Ok(StartResult::Queued(second)) = known("once", 1) else { panic!("not queued") };
-    let Ok(StartResult::Queued(third)) = bench.runs.start(bench.order("third")) else { panic!("not queued") };
+    let Ok(StartResult::Started(Found::Stored(second))) = known("once", 1) else { panic!("not queued") };
+    let Ok(StartResult::Started(Found::Stored(third))) = bench.runs.start(bench.order("third")) else {
+        panic!("not queued")
+    };
     let waiting = [second.id, third.id];
     assert_eq!(bench.runs.load(), (1, 2));
     let transactions = bench.starts_in_the_store();

@@ -19,7 +19,7 @@ impl Bench {
     fn retry(&self, run: RunId) -> Result<RunSummary, NoRetry> {
         let (summary, reports) = (self.in_store(run), self.store.modules(run).unwrap());
         let retry = Retry::of(&summary, &reports, &self.runs.catalog())?;
-        let Ok(StartResult::Started(run)) =
+        let Ok(StartResult::Started(Found::Live(run))) =
             retry.start(&self.runs, self.order("x").charge, None, Origin::CLI)
         else {
             panic!("not started")
@@ -47,7 +47,9 @@ fn a_run_that_is_stopped_before_any_conclusion_fails_and_is_refunded() {
 fn a_waiting_run_is_stopped_at_once() {
     let bench = bench(&modules("gate", 3), RunsConfig { max_runs: 1, ..config() });
     let driven = bench.start("alice");
-    let Ok(StartResult::Queued(waiting)) = bench.runs.start(bench.order("bob")) else { panic!("not queued") };
+    let Ok(StartResult::Started(Found::Stored(waiting))) = bench.runs.start(bench.order("bob")) else {
+        panic!("not queued")
+    };
     bench.stop(waiting.id);
     let stopped = bench.in_store(waiting.id);
     assert_eq!((stopped.status, stopped.credits_charged), (Status::Failed, 0));

@@ -80,7 +80,7 @@ impl Runs {
             idempotency: None,
             origin: Origin::SYSTEM,
         };
-        match self.start_with(request, slot) {
+        match self.begin(request, || Some(slot)) {
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
                 self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
                 Ok(Next::GoOn)

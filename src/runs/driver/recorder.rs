@@ -12,12 +12,11 @@ use crate::model::entity::{EntityKey, merge};
 use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::module::Module;
-use crate::modules::outcome::{Finding, Report};
+use crate::modules::outcome::{Finding, Outcome, Report};
 use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::ending::Retry;
 use crate::runs::health::updates::HealthUpdates;
-use crate::runs::job::EarlierConclusions;
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, Avatar};
@@ -62,8 +61,12 @@ pub(super) struct Answer {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(context: &'a RunContext, run: &'a LiveRun, earlier: &EarlierConclusions) -> Self {
+    pub(super) fn new(context: &'a RunContext, run: &'a LiveRun) -> Self {
         let (_, results, _) = run.snapshot();
+        // A module that the catalogue no longer has counts as a site.
+        let (catalog, mut done) = (context.catalog.get(), run.published.reports());
+        done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
+        let came_to_nothing = |report: &ModuleReport| came_to_nothing(report.status, report.reason);
         let mut known = HashMap::with_capacity(results.len());
         for result in &results {
             // An earlier version stored equal entities as separate results. The first of them gets later sources.
@@ -79,8 +82,11 @@ impl<'a> Recorder<'a> {
             has_lookups: false,
             save_at: Instant::now() + SAVE_EVERY,
             retry: Retry::default(),
-            health_updates: HealthUpdates::new(run.id(), earlier.site_concluded),
-            site_failed: earlier.site_failed,
+            health_updates: HealthUpdates::new(
+                run.id(),
+                done.iter().any(|report| report.status.is_conclusive()),
+            ),
+            site_failed: done.iter().any(came_to_nothing),
         }
     }
 
@@ -133,11 +139,9 @@ impl<'a> Recorder<'a> {
         has_only_lists.then_some("no site that was asked gave a conclusion")
     }
 
-    /// Notes modules that the catalogue no longer has.
-    pub(super) fn note_gone(&mut self, gone: &[String]) {
-        for module in gone {
-            self.unsaved.add_report(ModuleReport::skipped(module, module, Reason::Disabled));
-        }
+    /// Notes a module that the catalogue no longer has.
+    pub(super) fn note_gone(&mut self, module: &str) {
+        self.unsaved.add_report(ModuleReport::skipped(module, module, Reason::Disabled));
     }
 
     /// Takes the answer of a module.
@@ -167,9 +171,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn note_module(&mut self, module: &Module, report: Report, took: Duration) {
-        let came_to_nothing =
-            report.outcome.is_failure() || report.reason.is_some_and(Reason::is_local_fault);
-        self.site_failed |= came_to_nothing && !module.reads_only_feeds();
+        self.site_failed |= came_to_nothing(report.outcome, report.reason) && !module.reads_only_feeds();
         // Without a request, the circuit is the reason.
         let is_kept = report.evidence.requests == 0 && report.reason.is_some_and(Reason::has_circuit);
         let module_report = ModuleReport {
@@ -287,6 +289,10 @@ impl<'a> Recorder<'a> {
             false => self.unsaved,
         }
     }
+}
+
+fn came_to_nothing(outcome: Outcome, reason: Option<Reason>) -> bool {
+    outcome.is_failure() || reason.is_some_and(Reason::is_local_fault)
 }
 
 fn number(finding: Finding, id: u32, module: &str, now: Timestamp) -> ResultRecord {

@@ -18,6 +18,7 @@ use crate::runs::record::RunRecord;
 pub struct LiveRun {
     opening: RunSummary,
     lease: Lease,
+    modules: Vec<String>,
     /// The moment at which this process began to drive the run, and the time for which it had been driven before.
     began: (Instant, Duration),
     /// Requests to the driver.
@@ -52,6 +53,7 @@ impl LiveRun {
             began: (Instant::now(), from.ran_for),
             signals: Signals::new(from.summary.stopped_at),
             opening: RunSummary { queue_position: None, ..from.summary.clone() },
+            modules: from.modules.clone(),
             published: PublishedState::new(from),
         }
     }
@@ -69,6 +71,11 @@ impl LiveRun {
     /// Returns the lease that this process holds or has lost.
     pub fn lease(&self) -> Lease {
         self.lease
+    }
+
+    /// Returns the ids of all modules of the run.
+    pub(in crate::runs) fn modules(&self) -> &[String] {
+        &self.modules
     }
 
     /// Returns the current state without results and reports.

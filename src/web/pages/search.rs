@@ -232,7 +232,6 @@ pub(super) fn started(
 ) -> Result<Result<RunId, Refusal>, WebError> {
     Ok(match started {
         Ok(StartResult::Started(run)) => Ok(run.id()),
-        Ok(StartResult::Queued(run)) => Ok(run.id),
         Ok(StartResult::Repeated(id)) => Ok(id),
         Err(StartError::Query(error)) => Err(Refusal::query(&error)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
