@@ -2,8 +2,9 @@
 //! check that follows from them.
 //!
 //! The durations of conclusive answers are counted in buckets, each of which ends 19% above the previous one. About the
-//! last fifty count. The deadline is twice the duration that 99% of them do not exceed, and half a second. Thus the
-//! slowest of about the last thirty decides.
+//! last fifty count. The deadline is the duration that 99% of them do not exceed, and as long again, but at most two
+//! seconds or half of it: a run waits that long for a site which has no answer for some names. Half a second is added.
+//! Thus the slowest of about the last thirty decides.
 //!
 //! A check that ended without a conclusion after a long time shows only that its answer takes longer, if there is one. The
 //! next deadline is therefore more than twice as long, and a site that became three times slower is found again by the
@@ -41,7 +42,7 @@ const SHARE: f64 = 0.99;
 /// The shortest deadline that is learnt.
 const SHORTEST: Duration = Duration::from_secs(2);
 
-/// The time that is added to twice the duration of slow answers.
+/// The time that is added to a multiple of the duration of slow answers.
 const MARGIN: Duration = Duration::from_millis(500);
 
 /// The end of the first bucket in seconds.
@@ -183,13 +184,14 @@ impl Tally {
         let waits = self.in_vain.values().filter(|weight| **weight > FORGOTTEN);
         let has_enough = answers as f64 + waits.sum::<f64>() > ENOUGH as f64 - FORGOTTEN;
         let usual = match self.slow().filter(|_| answers > 0) {
-            Some(slow) if has_enough => twice(slow),
+            Some(slow) if has_enough => (slow + slow.min(SHORTEST).max(slow / 2) + MARGIN).max(SHORTEST),
             None if has_enough => SHORTEST,
             _ => return None,
         };
         let waited =
             self.in_vain.iter().rfind(|(_, weight)| **weight > FORGOTTEN).map(|(bucket, _)| end(*bucket));
-        let longer = waited.filter(|waited| self.is_waiting && *waited < longest.min(2 * usual)).map(twice);
+        let longer = waited.filter(|waited| self.is_waiting && *waited < longest.min(2 * usual));
+        let longer = longer.map(|waited| 2 * waited + MARGIN);
         Some(longer.unwrap_or_default().max(usual).min(longest))
     }
 
@@ -209,11 +211,6 @@ impl Tally {
 fn faded(weight: f64, kept: f64) -> f64 {
     let left = weight * kept;
     if left < NOTHING { 0.0 } else { left }
-}
-
-/// Returns the deadline for answers that may take this long.
-fn twice(slow: Duration) -> Duration {
-    (2 * slow + MARGIN).max(SHORTEST)
 }
 
 /// Returns the first bucket that ends at the time or later.
@@ -359,13 +356,12 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_is_about_twice_the_time_of_slow_answers() {
+    fn the_deadline_is_about_twice_the_time_of_slow_answers_or_half_as_long_again_as_very_slow_ones() {
         assert_eq!(answers(&[100; 4]).deadline(now(), LONGEST), None);
         assert_eq!(answers(&[100; 5]).deadline(now(), LONGEST), Some(SHORTEST));
         assert_eq!(answers(&[9_000; 5]).deadline(now(), LONGEST), Some(LONGEST));
-        for time in [1000u64, 1700, 3000] {
+        for (time, want) in [(1000, 2.5), (1700, 3.9), (3000, 5.5), (6000, 9.5)] {
             let deadline = answers(&vec![time; 50]).deadline(now(), LONGEST).unwrap().as_secs_f64();
-            let want = 2.0 * time as f64 / 1000.0 + 0.5;
             assert!((want..1.2 * want).contains(&deadline), "{deadline} for {want}");
         }
         let one_is_slow = [&[2_000][..], &[100; 20]].concat();

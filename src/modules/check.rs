@@ -99,15 +99,15 @@ impl Checker {
         *report(&ActiveCheck::ask(self, module, name, true, terms.into()))
     }
 
-    /// Returns whether a hit of `module` would wait for a control check: its verdict is neither cached nor being
-    /// obtained.
-    pub fn needs_control(&self, module: &Module, query: &Query) -> bool {
+    /// Returns whether a hit of a check of `module` that began at `since` would wait for a control check: no verdict
+    /// that it may use is cached, and none is being obtained.
+    pub fn needs_control(&self, module: &Module, query: &Query, since: Instant) -> bool {
         let direction = Direction::MadeUp;
-        direction.is_needed(module) && !self.controls.contains(&direction.key(module, query))
+        direction.is_needed(module) && !self.controls.contains(&direction.key(module, query), since)
     }
 
-    /// Runs the control check that a hit of `module` would wait for, unless another thread runs it or has run it.
-    /// Returns its evidence and the pauses of its hosts.
+    /// Runs the control check that a hit of a check with these terms would wait for, unless another thread runs it or has
+    /// run it. Returns its evidence and the pauses of its hosts.
     pub fn control_early(&self, module: &Module, query: &Query, terms: Terms<'_>) -> (Evidence, Vec<Pause>) {
         let key = Direction::MadeUp.key(module, query);
         // Only its evidence and pauses are used: the control check has a verdict instead of an outcome.
@@ -120,7 +120,7 @@ impl Checker {
                 _ => control_result,
             }
         };
-        self.controls.verdict(&key, None, Instant::now(), ask);
+        self.controls.verdict(&key, Some(terms.since), Instant::now(), ask);
         (report.evidence, report.pauses)
     }
 
@@ -375,12 +375,23 @@ mod tests {
         ];
         for (site, needs_another, outcome, requests) in sites {
             let checker = Checker::new(site, OperatorKeys::default(), "t", Duration::from_secs(60));
-            assert!(checker.needs_control(&module, &query));
+            assert!(checker.needs_control(&module, &query, terms.since));
             let (evidence, pauses) = checker.control_early(&module, &query, terms);
             assert_eq!((evidence.requests, pauses.len()), (1, 0));
-            assert_eq!(checker.needs_control(&module, &query), needs_another);
+            assert_eq!(checker.needs_control(&module, &query, terms.since), needs_another);
+            assert!(
+                checker.needs_control(&module, &query, Instant::now()),
+                "a check that begins later needs its own"
+            );
             let report = checker.check(&module, &query, terms);
             assert_eq!((report.outcome, report.evidence.requests), (outcome, requests));
+            let later = Terms { since: Instant::now(), ..terms };
+            let (evidence, _) = checker.control_early(&module, &query, later);
+            assert_eq!(
+                evidence.requests,
+                u32::from(outcome == Outcome::Hit),
+                "a failure is known for a minute"
+            );
         }
     }
 

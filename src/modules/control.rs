@@ -37,6 +37,13 @@ pub(crate) struct ControlResult {
     pub(crate) page_profile: Option<Arc<PageProfile>>,
 }
 
+impl ControlResult {
+    /// Returns whether it no longer counts for a check that was begun at `since`.
+    fn is_before(&self, since: Instant) -> bool {
+        self.verdict == ControlVerdict::Passed && self.asked_at < since
+    }
+}
+
 impl From<ControlVerdict> for ControlResult {
     fn from(verdict: ControlVerdict) -> Self {
         Self { verdict, asked_at: Instant::now(), page_profile: None }
@@ -132,9 +139,9 @@ impl Controls {
         self.cache.sweep(now);
     }
 
-    /// Returns whether the verdict for `key` is cached or is being obtained.
-    pub(crate) fn contains(&self, key: &Key) -> bool {
-        self.cache.contains_key(key) || self.cache.is_pending(key)
+    /// Returns whether a verdict for `key` that a check begun at `since` may use is cached, or any is being obtained.
+    pub(crate) fn contains(&self, key: &Key, since: Instant) -> bool {
+        self.cache.get(key).is_some_and(|known| !known.is_before(since)) || self.cache.is_pending(key)
     }
 
     /// Returns the verdict for `key`: a cached one, the one that another thread is obtaining (waiting until
@@ -149,9 +156,7 @@ impl Controls {
         deadline: Instant,
         mut ask: impl FnMut() -> ControlResult,
     ) -> ControlResult {
-        let is_old = |known: &ControlResult| {
-            known.verdict == ControlVerdict::Passed && since.is_some_and(|since| known.asked_at < since)
-        };
+        let is_old = |known: &ControlResult| since.is_some_and(|since| known.is_before(since));
         loop {
             self.cache.remove_if(key, is_old);
             // Another thread may have begun its control check before `since`.

@@ -72,16 +72,16 @@ fn note_limit(report: &mut Arc<Report>, reason: Reason) {
     }
 }
 
-/// Makes the control check of a module before it is needed.
+/// Makes the control check of a check that was started at `since`, before it is needed.
 pub(super) fn control_guarded(
     context: &RunContext,
     module: &Module,
     query: &Query,
     permit: &Permit,
     ceiling: Instant,
+    since: Instant,
 ) {
-    let since = Instant::now();
-    let deadline = ceiling.min(since + context.limits.check_timeout);
+    let deadline = ceiling.min(Instant::now() + context.limits.check_timeout);
     let terms = Terms { since, answer_by: deadline, deadline, ceiling, hosts: permit, trial: None };
     let control = AssertUnwindSafe(|| context.checker.control_early(module, query, terms));
     match catch_unwind(control) {

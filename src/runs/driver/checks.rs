@@ -22,7 +22,7 @@ use crate::runs::scheduler::{Group, Permit, Turn, Work};
 use crate::runs::shared_answers;
 use crate::runs::time_limit::TimeLimit;
 
-/// The expected duration of a check from which on its control check does not wait for a hit.
+/// The least expected duration of a check whose control check does not wait for a hit.
 const SLOW: Duration = Duration::from_millis(1500);
 
 /// The modules that a run asks and that have not ended. They wait and run in the scheduler.
@@ -70,6 +70,9 @@ impl<'a> Checks<'a> {
     pub(super) fn ask(&mut self, round: Round, recorder: &mut Recorder) {
         let mut tasks = Vec::with_capacity(round.len());
         let over = self.why_over();
+        // The others end before the slowest check even if they need a control check, which is an additional request.
+        let longest = round.iter().map(|(module, _)| self.context.health.expected(module.id())).max();
+        let slow = SLOW.max(longest.unwrap_or_default() / 2);
         for (module, Subject { query, lookup }) in round {
             let asked = Asked { module: Arc::clone(&module), lookup };
             if let Some(reason) = self.why_skipped(&module, &query) {
@@ -80,7 +83,7 @@ impl<'a> Checks<'a> {
                 recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
                 continue;
             }
-            tasks.push(self.task(&module, &query));
+            tasks.push(self.task(&module, &query, slow));
             self.open.insert(self.places, asked);
             self.places += 1;
         }
@@ -94,21 +97,23 @@ impl<'a> Checks<'a> {
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
-    fn task(&self, module: &Arc<Module>, query: &Arc<Query>) -> (Task, Work) {
+    fn task(&self, module: &Arc<Module>, query: &Arc<Query>, slow: Duration) -> (Task, Work) {
         let context = self.context;
+        let expected = context.health.expected(module.id());
         let check = Check {
             context: Arc::clone(context),
             run: Arc::clone(self.run),
             limit: self.limit,
             module: Arc::clone(module),
             query: Arc::clone(query),
+            controls_early: expected >= slow,
             place: self.places,
             sender: self.sender.clone(),
         };
         let account = self.run.opening().account;
         let task = Task {
             question: context.scheduler.answers().question(account, module, query),
-            expected: context.health.expected(module.id()),
+            expected,
             ..Task::of(&context.checker, module, query, self.places)
         };
         (task, Box::new(|turn| check.take(turn)))
@@ -200,6 +205,8 @@ struct Check {
     limit: TimeLimit,
     module: Arc<Module>,
     query: Arc<Query>,
+    /// Whether its control check begins with it.
+    controls_early: bool,
     place: usize,
     sender: Sender<Message>,
 }
@@ -233,8 +240,8 @@ impl Check {
             self.send(Message::Trial);
         }
         let (began, began_at) = (Instant::now(), context.clock.now());
-        if context.health.expected(module.id()) >= SLOW {
-            self.control_early(&permit);
+        if self.controls_early {
+            self.control_early(&permit, began);
         }
         let (mut report, had_full_time) = check_guarded(context, run, module, query, &permit, *limit, began);
         permit.note_report(module, &report);
@@ -253,12 +260,13 @@ impl Check {
         let _ = self.sender.send(message);
     }
 
-    /// Starts the control check that a hit of a slow module would wait for. Otherwise such a hit takes twice as long as
+    /// Starts the control check that a hit of this check, which began at `began`, would wait for. Otherwise such a hit takes twice as long as
     /// the site. It does not wait for a host: it is only worth a request that delays no other check.
-    fn control_early(&self, permit: &Permit) {
+    fn control_early(&self, permit: &Permit, began: Instant) {
         let (context, entry) = (Arc::clone(&self.context), self.module.entry());
         let has_rate = entry.every_ms.is_some() || entry.per_day.is_some();
-        if has_rate || self.module.is_premium() || !context.checker.needs_control(&self.module, &self.query) {
+        let is_needed = context.checker.needs_control(&self.module, &self.query, began);
+        if has_rate || self.module.is_premium() || !is_needed {
             return;
         }
         let (run, ceiling) = (Arc::clone(&self.run), self.limit.at);
@@ -267,9 +275,9 @@ impl Check {
             // Checks of other runs may have begun it since. To wait for theirs would hold a place of the host.
             if let Turn::Granted(permit) = turn
                 && !run.signals.wants_no_checks()
-                && context.checker.needs_control(&module, &query)
+                && context.checker.needs_control(&module, &query, began)
             {
-                control_guarded(&context, &module, &query, &permit, ceiling);
+                control_guarded(&context, &module, &query, &permit, ceiling, began);
             }
         };
         let task = Task::of(&self.context.checker, &self.module, &self.query, self.place);
