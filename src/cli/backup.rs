@@ -8,7 +8,7 @@ use clap::Args;
 use super::database::database_url;
 use super::exit::{Exit, Failure};
 use crate::config::StorageConfig;
-use crate::store::backup::{BackupError, back_up};
+use crate::store::{BackupError, back_up};
 
 /// Copy an SQLite database while a server uses it
 ///

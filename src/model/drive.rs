@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::base::ids::RunId;
@@ -190,8 +191,9 @@ pub struct StoppedRun {
     pub waits: bool,
 }
 
-/// A notification about a change in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A notification about a change in the store. Instances send it as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Notification {
     /// Data of a run was stored.
     Changed {
@@ -211,8 +213,10 @@ pub enum Notification {
     /// A key was revoked, or an account's plan was changed, or an account was deleted.
     Access,
     /// The subscription is established. All later notifications are delivered; earlier ones may be lost.
+    #[serde(skip)]
     Connected,
     /// The subscription is interrupted. No notifications are delivered.
+    #[serde(skip)]
     Disconnected,
 }
 

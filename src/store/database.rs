@@ -1,23 +1,32 @@
 //! [`Store`]: the open database with its metrics. Its operations are in `queries`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::backend::{Backend, End, Operation, Statements, Work};
+use super::error::Result;
 use super::limits::TRIAL_WAIT;
 use super::metrics::StoreMetrics;
 use super::outage::Outage;
+use super::tx::{Operation, Tx};
 use super::value::{FromRow, Row, Value};
-use crate::base::storage::StorageError;
+use super::{postgres, sqlite};
+use crate::base::ids::RunId;
+use crate::model::drive::Subscriber;
 
 /// An open database, SQLite or PostgreSQL. Every operation is one transaction.
 pub struct Store {
-    pub(super) backend: Box<dyn Backend>,
+    backend: Backend,
     metrics: StoreMetrics,
     outage: Outage,
     before_each: Mutex<Option<Arc<Hook>>>,
+}
+
+/// The two kinds of databases.
+pub(super) enum Backend {
+    Sqlite(sqlite::Database),
+    Postgres(postgres::Database),
 }
 
 /// The load of a database at one moment.
@@ -34,16 +43,12 @@ pub struct StoreLoad {
 }
 
 /// What a test runs before an operation, of which it gets the name. If it fails, so does the operation.
-type Hook = dyn Fn(&'static str) -> Result<(), StorageError> + Send + Sync;
+type Hook = dyn Fn(&'static str) -> Result<()> + Send + Sync;
 
 impl Store {
-    pub(super) fn on(backend: impl Backend) -> Self {
-        Self {
-            backend: Box::new(backend),
-            metrics: StoreMetrics::default(),
-            outage: Outage::default(),
-            before_each: Mutex::default(),
-        }
+    pub(super) fn on(backend: Backend) -> Arc<Self> {
+        let (metrics, outage, before_each) = Default::default();
+        Arc::new(Self { backend, metrics, outage, before_each })
     }
 
     /// Returns the metrics of all operations since the start.
@@ -53,9 +58,11 @@ impl Store {
 
     /// Returns how busy the database is at this moment, without a query and without waiting.
     pub fn load(&self) -> StoreLoad {
-        let [used, idle, max] = self.backend.load();
-        let is_unavailable = self.backend.is_impaired() || self.outage.has_refused_write();
-        StoreLoad { used, idle, max, is_unavailable }
+        let ([used, idle, max], is_impaired) = match &self.backend {
+            Backend::Sqlite(database) => (database.load(), database.is_impaired()),
+            Backend::Postgres(database) => (database.load(), database.is_lost()),
+        };
+        StoreLoad { used, idle, max, is_unavailable: is_impaired || self.outage.has_refused_write() }
     }
 
     /// Checks that the database answers, that keys can be read and, as far as is known, that writes are accepted. Nothing
@@ -63,113 +70,138 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if one of that fails.
-    pub fn ping(&self) -> Result<(), StorageError> {
-        self.measured("ping", false, || self.backend.check())?;
+    pub fn ping(&self) -> Result<()> {
+        self.measured("ping", false, || match &self.backend {
+            Backend::Sqlite(database) => database.check(),
+            Backend::Postgres(database) => database.check(),
+        })?;
         self.outage.check(|| {
             let trial = "UPDATE schema_version SET name = name WHERE version = 23";
-            self.change(Operation::new("trial").within(TRIAL_WAIT), trial, &[]).map(drop)
+            self.change(Operation::from("trial").within(TRIAL_WAIT), trial, Vec::new()).map(drop)
         })
+    }
+
+    /// Delivers notifications of this and other processes to `subscriber` as long as it exists. The first one is
+    /// [`Notification::Connected`](crate::model::drive::Notification::Connected), which is sent when the subscription
+    /// is established. Returns `false` if the store serves only one process and sends no notifications.
+    pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool> {
+        self.measured("listen", false, || match &self.backend {
+            Backend::Sqlite(_) => Ok(false),
+            Backend::Postgres(database) => database.listen(subscriber).map(|()| true),
+        })
+    }
+
+    /// Notifies other instances, after a short time, that a driver's write to a run was committed.
+    pub(super) fn publish(&self, run: RunId, epoch: u64) {
+        if let Backend::Postgres(database) = &self.backend {
+            database.publish(run, epoch);
+        }
+    }
+
+    // This is called every second, most of the time with nothing to do, so metrics of it would be useless.
+    /// Removes deleted data from other places of the store, such as a log, without blocking others for more than a
+    /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
+    /// its own log.
+    pub fn wipe(&self) -> Result<bool> {
+        match &self.backend {
+            Backend::Sqlite(database) => database.wipe(),
+            Backend::Postgres(_) => Ok(true),
+        }
+    }
+
+    /// Records that a deleted account was removed completely.
+    pub(super) fn account_erased(&self) {
+        if let Backend::Sqlite(database) = &self.backend {
+            database.account_erased();
+        }
     }
 
     /// Lets a test fail operations, or act before them.
     #[doc(hidden)]
-    pub fn before_each(
-        &self,
-        hook: impl Fn(&'static str) -> Result<(), StorageError> + Send + Sync + 'static,
-    ) {
+    pub fn before_each(&self, hook: impl Fn(&'static str) -> Result<()> + Send + Sync + 'static) {
         *self.before_each.lock() = Some(Arc::new(hook));
     }
 
     /// Runs statements that read, without a transaction around them.
     pub(super) fn read<T>(
         &self,
-        operation: Operation,
-        work: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        self.measured(operation.name, false, || {
-            once(work, |_| true, |work| self.backend.read(&operation, work))
+        operation: impl Into<Operation>,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Operation { name, wait, .. } = operation.into();
+        self.measured(name, false, || match &self.backend {
+            Backend::Sqlite(database) => database.read(wait, work),
+            Backend::Postgres(database) => database.read(wait, work),
         })
     }
 
     /// Runs one statement that reads, and reads its rows.
     pub(super) fn all<T: FromRow>(
         &self,
-        operation: Operation,
+        operation: impl Into<Operation>,
         sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<T>, StorageError> {
-        self.read(operation, |statements| statements.all(sql, values))
+        values: Vec<Value>,
+    ) -> Result<Vec<T>> {
+        self.read(operation, |tx| tx.all(sql, values))
     }
 
     /// Runs one statement that reads, and reads its first row, if it returns one.
     pub(super) fn first<T: FromRow>(
         &self,
-        operation: Operation,
+        operation: impl Into<Operation>,
         sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Option<T>, StorageError> {
-        self.read(operation, |statements| statements.first(sql, values))
+        values: Vec<Value>,
+    ) -> Result<Option<T>> {
+        self.read(operation, |tx| tx.first(sql, values))
     }
 
     /// Runs statements in one transaction. Rolls it back if `work` fails.
     pub(super) fn write<T>(
         &self,
-        operation: Operation,
-        work: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
+        operation: impl Into<Operation>,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.write_if(operation, |_| true, work)
     }
 
     /// Runs statements in one transaction. Rolls it back if `work` fails, or if `keep` returns `false` for its outcome.
     pub(super) fn write_if<T>(
         &self,
-        operation: Operation,
+        operation: impl Into<Operation>,
         keep: impl FnOnce(&T) -> bool,
-        work: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        self.measured(operation.name, true, || once(work, keep, |work| self.backend.write(&operation, work)))
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let operation = operation.into();
+        self.measured(operation.name, true, || match &self.backend {
+            Backend::Sqlite(database) => database.write(operation, keep, work),
+            Backend::Postgres(database) => database.write(operation, keep, work),
+        })
     }
 
     /// Runs one statement that writes, in a transaction of its own. Returns the rows that it returns.
     pub(super) fn change(
         &self,
-        operation: Operation,
+        operation: impl Into<Operation>,
         sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StorageError> {
-        self.measured(operation.name, true, || self.backend.change(&operation, sql, values))
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>> {
+        let operation = operation.into();
+        self.measured(operation.name, true, || match &self.backend {
+            Backend::Sqlite(database) => database.write(operation, |_| true, |tx| tx.rows(sql, values)),
+            Backend::Postgres(database) => database.change(operation, sql, values),
+        })
     }
 
     /// Records the duration and the outcome of an operation.
-    pub(super) fn measured<T>(
-        &self,
-        name: &'static str,
-        writes: bool,
-        work: impl FnOnce() -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
+    fn measured<T>(&self, name: &'static str, writes: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let began = Instant::now();
         let hook = self.before_each.lock().clone();
         let done = hook.map_or(Ok(()), |hook| hook(name)).and_then(|()| work());
         self.metrics.note(name, began.elapsed(), done.as_ref().err());
         self.outage.note(name, writes, &done);
-        done.map_err(|error| self.backend.note_failure(error))
+        done.map_err(|error| match &self.backend {
+            Backend::Sqlite(database) => database.note_failure(error),
+            Backend::Postgres(_) => error,
+        })
     }
-}
-
-/// Wraps a `run` so that it can call `work` through a reference. Returns the outcome of `work`.
-fn once<T>(
-    work: impl FnOnce(&mut dyn Statements) -> Result<T, StorageError>,
-    keep: impl FnOnce(&T) -> bool,
-    run: impl FnOnce(Work<'_>) -> Result<(), StorageError>,
-) -> Result<T, StorageError> {
-    let (mut work, mut outcome) = (Some((work, keep)), None);
-    run(&mut |statements| {
-        let (work, keep) =
-            work.take().ok_or_else(|| StorageError::broken("a transaction was begun twice"))?;
-        let done = work(statements)?;
-        let end = if keep(&done) { End::Commit } else { End::RollBack };
-        outcome = Some(done);
-        Ok(end)
-    })?;
-    outcome.ok_or_else(|| StorageError::broken("a transaction was not run"))
 }

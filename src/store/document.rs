@@ -15,20 +15,21 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::error::Result;
 use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
-use crate::model::run::{ModuleReport, ResultRecord, RunError};
+use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::reason::Reason;
 use crate::modules::rules_version::RulesVersion;
 
 /// Encodes a value as JSON text.
-pub(super) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, StorageError> {
+pub(super) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(StorageError::broken)
 }
 
 /// Decodes JSON text. The error tells the position, and nothing of the text.
-pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, StorageError> {
+pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| {
         StorageError::broken(format!(
             "a stored document is unreadable at line {}, column {}",
@@ -42,7 +43,7 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, StorageError>
 pub(super) struct Json<T>(pub(super) T);
 
 /// Encodes a result for its row.
-pub(super) fn encode_result(record: &ResultRecord) -> Result<String, StorageError> {
+pub(super) fn encode_result(record: &ResultRecord) -> Result<String> {
     let too_deep = record.metadata.values().any(|value| is_deeper_than(value, METADATA_DEPTH));
     if !too_deep && record.confidence.is_finite() {
         return encode(record);
@@ -72,22 +73,6 @@ fn flatten(value: &mut Value, levels: usize) {
     }
 }
 
-/// Returns the error of a run whose documents cannot be read.
-pub(super) fn unreadable() -> RunError {
-    RunError {
-        code: "store_failed".into(),
-        message: "the stored data of this search can no longer be read".into(),
-    }
-}
-
-/// Returns the error of a run whose caller was refused.
-pub(super) fn not_confirmed() -> RunError {
-    RunError {
-        code: "store_failed".into(),
-        message: "the start of the search was not confirmed in time".into(),
-    }
-}
-
 /// A module report as an array, which is shorter than an object.
 type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64);
 
@@ -102,7 +87,7 @@ enum StoredReport<'a> {
 }
 
 /// Encodes module reports.
-pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String, StorageError> {
+pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String> {
     encode(&reports.iter().map(shorten).collect::<Vec<_>>())
 }
 
@@ -121,7 +106,7 @@ fn shorten(report: &ModuleReport) -> StoredReport<'_> {
 }
 
 /// Decodes the module reports of a run: the arrays that [`encode_reports`] has written, separated by commas.
-pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>, StorageError> {
+pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>> {
     let stored: Vec<Vec<StoredReport<'_>>> = decode(&format!("[{text}]"))?;
     let whole = |report: StoredReport<'_>| {
         let (short, circuit, rules, partial) = match report {

@@ -1,9 +1,24 @@
-//! The reasons why a database could not be opened.
+//! The errors of the store: of its operations, of addresses, of opening a database and of copying one.
 
 use std::error::Error as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::storage::StorageError;
+
+/// The result of an operation.
+pub type Result<T, E = StorageError> = std::result::Result<T, E>;
+
+/// The reason why a text is not a valid database address. It contains no part of the text, which may include a
+/// password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid database address: {0}")]
+pub struct UrlError(String);
+
+impl UrlError {
+    pub(super) fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
 
 /// The reason why a database could not be opened. Its text is for an operator and contains no password.
 #[derive(Debug, thiserror::Error)]
@@ -115,6 +130,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Returns the error for an SQLite file that cannot be opened or used.
+    pub(super) fn of_file(path: &Path, cause: StorageError) -> Self {
+        Self::Connect { address: format!("sqlite:{}", path.display()), cause }
+    }
+
     /// Returns whether a later try may succeed without a change here: the server may be starting, or other
     /// transactions hold the tables that a migration changes.
     pub fn is_transient(&self) -> bool {
@@ -128,4 +148,27 @@ impl OpenError {
 
 fn by(process: Option<u32>) -> String {
     process.map_or_else(String::new, |id| format!(" (process {id})"))
+}
+
+/// The reason why a database was not backed up. No partial copy is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The database is on PostgreSQL, which has backup tools of its own.
+    #[error(
+        "PostgreSQL makes its own backups: `pg_dump --format=custom --file=FILE` with the database's address, and \
+         `pg_restore` for the way back (see `sightline manual backup-and-restore`)"
+    )]
+    NotHere,
+    /// A file of that name exists.
+    #[error("\"{}\" exists: a backup never overwrites a file", .0.display())]
+    Exists(PathBuf),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Open(OpenError),
+    /// The database cannot be read, or the copy cannot be written.
+    #[error("the backup failed: {0}")]
+    Failed(#[source] StorageError),
+    /// The copy failed its check and was removed.
+    #[error("the backup failed its check and was removed: {0}")]
+    Unsound(String),
 }

@@ -85,18 +85,6 @@ pub(super) const POSTGRES_SETTINGS: &str =
 /// `lock_timeout` of the last statement, the transaction takes at most twice as long.
 pub(super) const TRANSACTION: Duration = Duration::from_secs(3);
 
-/// The settings of a transaction that may take long: a migration, which may rewrite a table and waits for other
-/// instances that are starting.
-pub(super) const LONG_WORK: [&str; 3] = [
-    "SET LOCAL statement_timeout = '15min'",
-    "SET LOCAL lock_timeout = '15min'",
-    "SET LOCAL idle_in_transaction_session_timeout = '15min'",
-];
-
-/// The time for which a migration waits for a table. Later statements wait behind it and fail after their own
-/// `lock_timeout`. It is longer than the second after which the server detects a deadlock.
-pub(super) const MIGRATION_LOCK: &str = "SET LOCAL lock_timeout = '2s'";
-
 /// The maximum nesting of arrays and objects in a result's metadata. See `document`.
 pub(super) const METADATA_DEPTH: usize = 64;
 

@@ -2,20 +2,18 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`open`], `role` | opening a database, and running its migrations |
-//! | [`url`], `url_error` | database addresses: parsing them, printing them without their password |
+//! | [`open`], `role`, `schema` | opening a database, the list of migrations, copies of a database |
+//! | [`url`] | database addresses: parsing them, printing them without their password |
 //! | `database` | [`Store`]: the open database with its metrics |
 //! | `queries/` | the operations, each written once for both databases |
-//! | `backend`, `value` | the adapter that the operations use: statements, values, rows |
+//! | `tx`, `value` | what the operations use: statements on a connection, values, rows |
 //! | `document` | JSON documents as their columns keep them |
-//! | `sqlite/`, `postgres/` | the two backends: connections, transactions, migrations, notifications |
-//! | `schema` | the list of migrations, and which schemas are refused |
+//! | `sqlite/`, `postgres/` | the two databases: connections, transactions, migrations, notifications |
 //! | [`limits`] | every timeout and size, with its reason |
 //! | `pool` | connections, and the callers that wait for one |
 //! | `outage` | whether writes are taken, and the log messages about an unavailable database |
 //! | [`metrics`] | the durations and failures of operations |
-//! | [`error`] | the reasons why a database could not be opened |
-//! | [`backup`], `backup_error` | a copy of the whole database while a server runs |
+//! | [`error`] | the errors of operations, of addresses, of opening a database and of copying one |
 //!
 //! Both backends behave the same: `tests/store` runs each of its tests on both.
 //!
@@ -27,9 +25,6 @@
 //! # To add an operation
 //! Add a method of [`Store`] to a file in `queries/`, and a test to `tests/store`, which runs on both databases.
 
-mod backend;
-pub mod backup;
-mod backup_error;
 mod database;
 mod document;
 pub mod error;
@@ -43,13 +38,12 @@ mod queries;
 mod role;
 mod schema;
 mod sqlite;
+mod tx;
 pub mod url;
-mod url_error;
 mod value;
 
 pub use database::{Store, StoreLoad};
-pub use error::OpenError;
-pub use open::{in_memory, migrate, open, pending_migrations};
+pub use error::{BackupError, OpenError, UrlError};
+pub use open::{back_up, in_memory, migrate, open, pending_migrations};
 pub use role::Role;
 pub use url::DatabaseUrl;
-pub use url_error::UrlError;

@@ -1,21 +1,23 @@
-//! Opening a database, and its migrations.
+//! Opening a database, its migrations, and copies of it.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::error::OpenError;
+use super::database::{Backend, Store};
+use super::error::{BackupError, OpenError};
 use super::role::Role;
 use super::url::{DatabaseUrl, Target};
-use super::{Store, postgres, sqlite};
+use super::{postgres, sqlite};
 
 /// Opens the database and brings its schema up to date.
 ///
 /// # Errors
 /// Returns an [`OpenError`], whose text says what to do and contains no password.
 pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
-    Ok(match url.target() {
-        Target::Sqlite(path) => Arc::new(Store::on(sqlite::Database::open(path, role)?)),
-        Target::Postgres(target) => Arc::new(Store::on(postgres::Database::open(target, role)?)),
-    })
+    Ok(Store::on(match url.target() {
+        Target::Sqlite(path) => Backend::Sqlite(sqlite::Database::open(path, role)?),
+        Target::Postgres(target) => Backend::Postgres(postgres::Database::open(target, role)?),
+    }))
 }
 
 /// Creates a database in memory, of which nothing is left when it is dropped.
@@ -23,7 +25,7 @@ pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
 /// # Errors
 /// Fails if there is not enough memory.
 pub fn in_memory() -> Result<Arc<Store>, OpenError> {
-    Ok(Arc::new(Store::on(sqlite::Database::in_memory()?)))
+    Ok(Store::on(Backend::Sqlite(sqlite::Database::in_memory()?)))
 }
 
 /// Brings the schema of a database up to date, as [`open`] does, and creates an SQLite file that does not exist.
@@ -50,4 +52,16 @@ pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenEr
         Target::Postgres(target) => postgres::pending(target)?,
     };
     Ok(pending.iter().map(|migration| migration.name).collect())
+}
+
+/// Copies an SQLite database into a new file and checks the copy, while a server may run. The file appears complete or
+/// not at all.
+///
+/// # Errors
+/// Returns a [`BackupError`], whose text says what to do.
+pub fn back_up(url: &DatabaseUrl, copy: &Path) -> Result<(), BackupError> {
+    match url.target() {
+        Target::Sqlite(path) => sqlite::back_up(path, copy),
+        Target::Postgres(_) => Err(BackupError::NotHere),
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use log::{info, warn};
 use parking_lot::Mutex;
 
+use super::error::Result;
 use super::limits::{OUTAGE_OVER, REFUSED_WRITE_COUNTS};
 use crate::base::storage::StorageError;
 
@@ -29,7 +30,7 @@ struct Failures {
 
 impl Outage {
     /// Records the outcome of an operation.
-    pub(super) fn note<T>(&self, operation: &str, writes: bool, done: &Result<T, StorageError>) {
+    pub(super) fn note<T>(&self, operation: &str, writes: bool, done: &Result<T>) {
         self.note_at(operation, writes, done.as_ref().err(), Instant::now());
     }
 
@@ -68,7 +69,7 @@ impl Outage {
 
     /// Checks, for a health check, whether writes are accepted as far as is known. A refused write counts for
     /// [`REFUSED_WRITE_COUNTS`]; after that time, a `trial` decides.
-    pub(super) fn check(&self, trial: impl FnOnce() -> Result<(), StorageError>) -> Result<(), StorageError> {
+    pub(super) fn check(&self, trial: impl FnOnce() -> Result<(), StorageError>) -> Result<()> {
         let Some(refused_at) = self.0.lock().refused_write else { return Ok(()) };
         if refused_at.elapsed() < REFUSED_WRITE_COUNTS {
             let millis = refused_at.elapsed().as_millis();

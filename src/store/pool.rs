@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, WAITING_REQUESTS};
 use crate::base::storage::StorageError;
 
@@ -58,9 +59,9 @@ impl<C: Connection> Pool<C> {
     pub(super) fn with<T>(
         &self,
         wait: Duration,
-        make: impl FnOnce() -> Result<C, StorageError>,
-        work: impl FnOnce(&mut C) -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
+        make: impl FnOnce() -> Result<C>,
+        work: impl FnOnce(&mut C) -> Result<T>,
+    ) -> Result<T> {
         let _place = self.place(wait)?;
         let idle = self.state.lock().idle.pop();
         let mut connection = idle.map_or_else(make, Ok)?;
@@ -73,7 +74,7 @@ impl<C: Connection> Pool<C> {
         done
     }
 
-    fn place(&self, wait: Duration) -> Result<Place<'_, C>, StorageError> {
+    fn place(&self, wait: Duration) -> Result<Place<'_, C>> {
         let began = Instant::now();
         let mut state = self.state.lock();
         let is_in_crowd = wait < BACKGROUND_WAIT && state.waiting >= WAITING_REQUESTS;

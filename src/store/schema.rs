@@ -4,7 +4,13 @@
 //! of `sql/`, with a line here. A file that was released never changes. Each runs once, in its own transaction, which
 //! also adds its version to the table `schema_version`.
 
-use super::error::OpenError;
+use jiff::Timestamp;
+
+use super::error::{OpenError, Result};
+use super::tx::Tx;
+use super::value::values;
+use crate::base::clock::truncate_to_millis;
+use crate::model::audit::{Action, AuditEvent, Origin};
 
 /// A step to a version of the schema.
 #[derive(Debug)]
@@ -13,6 +19,17 @@ pub(super) struct Migration {
     pub(super) name: &'static str,
     pub(super) sqlite: &'static str,
     pub(super) postgres: &'static str,
+}
+
+impl Migration {
+    /// Records that the migration was run, in its transaction.
+    pub(super) fn note(&self, tx: &mut Tx<'_>, by: &Origin) -> Result<()> {
+        let now = truncate_to_millis(Timestamp::now());
+        let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
+        tx.execute(noted, values![self.version, self.name, now])?;
+        let event = AuditEvent::of_service(Action::Migrated).with("version", self.version);
+        tx.note(&AuditEvent { object: Some(self.name.to_owned()), ..event }, now, by)
+    }
 }
 
 macro_rules! migration {

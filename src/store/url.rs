@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::error::UrlError;
 use super::postgres::PostgresTarget;
-use super::url_error::UrlError;
 
 const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 

@@ -8,7 +8,6 @@
 //! | id | BLOB | uuid |
 //! | moment | INTEGER, milliseconds since 1970 | timestamptz, whole milliseconds |
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::document::{Json, decode, decode_reports};
+use super::error::Result;
 use crate::base::ids::{
     AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
 };
@@ -33,95 +33,78 @@ use crate::modules::query::SearchType;
 
 /// A parameter of a statement, or the value of a column.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value<'a> {
+pub(super) enum Value {
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
-    Text(Cow<'a, str>),
-    Bytes(Cow<'a, [u8]>),
+    Text(String),
+    Bytes(Vec<u8>),
     Id(Uuid),
     Moment(Timestamp),
 }
 
-impl Value<'_> {
-    /// Copies the value for another thread.
-    pub(super) fn to_static(&self) -> Value<'static> {
-        match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(*value),
-            Self::Int(value) => Value::Int(*value),
-            Self::Float(value) => Value::Float(*value),
-            Self::Text(text) => Value::Text(Cow::Owned(text.to_string())),
-            Self::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.to_vec())),
-            Self::Id(id) => Value::Id(*id),
-            Self::Moment(moment) => Value::Moment(*moment),
-        }
-    }
-}
-
-/// A row that a statement has returned.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row(pub(super) Vec<Value<'static>>);
-
 /// The parameters of a statement, in the order `?1`, `?2`, ….
 macro_rules! values {
     ($($value:expr),* $(,)?) => {
-        &[$($crate::store::value::Value::from($value)),*]
+        vec![$($crate::store::value::Value::from($value)),*]
     };
 }
 pub(super) use values;
 
-/// A type that is read from the next columns of a row.
-pub(super) trait FromRow: Sized {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError>;
+/// A row that a statement has returned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row(pub(super) Vec<Value>);
+
+impl Row {
+    /// Reads a type from the first columns.
+    ///
+    /// # Errors
+    /// Returns an error if a column does not exist or has another type.
+    pub(super) fn read<T: FromRow>(self) -> Result<T> {
+        Cells { values: self.0.into_iter(), read: 0 }.read()
+    }
 }
 
 /// The columns of a row that have not been read.
-pub(super) struct Cells<'r> {
-    row: &'r Row,
-    next: usize,
+pub(super) struct Cells {
+    values: std::vec::IntoIter<Value>,
+    read: usize,
 }
 
-impl Cells<'_> {
+impl Cells {
     /// Reads the next columns.
-    pub(super) fn read<T: FromRow>(&mut self) -> Result<T, StorageError> {
+    pub(super) fn read<T: FromRow>(&mut self) -> Result<T> {
         T::from_row(self)
     }
 }
 
+/// A type that is read from the next columns of a row.
+pub(super) trait FromRow: Sized {
+    fn from_row(cells: &mut Cells) -> Result<Self>;
+}
+
+/// A type as which a column can be read.
+pub(super) trait FromCell: Sized {
+    /// Converts a value. Returns `None` if it has another type.
+    fn from_cell(cell: Value) -> Option<Self>;
+}
+
 impl<T: FromCell> FromRow for T {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
-        cells.next += 1;
-        cells.row.get(cells.next - 1)
-    }
-}
-
-impl<T: DeserializeOwned> FromRow for Json<T> {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
-        cells.next += 1;
-        decode(cells.row.text(cells.next - 1)?).map(Self)
-    }
-}
-
-impl<T: DeserializeOwned> FromRow for Option<Json<T>> {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
-        cells.next += 1;
-        Ok(cells.row.optional_text(cells.next - 1)?.map(decode).transpose()?.map(Json))
-    }
-}
-
-impl FromRow for Vec<ModuleReport> {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
-        cells.next += 1;
-        decode_reports(cells.row.optional_text(cells.next - 1)?.unwrap_or_default())
+    /// The error shows nothing of the column's value, which may be a query or a result.
+    fn from_row(cells: &mut Cells) -> Result<Self> {
+        cells.read += 1;
+        let value = cells.values.next().and_then(T::from_cell);
+        let wrong =
+            || format!("column {} of a row cannot be read as {}", cells.read, std::any::type_name::<T>());
+        value.ok_or_else(|| StorageError::broken(wrong()))
     }
 }
 
 macro_rules! tuples {
     ($(($($part:ident),+))+) => {
         $(impl<$($part: FromRow),+> FromRow for ($($part,)+) {
-            fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+            fn from_row(cells: &mut Cells) -> Result<Self> {
                 Ok(($(cells.read::<$part>()?,)+))
             }
         })+
@@ -132,7 +115,7 @@ tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
 /// Names the columns of a type once: for `SELECT`, as a macro with that name, and for reading a row. A column has the
 /// name of its field, unless another expression is given.
 macro_rules! row {
-    ($columns:ident: $kind:ident from $prefix:literal { $($field:ident $(= $sql:literal)?),+ $(,)? }) => {
+    ($columns:ident: $kind:ident from $prefix:literal { $($field:ident $(= $sql:expr)?),+ $(,)? }) => {
         macro_rules! $columns {
             () => {
                 $crate::store::value::joined!($($crate::store::value::column!($prefix $field $($sql)?)),+)
@@ -140,7 +123,7 @@ macro_rules! row {
         }
 
         impl $crate::store::value::FromRow for $kind {
-            fn from_row(cells: &mut $crate::store::value::Cells<'_>) -> Result<Self, $crate::base::storage::StorageError> {
+            fn from_row(cells: &mut $crate::store::value::Cells) -> $crate::store::error::Result<Self> {
                 Ok(Self { $($field: cells.read()?),+ })
             }
         }
@@ -152,7 +135,7 @@ macro_rules! column {
     ($prefix:literal $field:ident) => {
         concat!($prefix, stringify!($field))
     };
-    ($prefix:literal $field:ident $sql:literal) => {
+    ($prefix:literal $field:ident $sql:expr) => {
         $sql
     };
 }
@@ -165,84 +148,136 @@ macro_rules! joined {
 }
 pub(super) use joined;
 
-impl Row {
-    /// Reads a type from the first columns.
-    ///
-    /// # Errors
-    /// Returns an error if a column does not exist or has another type.
-    pub(super) fn read<T: FromRow>(&self) -> Result<T, StorageError> {
-        Cells { row: self, next: 0 }.read()
-    }
-
-    /// Reads a column, counted from 0.
-    ///
-    /// # Errors
-    /// Returns an error if the column does not exist or has another type.
-    fn get<T: FromCell>(&self, column: usize) -> Result<T, StorageError> {
-        let cell = self.0.get(column).ok_or_else(|| wrong(column, "does not exist"))?;
-        T::from_cell(cell).ok_or_else(|| wrong(column, "holds another type"))
-    }
-
-    /// Reads a column of text, counted from 0.
-    ///
-    /// # Errors
-    /// Returns an error if the column does not exist, is NULL or has another type.
-    fn text(&self, column: usize) -> Result<&str, StorageError> {
-        self.optional_text(column)?.ok_or_else(|| wrong(column, "is NULL"))
-    }
-
-    /// Reads a column of text that may be NULL, counted from 0.
-    ///
-    /// # Errors
-    /// Returns an error if the column does not exist or has another type.
-    fn optional_text(&self, column: usize) -> Result<Option<&str>, StorageError> {
-        match self.0.get(column) {
-            Some(Value::Text(text)) => Ok(Some(text)),
-            Some(Value::Null) => Ok(None),
-            Some(_) => Err(wrong(column, "holds another type")),
-            None => Err(wrong(column, "does not exist")),
-        }
-    }
+/// A statement that selects the columns of types that `row!` has named: `select!([columns], " FROM …")`.
+macro_rules! select {
+    ([$first:ident $(, $further:ident)*], $($rest:expr),+ $(,)?) => {
+        concat!("SELECT ", $first!() $(, ", ", $further!())*, $($rest),+)
+    };
 }
+pub(super) use select;
 
-/// Creates the error for a column. It shows nothing of the column's value, which may be a query or a result.
-fn wrong(column: usize, why: &str) -> StorageError {
-    StorageError::broken(format!("column {column} of a row {why}"))
+macro_rules! cells {
+    ($($kind:ty { $($pattern:pat => $value:expr),+ })+) => {
+        $(impl FromCell for $kind {
+            fn from_cell(cell: Value) -> Option<Self> {
+                match cell {
+                    $($pattern => $value,)+
+                    _ => None,
+                }
+            }
+        })+
+    };
 }
-
-/// A type as which a column can be read.
-pub(super) trait FromCell: Sized {
-    /// Converts a value. Returns `None` if it has another type.
-    fn from_cell(cell: &Value<'_>) -> Option<Self>;
+cells! {
+    bool { Value::Bool(value) => Some(value), Value::Int(value) => Some(value != 0) }
+    // SQLite returns some whole numbers of a REAL column as integers.
+    f64 { Value::Float(value) => Some(value), Value::Int(value) => Some(value as f64) }
+    Duration { Value::Int(millis) => millis.try_into().ok().map(Self::from_millis) }
+    String { Value::Text(text) => Some(text) }
+    Arc<str> { Value::Text(text) => Some(text.into()) }
+    Vec<u8> { Value::Bytes(bytes) => Some(bytes) }
+    Uuid { Value::Id(id) => Some(id), Value::Bytes(bytes) => Self::from_slice(&bytes).ok() }
+    Timestamp { Value::Moment(at) => Some(at), Value::Int(millis) => Self::from_millisecond(millis).ok() }
+    Vec<ModuleReport> { Value::Text(text) => decode_reports(&text).ok(), Value::Null => Some(Self::new()) }
 }
 
 impl<T: FromCell> FromCell for Option<T> {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        if *cell == Value::Null { Some(None) } else { T::from_cell(cell).map(Some) }
+    fn from_cell(cell: Value) -> Option<Self> {
+        if cell == Value::Null { Some(None) } else { T::from_cell(cell).map(Some) }
     }
 }
 
-impl FromCell for bool {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        match cell {
-            Value::Bool(value) => Some(*value),
-            Value::Int(value) => Some(*value != 0),
-            _ => None,
-        }
+impl<const N: usize> FromCell for [u8; N] {
+    fn from_cell(cell: Value) -> Option<Self> {
+        if let Value::Bytes(bytes) = cell { bytes.try_into().ok() } else { None }
     }
 }
+
+impl<T: FromCell> FromCell for Arc<T> {
+    fn from_cell(cell: Value) -> Option<Self> {
+        T::from_cell(cell).map(Self::new)
+    }
+}
+
+impl<T: DeserializeOwned> FromCell for Json<T> {
+    fn from_cell(cell: Value) -> Option<Self> {
+        if let Value::Text(text) = cell { decode(&text).ok().map(Self) } else { None }
+    }
+}
+
+macro_rules! documents {
+    ($($kind:ty),*) => {
+        $(impl FromCell for $kind {
+            fn from_cell(cell: Value) -> Option<Self> {
+                Json::from_cell(cell).map(|Json(value)| value)
+            }
+        })*
+    };
+}
+documents!(serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions);
+
+/// A list of words as JSON. Words of a later version are left out.
+macro_rules! lists {
+    ($($kind:ty),*) => {
+        $(impl FromCell for Vec<$kind> {
+            fn from_cell(cell: Value) -> Option<Self> {
+                let Json::<Vec<String>>(names) = FromCell::from_cell(cell)?;
+                Some(names.iter().filter_map(|name| <$kind>::from_name(name)).collect())
+            }
+        })*
+    };
+}
+lists!(ChangeKind, EventType);
+
+macro_rules! words {
+    ($($kind:ty),*) => {
+        $(
+            impl FromCell for $kind {
+                fn from_cell(cell: Value) -> Option<Self> {
+                    if let Value::Text(word) = cell { Self::from_name(&word) } else { None }
+                }
+            }
+
+            impl From<$kind> for Value {
+                fn from(value: $kind) -> Self {
+                    Self::Text(value.as_str().to_owned())
+                }
+            }
+        )*
+    };
+}
+words!(ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status);
+
+macro_rules! ids {
+    ($($kind:ident),*) => {
+        $(
+            impl From<$kind> for Value {
+                fn from(id: $kind) -> Self {
+                    Self::Id(id.0)
+                }
+            }
+
+            impl FromCell for $kind {
+                fn from_cell(cell: Value) -> Option<Self> {
+                    Uuid::from_cell(cell).map(Self)
+                }
+            }
+        )*
+    };
+}
+ids!(AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId);
 
 macro_rules! whole_numbers {
     ($($kind:ty),*) => {
         $(
             impl FromCell for $kind {
-                fn from_cell(cell: &Value<'_>) -> Option<Self> {
-                    if let Value::Int(value) = cell { (*value).try_into().ok() } else { None }
+                fn from_cell(cell: Value) -> Option<Self> {
+                    if let Value::Int(value) = cell { value.try_into().ok() } else { None }
                 }
             }
 
             /// A number that SQL cannot express becomes the largest one.
-            impl From<$kind> for Value<'_> {
+            impl From<$kind> for Value {
                 fn from(value: $kind) -> Self {
                     Self::Int(value.try_into().unwrap_or(i64::MAX))
                 }
@@ -252,179 +287,42 @@ macro_rules! whole_numbers {
 }
 whole_numbers!(i64, u8, u16, u32, u64, usize);
 
-/// A time span in whole milliseconds.
-impl FromCell for Duration {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        u64::from_cell(cell).map(Self::from_millis)
-    }
-}
-
-impl From<Duration> for Value<'_> {
-    fn from(span: Duration) -> Self {
-        Self::Int(span.as_millis().try_into().unwrap_or(i64::MAX))
-    }
-}
-
-macro_rules! words {
-    ($($kind:ty),*) => {
-        $(
-            impl FromCell for $kind {
-                fn from_cell(cell: &Value<'_>) -> Option<Self> {
-                    if let Value::Text(word) = cell { Self::from_name(word) } else { None }
-                }
-            }
-
-            impl From<$kind> for Value<'_> {
-                fn from(value: $kind) -> Self {
-                    Self::Text(Cow::Borrowed(value.as_str()))
-                }
-            }
-        )*
-    };
-}
-macro_rules! documents {
-    ($($kind:ty),*) => {
-        $(impl FromCell for $kind {
-            fn from_cell(cell: &Value<'_>) -> Option<Self> {
-                if let Value::Text(text) = cell { decode(text).ok() } else { None }
-            }
-        })*
-    };
-}
-documents!(serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions);
-
-impl FromCell for Arc<str> {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        if let Value::Text(value) = cell { Some(value.as_ref().into()) } else { None }
-    }
-}
-
-impl<T: FromCell> FromCell for Arc<T> {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        T::from_cell(cell).map(Self::new)
-    }
-}
-
-/// A list of words as JSON. Words of a later version are left out.
-macro_rules! lists {
-    ($($kind:ty),*) => {
-        $(impl FromCell for Vec<$kind> {
-            fn from_cell(cell: &Value<'_>) -> Option<Self> {
-                let Value::Text(text) = cell else { return None };
-                let names: Vec<Cow<'_, str>> = decode(text).ok()?;
-                Some(names.iter().filter_map(|name| <$kind>::from_name(name)).collect())
-            }
-        })*
-    };
-}
-lists!(ChangeKind, EventType);
-
-words!(ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status);
-
-impl FromCell for f64 {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        match cell {
-            Value::Float(value) => Some(*value),
-            // SQLite returns some whole numbers of a REAL column as integers.
-            Value::Int(value) => Some(*value as f64),
-            _ => None,
-        }
-    }
-}
-
-impl FromCell for String {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        if let Value::Text(value) = cell { Some(value.clone().into_owned()) } else { None }
-    }
-}
-
-impl FromCell for Vec<u8> {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        if let Value::Bytes(value) = cell { Some(value.clone().into_owned()) } else { None }
-    }
-}
-
-impl<const N: usize> FromCell for [u8; N] {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        if let Value::Bytes(value) = cell { value.as_ref().try_into().ok() } else { None }
-    }
-}
-
-impl FromCell for Uuid {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        match cell {
-            Value::Id(value) => Some(*value),
-            Value::Bytes(value) => Self::from_slice(value).ok(),
-            _ => None,
-        }
-    }
-}
-
-impl FromCell for Timestamp {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
-        match cell {
-            Value::Moment(value) => Some(*value),
-            Value::Int(millis) => Self::from_millisecond(*millis).ok(),
-            _ => None,
-        }
-    }
-}
-
-impl<'a, T: Into<Self>> From<Option<T>> for Value<'a> {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
 macro_rules! from {
     ($($kind:ty => $variant:expr;)*) => {
-        $(impl<'a> From<$kind> for Value<'a> {
+        $(impl From<$kind> for Value {
             fn from(value: $kind) -> Self {
                 $variant(value)
             }
         })*
     };
 }
-
 from! {
     bool => Value::Bool;
     f64 => Value::Float;
-    String => |value: String| plain(Cow::Owned(value));
-    Cow<'a, str> => plain;
     Uuid => Value::Id;
     Timestamp => Value::Moment;
-    &'a str => |value| plain(Cow::Borrowed(value));
-    &'a String => |value: &'a String| plain(Cow::Borrowed(value));
-    &'a [u8] => |value| Value::Bytes(Cow::Borrowed(value));
+    String => plain;
+    &str => plain;
+    &String => plain;
+    Vec<u8> => Value::Bytes;
+    &[u8] => |bytes: &[u8]| Value::Bytes(bytes.to_owned());
+    Duration => |span: Duration| Value::Int(span.as_millis().try_into().unwrap_or(i64::MAX));
 }
 
-impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
-    fn from(value: &'a [u8; N]) -> Self {
-        Self::Bytes(Cow::Borrowed(value))
+impl<const N: usize> From<&[u8; N]> for Value {
+    fn from(bytes: &[u8; N]) -> Self {
+        Self::Bytes(bytes.to_vec())
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
     }
 }
 
 /// Replaces U+0000, which PostgreSQL refuses in a text, by U+FFFD. JSON documents contain it as an escape only.
-fn plain(text: Cow<'_, str>) -> Value<'_> {
-    Value::Text(if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{FFFD}")) } else { text })
+fn plain(text: impl Into<String>) -> Value {
+    let text = text.into();
+    Value::Text(if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text })
 }
-
-macro_rules! ids {
-    ($($kind:ident),*) => {
-        $(
-            impl From<$kind> for Value<'_> {
-                fn from(value: $kind) -> Self {
-                    Self::Id(value.0)
-                }
-            }
-
-            impl FromCell for $kind {
-                fn from_cell(cell: &Value<'_>) -> Option<Self> {
-                    Uuid::from_cell(cell).map(Self)
-                }
-            }
-        )*
-    };
-}
-
-ids!(AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId);

@@ -4,8 +4,7 @@
 //! Each connection belongs to a separate thread, because the driver waits for an answer as long as the socket exists:
 //! a hung server whose machine still acknowledges packets would block a caller without end. The caller waits for the
 //! thread for `Session::answer_timeout` at most, and then abandons the session. The thread ends when the server
-//! answers or closes the connection, and the server rolls back the transaction, unless its commit was already sent
-//! (see [`Transaction::commit`]).
+//! answers or closes the connection, and the server rolls back the transaction, unless its commit was already sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,29 +14,31 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
-use postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
+use postgres::{Client, Error, SimpleQueryMessage, Statement};
 
-use super::dialect::translated;
 use super::error::{PostgresError, storage_error};
+use super::values::row;
 use crate::base::storage::StorageError;
+use crate::store::error::Result;
 use crate::store::limits::ANSWER_MARGIN;
 use crate::store::pool::Connection;
-use crate::store::value::Value;
+use crate::store::value::{Row, Value};
 
-type Statements = HashMap<&'static str, Statement>;
 type Task = Box<dyn FnOnce(&mut Client) + Send>;
 
 /// The stack size of a connection's thread. The stack contains only the driver's few frames.
 const STACK_BYTES: usize = 512 * 1024;
 
 /// A connection. Statements are prepared once and stay prepared: all of them are constants of this program.
-pub(super) struct Session {
+pub(in crate::store) struct Session {
     /// The channel that sends tasks to the connection's thread. It is `None` once the session is abandoned.
     tasks: Option<Sender<Task>>,
     is_closed: Arc<AtomicBool>,
     /// The time limit for an answer. It is `None` if the address disables the server's own limit.
     answer_timeout: Option<Duration>,
-    statements: Statements,
+    /// The time after which the open transaction begins no further statement.
+    until: Option<Instant>,
+    statements: HashMap<&'static str, Statement>,
 }
 
 impl Session {
@@ -56,7 +57,7 @@ impl Session {
         thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES).spawn(serve).map_err(
             |error| PostgresError::new(format!("cannot start a thread for a connection: {error}")),
         )?;
-        Ok(Self { tasks: Some(tasks), is_closed, answer_timeout, statements: Statements::new() })
+        Ok(Self { tasks: Some(tasks), is_closed, answer_timeout, until: None, statements: HashMap::new() })
     }
 
     /// Reads the server's limit on statements, which the address may have set. Returns the time limit for its answers.
@@ -71,7 +72,7 @@ impl Session {
     }
 
     /// Checks that the server answers within that time.
-    pub(super) fn check(&mut self, wait: Duration) -> Result<(), StorageError> {
+    pub(super) fn check(&mut self, wait: Duration) -> Result<()> {
         self.run_within(Some(wait), |client| client.simple_query("")).map(drop)
     }
 
@@ -80,61 +81,70 @@ impl Session {
         self.tasks.is_none()
     }
 
-    /// Begins a transaction, which is rolled back unless it is committed. Each of its statements may wait for a lock.
-    /// After they have taken `limit` together, no further statement is begun.
-    pub(super) fn begin(&mut self, limit: Option<Duration>) -> Result<Transaction<'_>, StorageError> {
-        self.run(|client| client.batch_execute("BEGIN"))?;
-        let until = limit.map(|limit| Instant::now() + limit);
-        Ok(Transaction { session: self, until, is_open: true })
-    }
-
-    /// Runs one statement that reads, in a transaction of its own.
-    pub(super) fn query(
+    /// Runs `work` in a transaction, which is rolled back if that fails or if `keep` returns `false` for its outcome. Each
+    /// statement may wait for a lock. After they have taken `limit` together, no further statement is begun.
+    ///
+    /// # Errors
+    /// Returns the errors of `work`, and an [unconfirmed](StorageError::is_unconfirmed) error if the answer to the commit
+    /// was lost. The commit may have been made then.
+    pub(super) fn transaction<T>(
         &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StorageError> {
-        let (statement, values) = self.bound(sql, values)?;
-        self.run(move |client| client.query(&statement, &refs(&values)))
-    }
-
-    /// Runs one statement in a transaction of its own and in one round trip. Returns the number of rows.
-    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        let (statement, values) = self.bound(sql, values)?;
-        self.run(move |client| client.execute(&statement, &refs(&values))).map_err(StorageError::unconfirmed)
-    }
-
-    /// Runs one statement that writes, in a transaction of its own and in one round trip. Returns the rows that it
-    /// returns.
-    pub(super) fn change(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StorageError> {
-        self.query(sql, values).map_err(StorageError::unconfirmed)
-    }
-
-    /// Returns a prepared statement with copies of its values, which another thread can send.
-    fn bound(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<(Statement, Vec<Value<'static>>), StorageError> {
-        let statement = match self.statements.get(sql) {
-            Some(statement) => statement.clone(),
-            None => {
-                let statement = self.run(move |client| client.prepare(&translated(sql)))?;
-                self.statements.insert(sql, statement.clone());
-                statement
+        limit: Option<Duration>,
+        keep: impl FnOnce(&T) -> bool,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.batch("BEGIN")?;
+        self.until = limit.map(|limit| Instant::now() + limit);
+        let done = work(self);
+        self.until = None;
+        if let Ok(outcome) = &done
+            && keep(outcome)
+        {
+            self.batch("COMMIT").map_err(StorageError::unconfirmed)?;
+        } else if !self.is_broken() {
+            let rolled_back = self.batch("ROLLBACK");
+            if rolled_back.is_err() {
+                self.tasks = None;
             }
-        };
-        Ok((statement, values.iter().map(Value::to_static).collect()))
+            // The caller gets the first error.
+            return done.and_then(|outcome| rolled_back.map(|()| outcome));
+        }
+        done
+    }
+
+    /// Runs a statement and returns its rows.
+    pub(in crate::store) fn rows(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        let statement = self.prepared(sql)?;
+        self.run(move |client| client.query(&statement, &refs(&values)))?.iter().map(row).collect()
+    }
+
+    /// Runs a statement and returns the number of rows.
+    pub(in crate::store) fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
+        let statement = self.prepared(sql)?;
+        self.run(move |client| client.execute(&statement, &refs(&values)))
+    }
+
+    /// Runs statements without parameters, of which none stays prepared.
+    pub(super) fn batch(&mut self, sql: &'static str) -> Result<()> {
+        self.run(move |client| client.batch_execute(sql))
+    }
+
+    fn prepared(&mut self, sql: &'static str) -> Result<Statement> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.run(move |client| client.prepare(&translated(sql)))?;
+        self.statements.insert(sql, statement.clone());
+        Ok(statement)
     }
 
     fn run<T: Send + 'static>(
         &mut self,
         task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, StorageError> {
+    ) -> Result<T> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(StorageError::contended("the transaction waited for locks for too long"));
+        }
         self.run_within(self.answer_timeout, task)
     }
 
@@ -142,15 +152,15 @@ impl Session {
         &mut self,
         wait: Option<Duration>,
         task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, StorageError> {
+    ) -> Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |client| {
             // The receiver is gone if its wait was over.
             let _ = sender.send(task(client));
         });
-        let sent = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
-        if !sent {
-            return Err(abandoned());
+        let away = |why: String| StorageError::unavailable(PostgresError::new(why));
+        if !self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok()) {
+            return Err(away("the connection was abandoned".into()));
         }
         let answer = match wait {
             Some(wait) => receiver.recv_timeout(wait).ok(),
@@ -158,79 +168,9 @@ impl Session {
         };
         let Some(answer) = answer else {
             self.tasks = None;
-            let wait = wait.unwrap_or_default().as_secs();
-            return Err(StorageError::unavailable(PostgresError::new(format!("no answer within {wait} s"))));
+            return Err(away(format!("no answer within {} s", wait.unwrap_or_default().as_secs())));
         };
         answer.map_err(storage_error)
-    }
-}
-
-/// Returns values in the form that the driver takes.
-pub(super) fn refs<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
-}
-
-fn abandoned() -> StorageError {
-    StorageError::unavailable(PostgresError::new("the connection was abandoned"))
-}
-
-/// An open transaction.
-pub(super) struct Transaction<'a> {
-    session: &'a mut Session,
-    until: Option<Instant>,
-    is_open: bool,
-}
-
-impl Transaction<'_> {
-    pub(super) fn query(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StorageError> {
-        self.check_time()?;
-        self.session.query(sql, values)
-    }
-
-    fn check_time(&mut self) -> Result<(), StorageError> {
-        match self.until {
-            Some(until) if Instant::now() >= until => Err(StorageError::contended(PostgresError::new(
-                "the transaction waited for locks for too long",
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        self.check_time()?;
-        let (statement, values) = self.session.bound(sql, values)?;
-        self.session.run(move |client| client.execute(&statement, &refs(&values)))
-    }
-
-    /// Commits the transaction.
-    ///
-    /// # Errors
-    /// Returns an error that is [unconfirmed](StorageError::is_unconfirmed) if the answer to the commit was lost. The
-    /// commit may have been made then.
-    pub(super) fn commit(mut self) -> Result<(), StorageError> {
-        self.is_open = false;
-        self.session.run(|client| client.batch_execute("COMMIT")).map_err(StorageError::unconfirmed)
-    }
-
-    /// Rolls back now rather than on drop, so that an error is returned.
-    pub(super) fn roll_back(mut self) -> Result<(), StorageError> {
-        self.is_open = false;
-        self.session.roll_back()
-    }
-}
-
-impl Session {
-    /// Rolls the transaction back. A connection on which that fails is abandoned.
-    fn roll_back(&mut self) -> Result<(), StorageError> {
-        let done = self.run(|client| client.batch_execute("ROLLBACK"));
-        if done.is_err() {
-            self.tasks = None;
-        }
-        done
     }
 }
 
@@ -240,11 +180,33 @@ impl Connection for Session {
     }
 }
 
-impl Drop for Transaction<'_> {
-    fn drop(&mut self) {
-        if self.is_open && !self.session.is_broken() {
-            // The caller already has the error that led here.
-            let _ = self.session.roll_back();
+/// Returns values in the form that the driver takes.
+fn refs(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// Translates a statement into PostgreSQL's dialect: see [`tx`](crate::store::tx).
+fn translated(sql: &str) -> String {
+    sql.replace("/*pg ", "")
+        .replace(" */", "")
+        .replace('?', "$")
+        .replace("json_each(", "json_array_elements(")
+        .replace("ms(", "(interval '1 millisecond' * ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_translated() {
+        for (sql, want) in [
+            ("SELECT a FROM t WHERE b = ?1 AND c > ?12", "SELECT a FROM t WHERE b = $1 AND c > $12"),
+            ("SELECT 1 FROM t /*pg FOR NO KEY UPDATE */", "SELECT 1 FROM t FOR NO KEY UPDATE"),
+            ("now() + ms(?2)", "now() + (interval '1 millisecond' * $2)"),
+            ("FROM json_each(?1) AS x", "FROM json_array_elements($1) AS x"),
+        ] {
+            assert_eq!(translated(sql), want);
         }
     }
 }

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use postgres::config::{Config, Host, SslMode};
 
+use crate::store::error::UrlError;
 use crate::store::limits::{
     CONNECT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_RETRIES, POSTGRES_SETTINGS, TCP_USER,
 };
-use crate::store::url_error::UrlError;
 
 /// The parameters that the driver takes.
 const KNOWN: [&str; 18] = [

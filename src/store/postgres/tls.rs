@@ -1,18 +1,25 @@
 //! TLS to PostgreSQL, as `sslmode` asks for it.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::{env, fs};
+use std::task::{Context, Poll};
+use std::{env, fs, io};
 
+use postgres::Socket;
+use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::client;
 
 use super::target::{PostgresTarget, Verify};
-use super::tls_stream::TlsConnector;
 use crate::base::certificates::read_certificates;
 use crate::store::error::OpenError;
 
@@ -27,24 +34,23 @@ const SYSTEM_ROOTS: [&str; 4] = [
 /// Returns the TLS connector for the driver, which does not use it where `sslmode` is `disable`.
 pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenError> {
     let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| OpenError::Tls(error.to_string()))?;
-    let config = match target.verify() {
-        Verify::Full => builder.with_root_certificates(roots(target)?).with_no_client_auth(),
-        Verify::Authority => {
-            let chain =
-                WebPkiServerVerifier::builder_with_provider(Arc::new(roots(target)?), Arc::clone(&provider))
-                    .build()
-                    .map_err(|error| OpenError::Tls(error.to_string()))?;
-            let verifier = LenientVerifier { chain: Some(chain), provider };
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
-        }
-        Verify::Nothing => {
-            let verifier = LenientVerifier { chain: None, provider };
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
-        }
+    let failed = |error: &dyn std::fmt::Display| OpenError::Tls(error.to_string());
+    let chain = match target.verify() {
+        Verify::Nothing => None,
+        Verify::Authority | Verify::Full => Some(
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots(target)?), Arc::clone(&provider))
+                .build()
+                .map_err(|error| failed(&error))?,
+        ),
     };
+    let checks_name = target.verify() == Verify::Full;
+    let verifier = Verifier { chain, checks_name, provider: Arc::clone(&provider) };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(&error))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
     Ok(TlsConnector(Arc::new(config)))
 }
 
@@ -73,15 +79,16 @@ fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
     Ok(store)
 }
 
-/// A verifier that checks less than a browser would: the authority but not the name for `verify-ca`, nothing for
-/// `prefer` and `require`. The handshake's signatures are always checked.
+/// A verifier that checks the authority and the name for `verify-full`, the authority but not the name for `verify-ca`,
+/// and nothing for `prefer` and `require`. The handshake's signatures are always checked.
 #[derive(Debug)]
-struct LenientVerifier {
+struct Verifier {
     chain: Option<Arc<WebPkiServerVerifier>>,
+    checks_name: bool,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for LenientVerifier {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -95,7 +102,7 @@ impl ServerCertVerifier for LenientVerifier {
         match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
+            )) if !self.checks_name => Ok(ServerCertVerified::assertion()),
             verdict => verdict,
         }
     }
@@ -122,5 +129,102 @@ impl ServerCertVerifier for LenientVerifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Makes TLS connections to any server.
+#[derive(Clone)]
+pub(super) struct TlsConnector(Arc<ClientConfig>);
+
+/// Makes a TLS connection to the named server.
+pub(super) struct ToServer {
+    config: Arc<ClientConfig>,
+    name: String,
+}
+
+pub(super) struct Stream(client::TlsStream<Socket>);
+
+impl MakeTlsConnect<Socket> for TlsConnector {
+    type Stream = Stream;
+    type TlsConnect = ToServer;
+    type Error = Infallible;
+
+    fn make_tls_connect(&mut self, name: &str) -> Result<ToServer, Infallible> {
+        Ok(ToServer { config: Arc::clone(&self.0), name: name.to_owned() })
+    }
+}
+
+impl TlsConnect<Socket> for ToServer {
+    type Stream = Stream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            let name = ServerName::try_from(self.name)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+            tokio_rustls::TlsConnector::from(self.config).connect(name, socket).await.map(Stream)
+        })
+    }
+}
+
+impl TlsStream for Stream {
+    fn channel_binding(&self) -> ChannelBinding {
+        let certificates = self.0.get_ref().1.peer_certificates();
+        let hash = certificates.and_then(|all| certificate_hash(all.first()?));
+        hash.map_or_else(ChannelBinding::none, ChannelBinding::tls_server_end_point)
+    }
+}
+
+/// Returns the hash of a certificate that `tls-server-end-point` asks for: by the algorithm of its signature, and by
+/// SHA-256 for a weaker one (RFC 5929, section 4.1).
+fn certificate_hash(certificate: &[u8]) -> Option<Vec<u8>> {
+    const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
+    const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3];
+    // Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER, … }, … }
+    let (fields, _) = der_element(certificate)?;
+    let (_, fields) = der_element(fields)?;
+    let (algorithm, _) = der_element(der_element(fields)?.0)?;
+    let (last, family) = algorithm.split_last()?;
+    match (family, last) {
+        (RSA, 5 | 11) | (ECDSA, 2) => Some(Sha256::digest(certificate).to_vec()),
+        (RSA, 12) | (ECDSA, 3) => Some(Sha384::digest(certificate).to_vec()),
+        (RSA, 13) => Some(Sha512::digest(certificate).to_vec()),
+        _ => None,
+    }
+}
+
+/// Returns the content of the first DER element, and the bytes after it.
+fn der_element(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&first, rest) = der.get(1..)?.split_first()?;
+    let bytes = if first < 0x80 { 0 } else { usize::from(first & 0x7f) };
+    let (long, rest) = rest.split_at_checked(bytes)?;
+    let long = long
+        .iter()
+        .try_fold(0usize, |length, byte| length.checked_mul(256)?.checked_add(usize::from(*byte)))?;
+    rest.split_at_checked(if bytes == 0 { usize::from(first) } else { long })
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }

@@ -1,18 +1,8 @@
 //! The audit log.
 
-use jiff::Timestamp;
-
-use crate::base::ids::{AccountId, KeyId, RequestId};
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
-use crate::store::document::{Json, encode};
-use crate::store::schema::Migration;
-use crate::store::value::{Cells, FromRow, Row, values};
-
-const INSERT: &str = "INSERT INTO audit (at, actor, actor_id, action, account, object, request, detail) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+use super::prelude::*;
+use crate::model::audit::{Actor, AuditFilter, Entry};
+use crate::store::value::values;
 
 /// Selects the first id since a moment. Ids grow with time, except if a clock was set back or if transactions
 /// overtook each other. Entries before that id are not searched.
@@ -29,64 +19,35 @@ macro_rules! entries_where {
     };
 }
 
-/// Records an action in its own transaction.
-pub(in crate::store) fn note(
-    statements: &mut dyn Statements,
-    event: &AuditEvent,
-    at: Timestamp,
-    by: &Origin,
-) -> Result<(), StorageError> {
-    let detail = if event.detail.is_empty() { None } else { Some(encode(&event.detail)?) };
-    let values = values![
-        at,
-        by.actor.kind(),
-        by.actor.id(),
-        event.action.as_str(),
-        event.account,
-        event.object.as_deref(),
-        by.request.as_ref().map(RequestId::as_str),
-        detail,
-    ];
-    statements.execute(INSERT, values).map(drop)
-}
-
 impl Store {
     /// Records an action that changes nothing in the store.
-    pub fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<(), StorageError> {
-        self.write(Operation::new("note"), |statements| note(statements, event, at, by))
+    pub fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<()> {
+        self.write("note", |tx| tx.note(event, at, by))
     }
 
     /// Returns at most `count` entries, the oldest first.
-    pub fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
-        self.read(Operation::new("audit"), |statements| {
+    pub fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>> {
+        self.read("audit", |tx| {
             // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.
             let since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH).max(Timestamp::UNIX_EPOCH);
             let mut after = filter.after;
             if filter.since.is_some() {
-                let first = statements.first::<Option<u64>>(FIRST_SINCE, values![since])?.flatten();
+                let first = tx.first::<Option<u64>>(FIRST_SINCE, values![since])?.flatten();
                 let Some(first) = first else { return Ok(Vec::new()) };
                 after = after.max(first - 1);
             }
-            let rows = match filter.account {
+            match filter.account {
                 Some(account) => {
-                    let sql = entries_where!(" AND account = ?4");
-                    statements.rows(sql, values![after, since, count, account])?
+                    tx.all(entries_where!(" AND account = ?4"), values![after, since, count, account])
                 }
-                None => statements.rows(entries_where!(""), values![after, since, count])?,
-            };
-            rows.iter().map(Row::read).collect()
+                None => tx.all(entries_where!(""), values![after, since, count]),
+            }
         })
     }
 }
 
-/// Returns the audit event of a migration that was executed.
-pub(in crate::store) fn migrated(migration: &Migration) -> AuditEvent {
-    let event = AuditEvent::of_service(Action::Migrated).with("version", migration.version);
-    AuditEvent { object: Some(migration.name.to_owned()), ..event }
-}
-
 impl FromRow for Entry {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
         let (id, at) = cells.read()?;
         let actor = match cells.read::<(String, _)>()? {
             (kind, Some(id)) if kind == "account" => Actor::Account(AccountId(id)),

@@ -1,29 +1,17 @@
 //! Batches and their rows. A row is started in `start`.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-use uuid::Uuid;
-
 use super::accounts::lock_shared;
-use super::audit::note;
-use super::fragments::{encode_ids, ids};
+use super::credits::note_request;
+use super::fragments::{ids, run_columns};
 use super::outbox::report_end_of_batch;
+use super::prelude::*;
 use super::results::reports;
-use super::start::note_request;
-use super::summary::run_columns;
-use crate::base::ids::{AccountId, BatchId, RunId};
-use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
-use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::batch::{Batch, BatchAdded, BatchRow, Counts, NewBatch, NextRow, RowRefusal, RowState};
 use crate::model::run::{ModuleReport, RunSummary};
 use crate::model::search::Search;
 use crate::model::start::{RowRef, Started};
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
-use crate::store::document::{Json, decode, encode};
-use crate::store::value::{Cells, FromRow, row, values};
+use crate::store::value::{row, select, values};
 
 const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
@@ -39,20 +27,19 @@ row! {
 }
 
 impl FromRow for Counts {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
         let (pending, running, completed, failed, refused, skipped) = cells.read()?;
         Ok(Self { pending, running, completed, failed, refused, skipped })
     }
 }
-const BATCH: &str = concat!("SELECT ", batch_columns!(), " FROM batches WHERE id = ?1 AND account = ?2");
-const LIST: &str = concat!(
-    "SELECT ",
-    batch_columns!(),
+const BATCH: &str = select!([batch_columns], " FROM batches WHERE id = ?1 AND account = ?2");
+const LIST: &str = select!(
+    [batch_columns],
     " FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4"
 );
 const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
-const RUNS: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id IN ", ids!("?1"));
+const RUNS: &str = select!([run_columns], " FROM runs WHERE id IN ", ids!("?1"));
 const REPORTS: &str = concat!(
     "SELECT r.id, ",
     reports!("r.id"),
@@ -91,14 +78,14 @@ const END: &str = concat!(
 
 impl Store {
     /// Adds a batch with all its rows, and an audit entry.
-    pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<BatchAdded, StorageError> {
+    pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<BatchAdded> {
         let is_done = |added: &BatchAdded| *added == BatchAdded::Done;
-        self.write_if(Operation::new("add_batch"), is_done, |statements| add(statements, batch, by))
+        self.write_if("add_batch", is_done, |tx| add(tx, batch, by))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.
-    pub fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
-        self.first(Operation::new("batch"), BATCH, values![id, account])
+    pub fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>> {
+        self.first("batch", BATCH, values![id, account])
     }
 
     /// Returns at most `count` batches of an account before a place in the order of `(created_at, id)`, the newest
@@ -108,15 +95,15 @@ impl Store {
         account: AccountId,
         before: Option<(Timestamp, BatchId)>,
         count: usize,
-    ) -> Result<Vec<Batch>, StorageError> {
+    ) -> Result<Vec<Batch>> {
         let (before, id) = before.unwrap_or((Timestamp::MAX, BatchId(Uuid::max())));
         let values = values![account, before, id, count];
-        self.all(Operation::new("batches"), LIST, values)
+        self.all("batches", LIST, values)
     }
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
-    pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>, StorageError> {
-        self.read(Operation::new("batch_rows"), |statements| read_rows(statements, id, after, count))
+    pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
+        self.read("batch_rows", |tx| read_rows(tx, id, after, count))
     }
 
     /// Returns the reports of the modules that have ended, of the runs of the rows with positions above `after`, at most
@@ -126,37 +113,31 @@ impl Store {
         id: BatchId,
         after: u32,
         count: usize,
-    ) -> Result<Vec<(RunId, Vec<ModuleReport>)>, StorageError> {
-        self.all(Operation::new("batch_reports"), REPORTS, values![id, after, count])
+    ) -> Result<Vec<(RunId, Vec<ModuleReport>)>> {
+        self.all("batch_reports", REPORTS, values![id, after, count])
     }
 
     /// Stops a batch: no further row is started. Adds an audit entry unless it was stopped or had ended before. Returns
     /// `false` if the account has no such batch.
-    pub fn stop_batch(
-        &self,
-        account: AccountId,
-        id: BatchId,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("stop_batch"), |statements| {
-            if !statements.has(STOP, values![id, account, at])? {
-                return statements.has(BATCH, values![id, account]);
+    pub fn stop_batch(&self, account: AccountId, id: BatchId, at: Timestamp, by: &Origin) -> Result<bool> {
+        self.write("stop_batch", |tx| {
+            if !tx.has(STOP, values![id, account, at])? {
+                return tx.has(BATCH, values![id, account]);
             }
-            let skipped = statements.execute(SKIP_ROWS, values![id])?;
+            let skipped = tx.execute(SKIP_ROWS, values![id])?;
             let event = AuditEvent::of_object(Action::BatchStopped, account, id).with("skipped", skipped);
-            note(statements, &event, at, by)?;
+            tx.note(&event, at, by)?;
             Ok(true)
         })
     }
 
     /// Returns the row that is to be started next on the simulated or the real web. Accounts take turns. Batches that
     /// wait for credits are left out until their next try.
-    pub fn next_row(&self, simulated: bool) -> Result<Option<NextRow>, StorageError> {
-        self.read(Operation::new("next_row").in_background(), |statements| {
-            let next = statements.first::<(BatchId, _)>(NEXT, values![simulated, BEING_DELETED])?;
+    pub fn next_row(&self, simulated: bool) -> Result<Option<NextRow>> {
+        self.read(background("next_row"), |tx| {
+            let next = tx.first::<(BatchId, _)>(NEXT, values![simulated, BEING_DELETED])?;
             let Some((batch, account)) = next else { return Ok(None) };
-            let first = statements.first::<(_, String)>(FIRST_PENDING, values![batch])?;
+            let first = tx.first::<(_, String)>(FIRST_PENDING, values![batch])?;
             Ok(first.map(|(position, search)| {
                 let row = RowRef { batch, position };
                 NextRow { row, account, search: decode(&search).ok() }
@@ -165,29 +146,29 @@ impl Store {
     }
 
     /// Refuses a pending row.
-    pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
-        let operation = Operation::new("refuse_row").in_background().light();
-        self.write(operation, |statements| {
-            statements.rows(LOCK, values![row.batch])?;
-            statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
+    pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<()> {
+        let operation = background("refuse_row").light();
+        self.write(operation, |tx| {
+            tx.rows(LOCK, values![row.batch])?;
+            tx.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
         })
     }
 
     /// Records that an account has not enough credits for its batches. They are tried again after that time.
-    pub fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<(), StorageError> {
-        let operation = Operation::new("wait_for_credits").in_background().light();
-        self.write(operation, |statements| statements.execute(WAIT, values![account, pause]).map(drop))
+    pub fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<()> {
+        let operation = background("wait_for_credits").light();
+        self.write(operation, |tx| tx.execute(WAIT, values![account, pause]).map(drop))
     }
 
     /// Ends the batches with no row that is pending and no run that is running, and reports each to the webhooks of its
     /// account, once. Returns them.
-    pub fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>, StorageError> {
-        let operation = Operation::new("end_batches").in_background();
+    pub fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>> {
+        let operation = background("end_batches");
         let mut ended = Vec::new();
         for id in self.all::<BatchId>(operation, OVER, values![simulated])? {
-            let is_ended = self.write(operation, |statements| {
-                let Some(batch) = statements.first(END, values![id])? else { return Ok(false) };
-                report_end_of_batch(statements, &batch)?;
+            let is_ended = self.write(operation, |tx| {
+                let Some(batch) = tx.first(END, values![id])? else { return Ok(false) };
+                report_end_of_batch(tx, &batch)?;
                 Ok(true)
             })?;
             ended.extend(is_ended.then_some(id));
@@ -196,39 +177,34 @@ impl Store {
     }
 }
 
-fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result<BatchAdded, StorageError> {
+fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<BatchAdded> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
-    if !lock_shared(statements, *account)? {
+    if !lock_shared(tx, *account)? {
         return Ok(BatchAdded::UnknownAccount);
     }
     if let Some(idempotency) = idempotency {
         // A key stands for one run or for one batch.
-        match note_request(statements, *account, RunId(id.0), *created_at, idempotency)? {
+        match note_request(tx, *account, RunId(id.0), *created_at, idempotency)? {
             None => {}
             Some(Started::Repeated(RunId(earlier))) => return Ok(BatchAdded::Repeated(BatchId(earlier))),
             Some(_) => return Ok(BatchAdded::Mismatch),
         }
     }
     let values = values![*id, *account, name.as_deref(), *simulated, *created_at, idempotency.is_none()];
-    statements.execute(INSERT, values)?;
+    tx.execute(INSERT, values)?;
     let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
-    let encoded = encoded.collect::<Result<Vec<_>, StorageError>>()?;
-    statements.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;
+    let encoded = encoded.collect::<Result<Vec<_>>>()?;
+    tx.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;
     let event = AuditEvent::of_object(Action::BatchCreated, *account, id).with("searches", rows.len());
-    note(statements, &event, *created_at, by)?;
+    tx.note(&event, *created_at, by)?;
     Ok(BatchAdded::Done)
 }
 
-fn read_rows(
-    statements: &mut dyn Statements,
-    id: BatchId,
-    after: u32,
-    count: usize,
-) -> Result<Vec<BatchRow>, StorageError> {
+fn read_rows(tx: &mut Tx<'_>, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
     type Stored = (u32, Json<Search>, String, Option<RowRefusal>, Option<RunId>);
-    let rows: Vec<Stored> = statements.all(ROWS, values![id, after, count])?;
+    let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
     let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
-    let runs: Vec<RunSummary> = statements.all(RUNS, values![ids])?;
+    let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
     let mut read = Vec::with_capacity(rows.len());
     for (position, Json(search), state, reason, run) in rows {
         let state = match (state.as_str(), reason) {

@@ -1,19 +1,12 @@
 //! Signed catalogue bundles, of which the one with the greatest serial is in use.
 
-use jiff::Timestamp;
-
-use super::audit::note;
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent, Origin};
+use super::prelude::*;
 use crate::model::bundle::{AddedBundle, BundleVersion, KEPT_BUNDLES, StoredBundle};
-use crate::store::Store;
-use crate::store::backend::Operation;
-use crate::store::value::{row, values};
+use crate::store::value::{row, select, values};
 
 row! { bundle_columns: StoredBundle from "" { serial, created_at, stored_at, text = "document" } }
 
-const IN_USE: &str =
-    concat!("SELECT ", bundle_columns!(), " FROM catalog_bundles ORDER BY serial DESC LIMIT 1");
+const IN_USE: &str = select!([bundle_columns], " FROM catalog_bundles ORDER BY serial DESC LIMIT 1");
 const VERSION: &str = "SELECT serial, stored_at FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
 const INSERT: &str = "INSERT INTO catalog_bundles (serial, created_at, stored_at, document) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (serial) DO NOTHING";
@@ -27,16 +20,16 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn bundle_version(&self) -> Result<Option<BundleVersion>, StorageError> {
-        self.first(Operation::new("bundle_version").in_background(), VERSION, values![])
+    pub fn bundle_version(&self) -> Result<Option<BundleVersion>> {
+        self.first(background("bundle_version"), VERSION, values![])
     }
 
     /// Returns the bundle in use.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn bundle(&self) -> Result<Option<StoredBundle>, StorageError> {
-        self.first(Operation::new("bundle").in_background(), IN_USE, values![])
+    pub fn bundle(&self) -> Result<Option<StoredBundle>> {
+        self.first(background("bundle"), IN_USE, values![])
     }
 
     /// Stores a bundle unless its serial is at most that of the bundle in use, records it in the audit, and removes all
@@ -44,10 +37,10 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle, StorageError> {
+    pub fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle> {
         let serial = bundle.serial;
-        self.write(Operation::new("add_bundle"), |statements| {
-            if let Some(in_use) = statements.first::<StoredBundle>(IN_USE, values![])? {
+        self.write("add_bundle", |tx| {
+            if let Some(in_use) = tx.first::<StoredBundle>(IN_USE, values![])? {
                 if in_use.serial > serial {
                     return Ok(AddedBundle::Older(in_use.serial));
                 }
@@ -57,12 +50,12 @@ impl Store {
                 }
             }
             let row = values![serial, bundle.created_at, bundle.stored_at, bundle.text.as_str()];
-            if statements.execute(INSERT, row)? == 0 {
+            if tx.execute(INSERT, row)? == 0 {
                 return Err(StorageError::contended("another command stored a bundle with this serial"));
             }
-            statements.execute(FORGET, values![KEPT_BUNDLES])?;
+            tx.execute(FORGET, values![KEPT_BUNDLES])?;
             let event = AuditEvent::of_service(Action::CatalogUpdated).with("serial", bundle.serial);
-            note(statements, &event, bundle.stored_at, by)?;
+            tx.note(&event, bundle.stored_at, by)?;
             Ok(AddedBundle::Added)
         })
     }
@@ -72,11 +65,11 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>, StorageError> {
-        self.write(Operation::new("remove_bundle"), |statements| {
-            let Some(serial) = statements.first::<u64>(REMOVE, values![])? else { return Ok(None) };
+    pub fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>> {
+        self.write("remove_bundle", |tx| {
+            let Some(serial) = tx.first::<u64>(REMOVE, values![])? else { return Ok(None) };
             let event = AuditEvent::of_service(Action::CatalogRolledBack).with("serial", serial);
-            note(statements, &event, at, by)?;
+            tx.note(&event, at, by)?;
             Ok(Some(serial))
         })
     }

@@ -1,12 +1,10 @@
-//! Charges for runs, and their refunds.
+//! Charges for runs and their refunds, and the idempotency keys of requests.
 
-use jiff::Timestamp;
-
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
-use crate::model::credits::Charge;
-use crate::store::backend::Statements;
-use crate::store::value::values;
+use super::prelude::*;
+use crate::model::account::{Booking, CycleUse, NotedRequest};
+use crate::model::credits::{Charge, Cycle};
+use crate::model::start::{Idempotency, Refused, Started};
+use crate::store::value::{row, select, values};
 
 /// Adds a run's cost (`?3`) to the usage of its cycle unless the sum would exceed the cap (`?4`). Returns a row if
 /// the cost was added. Two such statements for one cycle wait for each other on its row.
@@ -17,7 +15,7 @@ const CHARGE: &str = "INSERT INTO credit_usage AS known (account, cycle_start, u
      WHERE CAST(?4 AS bigint) IS NULL OR known.used + excluded.used <= CAST(?4 AS bigint) \
      RETURNING used";
 
-pub(super) const USED: &str = "SELECT used FROM credit_usage WHERE account = ?1 AND cycle_start = ?2";
+const USED: &str = "SELECT used FROM credit_usage WHERE account = ?1 AND cycle_start = ?2";
 
 const NOTE_CHARGE: &str = "INSERT INTO charges (run, kind, account, cycle_start, credits, at) \
      VALUES (?1, 'charge', ?2, ?3, ?4, ?5)";
@@ -30,42 +28,123 @@ const GIVE_BACK: &str = "UPDATE credit_usage SET used = credit_usage.used - char
      AND credit_usage.account = charges.account AND credit_usage.cycle_start = charges.cycle_start";
 
 /// Adds a charge to the usage of its cycle. Returns `false` if the sum would exceed the cap.
-pub(super) fn use_credits(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    charge: &Charge,
-) -> Result<bool, StorageError> {
-    let allowed = charge.allowed;
-    let values = values![account, charge.cycle.start, charge.credits, allowed];
-    statements.has(CHARGE, values)
+pub(super) fn use_credits(tx: &mut Tx<'_>, account: AccountId, charge: &Charge) -> Result<bool> {
+    tx.has(CHARGE, values![account, charge.cycle.start, charge.credits, charge.allowed])
 }
 
 /// Returns the credits that the charge's cycle has used so far.
-pub(super) fn used(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    charge: &Charge,
-) -> Result<u64, StorageError> {
-    Ok(statements.first(USED, values![account, charge.cycle.start])?.unwrap_or_default())
+pub(super) fn used(tx: &mut Tx<'_>, account: AccountId, charge: &Charge) -> Result<u64> {
+    Ok(tx.first(USED, values![account, charge.cycle.start])?.unwrap_or_default())
 }
 
 /// Adds the booking of a charge to the ledger.
 pub(super) fn note_charge(
-    statements: &mut dyn Statements,
+    tx: &mut Tx<'_>,
     run: RunId,
     account: AccountId,
     charge: &Charge,
     at: Timestamp,
-) -> Result<(), StorageError> {
+) -> Result<()> {
     let values = values![run, account, charge.cycle.start, charge.credits, at];
-    statements.execute(NOTE_CHARGE, values).map(drop)
+    tx.execute(NOTE_CHARGE, values).map(drop)
 }
 
 /// Returns a run's credits to the cycle that paid for it. A run is refunded once, so further calls change nothing.
-pub(super) fn refund(statements: &mut dyn Statements, run: RunId, at: Timestamp) -> Result<(), StorageError> {
-    if statements.execute(NOTE_REFUND, values![run, at])? == 0 {
+pub(super) fn refund(tx: &mut Tx<'_>, run: RunId, at: Timestamp) -> Result<()> {
+    if tx.execute(NOTE_REFUND, values![run, at])? == 0 {
         return Ok(());
     }
-    statements.execute(GIVE_BACK, values![run])?;
-    statements.execute("UPDATE runs SET credits_charged = 0 WHERE id = ?1", values![run]).map(drop)
+    tx.execute(GIVE_BACK, values![run])?;
+    tx.execute("UPDATE runs SET credits_charged = 0 WHERE id = ?1", values![run]).map(drop)
+}
+
+row! { booking_columns: Booking from "" { run, kind, cycle_start, credits, at } }
+row! { use_columns: CycleUse from "" { cycle_start, used } }
+row! { request_columns: NotedRequest from "" { key, run, at = "created_at" } }
+
+impl Store {
+    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body differs.
+    /// Returns `None` if the key is not known.
+    pub fn known_request(&self, account: AccountId, idempotency: &Idempotency) -> Result<Option<Started>> {
+        self.read("known_request", |tx| known_request(tx, account, idempotency))
+    }
+
+    /// Returns the credits that an account has used in the cycle that starts at `cycle.start`.
+    pub fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64> {
+        Ok(self.first("credits_used", USED, values![account, cycle.start])?.unwrap_or_default())
+    }
+
+    /// Returns the ledger's lines of an account, the oldest first.
+    pub fn bookings(&self, account: AccountId) -> Result<Vec<Booking>> {
+        let sql = select!([booking_columns], " FROM charges WHERE account = ?1 ORDER BY at, run, kind");
+        self.all("bookings", sql, values![account])
+    }
+
+    /// Returns the usage of an account by cycle, the oldest first.
+    pub fn cycle_uses(&self, account: AccountId) -> Result<Vec<CycleUse>> {
+        let sql = select!([use_columns], " FROM credit_usage WHERE account = ?1 ORDER BY cycle_start");
+        self.all("cycle_uses", sql, values![account])
+    }
+
+    /// Returns the idempotency keys of an account, the oldest first.
+    pub fn noted_requests(&self, account: AccountId) -> Result<Vec<NotedRequest>> {
+        let sql =
+            select!([request_columns], " FROM idempotency_keys WHERE account = ?1 ORDER BY created_at, key");
+        self.all("noted_requests", sql, values![account])
+    }
+}
+
+const REQUEST: &str =
+    "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
+const FORGET_REQUEST: &str =
+    "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3";
+/// Keeps the key of a deleted run until it expires, so that a repeated request is not charged again. The hash goes, because
+/// the query could be guessed from it: from now on, no request equals the first one.
+const KEEP_KEY: &str = "UPDATE idempotency_keys SET body_hash = ?2 WHERE run = ?1";
+const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys (account, key, body_hash, run, created_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO NOTHING";
+/// The number of tries with a key that is removed between two statements.
+const REQUEST_TRIES: usize = 10;
+
+/// Looks up an idempotency key that is still valid.
+pub(super) fn known_request(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    idempotency: &Idempotency,
+) -> Result<Option<Started>> {
+    let values = values![account, &idempotency.key, idempotency.valid_since];
+    let known = tx.first::<(_, [u8; 32])>(REQUEST, values)?;
+    Ok(known.map(|(run, body_hash)| match body_hash == idempotency.body_hash {
+        true => Started::Repeated(run),
+        false => Started::Refused(Refused::Mismatch),
+    }))
+}
+
+/// Forgets the request that has started a run, which is being deleted. Its idempotency key stays in use.
+pub(super) fn forget_request(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
+    tx.execute(KEEP_KEY, values![run, &[0u8; 32]]).map(drop)
+}
+
+/// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one
+/// key, the second waits in this statement for the end of the first.
+pub(super) fn note_request(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    run: RunId,
+    at: Timestamp,
+    idempotency: &Idempotency,
+) -> Result<Option<Started>> {
+    let key = &idempotency.key;
+    tx.execute(FORGET_REQUEST, values![account, key, idempotency.valid_since])?;
+    for _ in 0..REQUEST_TRIES {
+        let values = values![account, key, &idempotency.body_hash, run, at];
+        if tx.execute(NOTE_REQUEST, values)? == 1 {
+            return Ok(None);
+        }
+        // If there is no row, it was removed between the two statements, and the key is free.
+        if let Some(known) = known_request(tx, account, idempotency)? {
+            return Ok(Some(known));
+        }
+    }
+    Err(StorageError::unavailable("an idempotency key is stored and deleted again and again"))
 }

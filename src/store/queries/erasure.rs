@@ -4,21 +4,12 @@
 //! transaction would block all drivers of its runs, each with a connection of the pool (PostgreSQL), or every other
 //! writer (SQLite).
 
-use jiff::Timestamp;
-use uuid::Uuid;
-
-use super::audit::note;
-use super::fragments::{encode_ids, ids};
+use super::fragments::ids;
+use super::prelude::*;
 use crate::base::clock::rfc3339_millis;
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
 use crate::model::account::{BEING_DELETED, Erased, Erasure};
-use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::drive::Notification;
 use crate::model::retention::{BATCH, BatchSize, RemovalResult};
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
-use crate::store::value::{Value, values};
+use crate::store::value::values;
 
 const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \
      UNION ALL SELECT max(completed_at) FROM runs WHERE completed_at <= ?1) events";
@@ -73,88 +64,114 @@ const SWEEP_CHANGES: &str = "DELETE FROM watch_changes WHERE id IN \
      (SELECT id FROM watch_changes WHERE at < ?1 ORDER BY at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
 /// Closes an account: see [`Ledger::close_account`](crate::store::Store::close_account).
-pub(super) fn close(
-    statements: &mut dyn Statements,
-    id: AccountId,
-    at: Timestamp,
-    by: &Origin,
-) -> Result<Option<Erased>, StorageError> {
-    let Some(plan) = statements.first::<String>(PLAN, values![id])? else { return Ok(None) };
-    let runs = count_runs(statements, id)?;
+fn close(tx: &mut Tx<'_>, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
+    let Some(plan) = tx.first::<String>(PLAN, values![id])? else { return Ok(None) };
+    let runs = count_runs(tx, id)?;
     if plan == BEING_DELETED {
         return Ok(Some(Erased { keys: 0, runs }));
     }
-    statements.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
-    statements.execute(ERASE_REQUESTS, values![id])?;
-    erase_sign_in(statements, id)?;
-    statements.execute(ERASE_WATCHES, values![id])?;
-    statements.execute(ERASE_WEBHOOKS, values![id])?;
-    statements.execute(ERASE_BATCHES, values![id])?;
-    let keys = statements.execute(ERASE_KEYS, values![id])?;
+    tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
+    tx.execute(ERASE_REQUESTS, values![id])?;
+    erase_sign_in(tx, id)?;
+    tx.execute(ERASE_WATCHES, values![id])?;
+    tx.execute(ERASE_WEBHOOKS, values![id])?;
+    tx.execute(ERASE_BATCHES, values![id])?;
+    let keys = tx.execute(ERASE_KEYS, values![id])?;
     let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
-    note(statements, &event, at, by)?;
-    for run in statements.all(LIVE_RUNS, values![id])? {
-        statements.announce(Notification::Deleted(run))?;
+    tx.note(&event, at, by)?;
+    for run in tx.all(LIVE_RUNS, values![id])? {
+        tx.announce(Notification::Deleted(run))?;
     }
-    statements.announce(Notification::Access)?;
+    tx.announce(Notification::Access)?;
     Ok(Some(Erased { keys, runs }))
 }
 
 /// Removes a batch of the runs of a closed account. Returns their number.
-pub(super) fn erase_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
-    if !is_closed(statements, id)? {
+fn erase_runs(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
+    if !is_closed(tx, id)? {
         return Ok(0);
     }
-    let mut runs = batch(statements, SOME_LIVE_RUNS, values![id, BATCH.runs], BATCH)?;
+    let mut runs = batch(tx, SOME_LIVE_RUNS, values![id, BATCH.runs], BATCH)?;
     for run in &runs {
         // Readers that started following the run after the account was closed look again.
-        statements.announce(Notification::Deleted(RunId(*run)))?;
+        tx.announce(Notification::Deleted(RunId(*run)))?;
     }
     if runs.is_empty() {
-        runs = batch(statements, SOME_RUNS, values![id, BATCH.runs], BATCH)?;
+        runs = batch(tx, SOME_RUNS, values![id, BATCH.runs], BATCH)?;
     }
-    remove_runs(statements, &runs)
+    remove_runs(tx, &runs)
 }
 
 /// Removes a closed account itself unless it still has runs.
-pub(super) fn erase_rest(statements: &mut dyn Statements, id: AccountId) -> Result<Erasure, StorageError> {
-    if !is_closed(statements, id)? {
+fn erase_rest(tx: &mut Tx<'_>, id: AccountId) -> Result<Erasure> {
+    if !is_closed(tx, id)? {
         return Ok(Erasure::Done);
     }
     // This waits for transactions that began to start a run or to add a key before the account was closed.
-    statements.rows("SELECT 1 FROM accounts WHERE id = ?1 /*pg FOR UPDATE */", values![id])?;
-    if count_runs(statements, id)? > 0 {
+    tx.rows("SELECT 1 FROM accounts WHERE id = ?1 /*pg FOR UPDATE */", values![id])?;
+    if count_runs(tx, id)? > 0 {
         return Ok(Erasure::More);
     }
-    statements.execute(ERASE_REQUESTS, values![id])?;
-    statements.execute(ERASE_KEYS, values![id])?;
-    erase_sign_in(statements, id)?;
-    statements.execute(ERASE_WATCHES, values![id])?;
-    statements.execute(ERASE_WEBHOOKS, values![id])?;
-    statements.execute(ERASE_BATCHES, values![id])?;
-    statements.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
-    statements.announce(Notification::Access)?;
+    tx.execute(ERASE_REQUESTS, values![id])?;
+    tx.execute(ERASE_KEYS, values![id])?;
+    erase_sign_in(tx, id)?;
+    tx.execute(ERASE_WATCHES, values![id])?;
+    tx.execute(ERASE_WEBHOOKS, values![id])?;
+    tx.execute(ERASE_BATCHES, values![id])?;
+    tx.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
+    tx.announce(Notification::Access)?;
     Ok(Erasure::Done)
 }
 
-fn is_closed(statements: &mut dyn Statements, id: AccountId) -> Result<bool, StorageError> {
+fn is_closed(tx: &mut Tx<'_>, id: AccountId) -> Result<bool> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2";
-    statements.has(sql, values![id, BEING_DELETED])
+    tx.has(sql, values![id, BEING_DELETED])
 }
 
-fn count_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
-    let count = statements.first("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
+fn count_runs(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
+    let count = tx.first("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
     Ok(count.unwrap_or_default())
 }
 
-fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), StorageError> {
-    ERASE_SIGN_IN.iter().try_for_each(|sql| statements.execute(sql, values![id]).map(drop))
+fn erase_sign_in(tx: &mut Tx<'_>, id: AccountId) -> Result<()> {
+    ERASE_SIGN_IN.iter().try_for_each(|sql| tx.execute(sql, values![id]).map(drop))
 }
 
 impl Store {
+    /// Begins the deletion of an account, and returns the amount of data that is deleted with it. From now on nothing
+    /// can be done for the account: its keys are removed, no run is started or taken over, no key is added, and the
+    /// drivers and readers of its runs are notified. For an account that is already being deleted, returns the
+    /// remaining amount. Returns `None` if the account is unknown.
+    pub fn close_account(&self, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
+        let operation = "close_account";
+        self.write(operation, |tx| close(tx, id, at, by))
+    }
+
+    /// Continues the deletion of a closed account. Removes some of its runs with their results or, after the last of
+    /// them, the account and its email address. One call is short, so that others can write in between. Booked
+    /// charges stay, identified only by the account's id.
+    pub fn erase_closed(&self, id: AccountId) -> Result<Erasure> {
+        let operation = background("erase_closed").erasing();
+        if self.write(operation.light(), |tx| erase_runs(tx, id))? > 0 {
+            return Ok(Erasure::More);
+        }
+        let erasure = self.write(operation, |tx| erase_rest(tx, id))?;
+        if erasure == Erasure::Done {
+            self.account_erased();
+        }
+        Ok(erasure)
+    }
+
+    /// Returns the accounts whose deletion has begun and not ended.
+    pub fn closed_accounts(&self) -> Result<Vec<AccountId>> {
+        let sql = "SELECT id FROM accounts WHERE plan = ?1 ORDER BY id";
+        let operation = background("closed_accounts");
+        self.all(operation, sql, values![BEING_DELETED])
+    }
+
     /// Returns the time of the last event until then that the audit or the end of a run shows, if any.
-    pub fn last_event(&self, until: Timestamp) -> Result<Option<Timestamp>, StorageError> {
-        let operation = Operation::new("last_event").in_background().light();
+    pub fn last_event(&self, until: Timestamp) -> Result<Option<Timestamp>> {
+        let operation = background("last_event").light();
         Ok(self.first(operation, LAST_EVENT, values![until])?.flatten())
     }
 
@@ -166,45 +183,32 @@ impl Store {
         most: BatchSize,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<RemovalResult, StorageError> {
-        let operation = Operation::new("sweep").in_background().light();
+    ) -> Result<RemovalResult> {
+        let operation = background("sweep").light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
         if self.first(operation, ANY_OLD, values![ended_before])? != Some(true) {
             return Ok(RemovalResult::Runs(0));
         }
-        self.write(operation.erasing(), |statements| {
-            if statements.first(SWEEP_LOCK, values![])? != Some(true) {
+        self.write(operation.erasing(), |tx| {
+            if tx.first(SWEEP_LOCK, values![])? != Some(true) {
                 return Ok(RemovalResult::Busy);
             }
-            statements.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
-            let old = batch(statements, OLD_RUNS, values![ended_before, most.runs], most)?;
-            let runs = remove_runs(statements, &old)?;
-            statements.execute(REMOVE_BATCHES, values![ended_before, most.runs])?;
+            tx.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
+            let old = batch(tx, OLD_RUNS, values![ended_before, most.runs], most)?;
+            let runs = remove_runs(tx, &old)?;
+            tx.execute(REMOVE_BATCHES, values![ended_before, most.runs])?;
             if runs > 0 {
                 let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
-                note(statements, &event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;
+                tx.note(&event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;
             }
             Ok(RemovalResult::Runs(runs))
         })
     }
-
-    // This is called every second, most of the time with nothing to do, so metrics of it would be useless.
-    /// Removes deleted data from other places of the store, such as a log, without blocking others for more than a
-    /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
-    /// its own log.
-    pub fn wipe(&self) -> Result<bool, StorageError> {
-        self.backend.wipe()
-    }
 }
 
 /// Returns the first of the runs that `sql` selects, with the number of their results.
-fn batch(
-    statements: &mut dyn Statements,
-    sql: &'static str,
-    values: &[Value<'_>],
-    most: BatchSize,
-) -> Result<Vec<Uuid>, StorageError> {
-    Ok(first_batch(&statements.all(sql, values)?, most))
+fn batch(tx: &mut Tx<'_>, sql: &'static str, values: Vec<Value>, most: BatchSize) -> Result<Vec<Uuid>> {
+    Ok(first_batch(&tx.all(sql, values)?, most))
 }
 
 /// Returns the first runs that make up a batch, at least one. Each run is given with the number of its results.
@@ -220,13 +224,13 @@ fn first_batch(runs: &[(Uuid, u64)], most: BatchSize) -> Vec<Uuid> {
     batch
 }
 
-fn remove_runs(statements: &mut dyn Statements, runs: &[Uuid]) -> Result<u64, StorageError> {
+fn remove_runs(tx: &mut Tx<'_>, runs: &[Uuid]) -> Result<u64> {
     if runs.is_empty() {
         return Ok(0);
     }
     let runs = encode_ids(runs.iter().copied())?;
-    statements.execute(concat!("DELETE FROM idempotency_keys WHERE run IN ", ids!("?1")), values![&runs])?;
-    statements.execute(concat!("DELETE FROM runs WHERE id IN ", ids!("?1")), values![&runs])
+    tx.execute(concat!("DELETE FROM idempotency_keys WHERE run IN ", ids!("?1")), values![&runs])?;
+    tx.execute(concat!("DELETE FROM runs WHERE id IN ", ids!("?1")), values![&runs])
 }
 
 #[cfg(test)]

@@ -1,40 +1,26 @@
 //! Families of runs: the runs that leads have started.
 
-use jiff::Timestamp;
-
-use super::audit::note;
-use super::fragments::driven;
-use super::start::forget_request;
-use super::summary::run_columns;
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::drive::{Lease, Notification};
+use super::credits::forget_request;
+use super::fragments::{driven, run_columns};
+use super::prelude::*;
+use crate::model::drive::Lease;
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, FollowedLead, Lookup};
 use crate::model::run::RunSummary;
-use crate::store::Store;
-use crate::store::backend::Operation;
-use crate::store::document::{Json, encode};
-use crate::store::value::{row, values};
+use crate::store::value::{row, select, values};
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.
-const MEMBERS: &str = concat!(
-    "SELECT ",
-    run_columns!(),
+const MEMBERS: &str = select!(
+    [run_columns],
     ", following, followed, CAST(json_array_length(lookups/*pg ::json */) AS bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id"
 );
 row! { lead_columns: FollowedLead from "" { lead, class, run, parent } }
 
-const FOLLOWED: &str =
-    concat!("SELECT ", lead_columns!(), " FROM followed_leads WHERE root = ?1 ORDER BY run");
-const CHILDREN: &str = concat!(
-    "SELECT ",
-    lead_columns!(),
-    ", ",
-    run_columns!(),
+const FOLLOWED: &str = select!([lead_columns], " FROM followed_leads WHERE root = ?1 ORDER BY run");
+const CHILDREN: &str = select!(
+    [lead_columns, run_columns],
     " FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
 );
 const LINKS: &str = "SELECT id, links FROM runs WHERE id = ?1 OR root_run = ?1 \
@@ -53,49 +39,45 @@ const DELETE: &str =
 
 impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
-    pub fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
-        self.read(Operation::new("family"), |statements| {
+    pub fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>> {
+        self.read("family", |tx| {
             type Member = (RunSummary, Option<String>, Option<FollowEnd>, u32);
-            let runs: Vec<Member> = statements.all(MEMBERS, values![root, account])?;
+            let runs: Vec<Member> = tx.all(MEMBERS, values![root, account])?;
             let Some((_, following, end, _)) = runs.first().cloned() else { return Ok(None) };
             let (members, lookups) = runs.into_iter().map(|(run, _, _, lookups)| (run, lookups)).unzip();
-            let followed = statements.all(FOLLOWED, values![root])?;
+            let followed = tx.all(FOLLOWED, values![root])?;
             let is_following = following.as_deref() == Some("running");
             Ok(Some(StoredFamily { members, followed, is_following, end, lookups }))
         })
     }
 
     /// Returns the accounts that were looked up in a run, in the order in which they were planned.
-    pub fn lookups(&self, run: RunId) -> Result<Vec<Lookup>, StorageError> {
+    pub fn lookups(&self, run: RunId) -> Result<Vec<Lookup>> {
         let sql = "SELECT lookups FROM runs WHERE id = ?1";
-        let lookups = self.first(Operation::new("lookups"), sql, values![run])?;
+        let lookups = self.first("lookups", sql, values![run])?;
         Ok(lookups.map(|Json(lookups)| lookups).unwrap_or_default())
     }
 
     /// Stores what the results of a run point to, as a JSON text. Does nothing if the lease is lost.
-    pub fn keep_links(&self, run: RunId, lease: Lease, links: &str) -> Result<(), StorageError> {
-        let operation = Operation::new("keep_links").in_background().light();
+    pub fn keep_links(&self, run: RunId, lease: Lease, links: &str) -> Result<()> {
+        let operation = background("keep_links").light();
         self.change(operation, KEEP_LINKS, values![run, lease.owner.0, lease.epoch, links]).map(drop)
     }
 
     /// Returns the runs of a family in their order, each with what its results point to if that was stored.
-    pub fn family_links(&self, root: RunId) -> Result<Vec<(RunId, Option<String>)>, StorageError> {
-        self.all(Operation::new("family_links"), LINKS, values![root])
+    pub fn family_links(&self, root: RunId) -> Result<Vec<(RunId, Option<String>)>> {
+        self.all("family_links", LINKS, values![root])
     }
 
     /// Returns the leads of a run for which runs were started that still exist, with these runs. Returns none if the
     /// root was deleted.
-    pub fn children(
-        &self,
-        root: RunId,
-        parent: RunId,
-    ) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
-        self.all(Operation::new("children"), CHILDREN, values![root, parent])
+    pub fn children(&self, root: RunId, parent: RunId) -> Result<Vec<(FollowedLead, RunSummary)>> {
+        self.all("children", CHILDREN, values![root, parent])
     }
 
     /// Records that no further lead of the family is followed. Does nothing if that is recorded.
-    pub fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<(), StorageError> {
-        let operation = Operation::new("end_following").in_background().light();
+    pub fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<()> {
+        let operation = background("end_following").light();
         self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
@@ -107,8 +89,8 @@ impl Store {
         simulated: bool,
         after: RunId,
         most: usize,
-    ) -> Result<Vec<(RunId, AccountId)>, StorageError> {
-        let operation = Operation::new("idle_families").in_background();
+    ) -> Result<Vec<(RunId, AccountId)>> {
+        let operation = background("idle_families");
         self.all(operation, IDLE, values![simulated, after, most])
     }
 
@@ -120,16 +102,16 @@ impl Store {
         account: AccountId,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Vec<RunId>, StorageError> {
-        self.write(Operation::new("delete_family").erasing(), |statements| {
-            if !statements.has(LOCK_ROOT, values![root, account])? {
+    ) -> Result<Vec<RunId>> {
+        self.write(Operation::from("delete_family").erasing(), |tx| {
+            if !tx.has(LOCK_ROOT, values![root, account])? {
                 return Ok(Vec::new());
             }
-            let runs = statements.all(DELETE, values![root, account])?;
+            let runs = tx.all(DELETE, values![root, account])?;
             for run in &runs {
-                forget_request(statements, *run)?;
-                note(statements, &AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
-                statements.announce(Notification::Deleted(*run))?;
+                forget_request(tx, *run)?;
+                tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
+                tx.announce(Notification::Deleted(*run))?;
             }
             Ok(runs)
         })

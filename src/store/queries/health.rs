@@ -4,18 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::audit::note;
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent, Origin};
+use super::prelude::*;
 use crate::model::health::{BreakerState, Learnt};
 use crate::model::tally::Tally;
-use crate::store::Store;
-use crate::store::backend::Operation;
-use crate::store::document::{Json, encode};
 use crate::store::value::values;
 
 /// Adds the rows of `?3` that do not exist yet, so that they can be locked.
@@ -58,24 +52,24 @@ impl Store {
         since: Timestamp,
         learnt: &[(Arc<str>, T)],
         merge: impl Fn(T, &T) -> T,
-    ) -> Result<Vec<(Arc<str>, Timestamp, T)>, StorageError> {
-        let (operation, kind) = (Operation::new("share_learnt").in_background().light(), kind.as_str());
+    ) -> Result<Vec<(Arc<str>, Timestamp, T)>> {
+        let (operation, kind) = (background("share_learnt").light(), kind.as_str());
         let newer = rows(learnt.iter().map(|(name, value)| (&**name, value)))?;
         let changed: Vec<(Arc<str>, Timestamp, Json<T>)> = if learnt.is_empty() {
-            self.read(operation, |statements| statements.all(CHANGED, values![kind, simulated, since]))
+            self.read(operation, |tx| tx.all(CHANGED, values![kind, simulated, since]))
         } else {
-            self.write(operation, |statements| {
-                statements.execute(NEW, values![kind, simulated, &newer])?;
+            self.write(operation, |tx| {
+                tx.execute(NEW, values![kind, simulated, &newer])?;
                 let stored: Vec<(Arc<str>, Json<Option<T>>)> =
-                    statements.all(LOCK, values![kind, simulated, &newer])?;
+                    tx.all(LOCK, values![kind, simulated, &newer])?;
                 let mut stored: HashMap<_, _> = stored.into_iter().collect();
                 let mut older_of =
                     |name| stored.remove(name).and_then(|Json(older)| older).unwrap_or_default();
                 let merged =
                     rows(learnt.iter().map(|(name, newer)| (&**name, merge(older_of(name), newer))))?;
-                statements.execute(WRITE, values![kind, simulated, merged])?;
-                statements.execute(FORGET, values![])?;
-                statements.all(CHANGED, values![kind, simulated, since])
+                tx.execute(WRITE, values![kind, simulated, merged])?;
+                tx.execute(FORGET, values![])?;
+                tx.all(CHANGED, values![kind, simulated, since])
             })
         }?;
         Ok(changed.into_iter().map(|(name, changed_at, Json(value))| (name, changed_at, value)).collect())
@@ -83,21 +77,15 @@ impl Store {
 
     /// Counts a check of a module, unless it has made `limit` checks in the 24 hours since the first of them. Returns
     /// whether it was counted.
-    pub fn count_today(&self, simulated: bool, module: &str, limit: u32) -> Result<bool, StorageError> {
-        let operation = Operation::new("count_today").light();
+    pub fn count_today(&self, simulated: bool, module: &str, limit: u32) -> Result<bool> {
+        let operation = Operation::from("count_today").light();
         Ok(!self.change(operation, COUNT, values![simulated, module, limit])?.is_empty())
     }
 
     /// Forgets what was learnt about a host or a module, or about all, on the real and the simulated web, and records it in
     /// the audit. Running processes learn of it within seconds. Returns the hosts or modules about which something was
     /// forgotten, sorted.
-    pub fn reset(
-        &self,
-        what: Learnt,
-        name: Option<&str>,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<String>, StorageError> {
+    pub fn reset(&self, what: Learnt, name: Option<&str>, at: Timestamp, by: &Origin) -> Result<Vec<String>> {
         match what {
             Learnt::Deadline => self.reset_each(what, name, at, by, Tally::forget_durations),
             _ => self.reset_each(what, name, at, by, |state: &mut BreakerState| state.close(at)),
@@ -112,15 +100,14 @@ impl Store {
         at: Timestamp,
         by: &Origin,
         reset: impl Fn(&mut T) -> bool,
-    ) -> Result<Vec<String>, StorageError> {
+    ) -> Result<Vec<String>> {
         let (kind, mut names) = (what.as_str(), Vec::new());
-        self.write(Operation::new("reset_learnt"), |statements| {
+        self.write("reset_learnt", |tx| {
             for simulated in [false, true] {
-                let mut found: Vec<(String, Json<T>)> =
-                    statements.all(LOCK_NAMED, values![kind, simulated, name])?;
+                let mut found: Vec<(String, Json<T>)> = tx.all(LOCK_NAMED, values![kind, simulated, name])?;
                 found.retain_mut(|(_, Json(value))| reset(value));
                 let reset = rows(found.iter().map(|(name, Json(value))| (name, value)))?;
-                statements.execute(WRITE, values![kind, simulated, reset])?;
+                tx.execute(WRITE, values![kind, simulated, reset])?;
                 names.extend(found.into_iter().map(|(name, _)| name));
             }
             names.sort();
@@ -130,7 +117,7 @@ impl Store {
                 Some(name) => event.with("name", name),
                 None => event.with("count", names.len()),
             };
-            if names.is_empty() { Ok(()) } else { note(statements, &event, at, by) }
+            if names.is_empty() { Ok(()) } else { tx.note(&event, at, by) }
         })?;
         Ok(names)
     }
@@ -138,7 +125,7 @@ impl Store {
 
 /// Encodes rows for the statements above, as an array of `[NAME, DOCUMENT]`. A document is text, because PostgreSQL reads no
 /// element of an array that contains U+0000.
-fn rows<T: Serialize>(rows: impl Iterator<Item = (impl AsRef<str>, T)>) -> Result<String, StorageError> {
+fn rows<T: Serialize>(rows: impl Iterator<Item = (impl AsRef<str>, T)>) -> Result<String> {
     let encoded = rows.map(|(name, value)| Ok((name.as_ref().to_owned(), encode(&value)?)));
-    encode(&encoded.collect::<Result<Vec<_>, StorageError>>()?)
+    encode(&encoded.collect::<Result<Vec<_>>>()?)
 }

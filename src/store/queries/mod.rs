@@ -1,30 +1,22 @@
 //! The operations of the store, each written once for both databases.
 
 mod accounts;
-pub(super) mod audit;
+mod audit;
 mod batches;
 mod bundles;
 mod credits;
 mod erasure;
 mod families;
-mod fragments;
+pub(super) mod fragments;
 mod health;
 mod notes;
 mod outbox;
-pub(super) mod queue;
+mod prelude;
 mod quota;
-mod records;
 mod results;
 mod runs;
 mod sign_in;
 mod start;
-mod stopping;
-mod summary;
 mod take_over;
-mod thumbnails;
-mod unconfirmed;
-mod watch_row;
-mod watch_runs;
 mod watches;
-mod webhook_sending;
 mod webhooks;

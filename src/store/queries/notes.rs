@@ -1,17 +1,8 @@
 //! What owners note about their runs and results.
 
-use jiff::Timestamp;
-
-use super::audit::note;
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent, Origin};
-use crate::model::drive::Notification;
+use super::prelude::*;
 use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate, StoredNotes};
-use crate::store::Store;
-use crate::store::backend::Operation;
-use crate::store::document::{Json, encode};
-use crate::store::value::{Cells, FromRow, row, values};
+use crate::store::value::{row, values};
 
 row! { annotation_columns: Annotation from "" { note, not_this_person } }
 
@@ -34,13 +25,10 @@ const FORGET: &str =
 
 impl Store {
     /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
-    pub fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
-        self.read(Operation::new("notes"), |statements| {
-            let notes = statements.first(OF_RUN, values![run])?.unwrap_or_default();
-            Ok(StoredNotes {
-                run: notes,
-                results: statements.all(OF_RESULTS, values![run])?.into_iter().collect(),
-            })
+    pub fn notes(&self, run: RunId) -> Result<StoredNotes> {
+        self.read("notes", |tx| {
+            let notes = tx.first(OF_RUN, values![run])?.unwrap_or_default();
+            Ok(StoredNotes { run: notes, results: tx.all(OF_RESULTS, values![run])?.into_iter().collect() })
         })
     }
 
@@ -53,14 +41,14 @@ impl Store {
         update: &RunNotesUpdate,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Option<RunNotes>, StorageError> {
+    ) -> Result<Option<RunNotes>> {
         let tags = update.tags.as_ref().filter(|tags| !tags.is_empty()).map(encode).transpose()?;
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, update.tags.is_some(), tags, update.note.is_some(), text];
-        self.write(Operation::new("note_run").erasing(), |statements| {
-            let Some(notes) = statements.first(NOTE_RUN, values)? else { return Ok(None) };
-            note(statements, &AuditEvent::of_object(Action::RunAnnotated, account, run), at, by)?;
-            statements.announce(Notification::Annotated(run))?;
+        self.write(Operation::from("note_run").erasing(), |tx| {
+            let Some(notes) = tx.first(NOTE_RUN, values)? else { return Ok(None) };
+            tx.note(&AuditEvent::of_object(Action::RunAnnotated, account, run), at, by)?;
+            tx.announce(Notification::Annotated(run))?;
             Ok(Some(notes))
         })
     }
@@ -75,22 +63,22 @@ impl Store {
         update: &AnnotationUpdate,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Option<Annotation>, StorageError> {
+    ) -> Result<Option<Annotation>> {
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, result, update.note.is_some(), text, update.not_this_person];
-        self.write(Operation::new("annotate").erasing(), |statements| {
-            let Some(annotation) = statements.first(ANNOTATE, values)? else { return Ok(None) };
-            statements.execute(FORGET, values![run, result])?;
+        self.write(Operation::from("annotate").erasing(), |tx| {
+            let Some(annotation) = tx.first(ANNOTATE, values)? else { return Ok(None) };
+            tx.execute(FORGET, values![run, result])?;
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
-            note(statements, &event, at, by)?;
-            statements.announce(Notification::Annotated(run))?;
+            tx.note(&event, at, by)?;
+            tx.announce(Notification::Annotated(run))?;
             Ok(Some(annotation))
         })
     }
 }
 
 impl FromRow for RunNotes {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
         let (tags, note) = cells.read::<(Option<Json<_>>, _)>()?;
         Ok(Self { tags: tags.map(|Json(tags)| tags).unwrap_or_default(), note })
     }

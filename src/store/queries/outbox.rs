@@ -1,15 +1,10 @@
 //! Deliveries to webhooks, stored in the transaction of the change that they report.
 
-use jiff::Timestamp;
-
-use crate::base::ids::{AccountId, DeliveryId, RunId, WatchId, WebhookId};
-use crate::base::storage::StorageError;
+use super::prelude::*;
 use crate::model::batch::Batch;
 use crate::model::event::{Event, EventType, RunEnded, WatchFound};
 use crate::model::run::{RunError, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
-use crate::store::backend::Statements;
-use crate::store::document::decode;
 use crate::store::value::values;
 
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
@@ -33,13 +28,13 @@ const LOCK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg F
 
 /// Reports the end of a run to the webhooks of its account. This is called in the transaction that ends the run, after
 /// its refund.
-pub(super) fn report_end(statements: &mut dyn Statements, run: RunId) -> Result<(), StorageError> {
-    let webhooks: Vec<(WebhookId, Vec<EventType>)> = statements.all(OF_RUN, values![run])?;
+pub(super) fn report_end(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
+    let webhooks: Vec<(WebhookId, Vec<EventType>)> = tx.all(OF_RUN, values![run])?;
     if webhooks.is_empty() {
         return Ok(());
     }
     type Ended = (Status, Timestamp, u64, String, u64, Option<RunError>);
-    let found = statements.first::<Ended>(ENDED, values![run])?;
+    let found = tx.first::<Ended>(ENDED, values![run])?;
     let Some((status, at, total_results, coverage, credits_charged, error)) = found else { return Ok(()) };
     let Some(kind) = EventType::of_run(status) else { return Ok(()) };
     // A run may be ended because its documents cannot be read.
@@ -48,23 +43,23 @@ pub(super) fn report_end(statements: &mut dyn Statements, run: RunId) -> Result<
     let ended = RunEnded { run, total_results, coverage, credits_charged, error };
     let event = Event::run_ended(kind, at, &ended);
     let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));
-    wanting.try_for_each(|(webhook, _)| add(statements, *webhook, &event).map(drop))
+    wanting.try_for_each(|(webhook, _)| add(tx, *webhook, &event).map(drop))
 }
 
 /// Reports changes that a watch has found to its webhook, or to all webhooks that have subscribed. This is called in the
 /// transaction that stores the changes.
 pub(super) fn report_watch(
-    statements: &mut dyn Statements,
+    tx: &mut Tx<'_>,
     watch: WatchId,
     run: RunId,
     changes: &[FoundChange],
-) -> Result<(), StorageError> {
+) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
     type Wanting = (WebhookId, Vec<EventType>, bool, Vec<ChangeKind>, Timestamp);
-    for (webhook, events, is_named, kinds, now) in statements.all::<Wanting>(OF_WATCH, values![watch])? {
+    for (webhook, events, is_named, kinds, now) in tx.all::<Wanting>(OF_WATCH, values![watch])? {
         let is_wanted = is_named || events.contains(&EventType::WatchChanged);
         if !is_wanted || !changes.iter().any(|change| kinds.contains(&change.kind)) {
             continue;
@@ -76,21 +71,18 @@ pub(super) fn report_watch(
             removed: count(ChangeKind::Removed),
             changed: count(ChangeKind::Changed),
         };
-        add(statements, webhook, &Event::watch_changed(now, &found))?;
+        add(tx, webhook, &Event::watch_changed(now, &found))?;
     }
     Ok(())
 }
 
 /// Reports the end of a batch to the webhooks of its account. This is called in the transaction that ends the batch.
-pub(super) fn report_end_of_batch(
-    statements: &mut dyn Statements,
-    batch: &Batch,
-) -> Result<(), StorageError> {
+pub(super) fn report_end_of_batch(tx: &mut Tx<'_>, batch: &Batch) -> Result<()> {
     let Some(ended_at) = batch.ended_at else { return Ok(()) };
     let event = Event::batch_ended(batch, ended_at);
-    for (webhook, events) in statements.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![batch.account])? {
+    for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![batch.account])? {
         if events.contains(&EventType::BatchCompleted) {
-            add(statements, webhook, &event)?;
+            add(tx, webhook, &event)?;
         }
     }
     Ok(())
@@ -98,23 +90,19 @@ pub(super) fn report_end_of_batch(
 
 /// Adds a delivery to a webhook of an account. Returns `None` if there is no such webhook.
 pub(super) fn add_delivery(
-    statements: &mut dyn Statements,
+    tx: &mut Tx<'_>,
     account: AccountId,
     webhook: WebhookId,
     event: &Event,
-) -> Result<Option<DeliveryId>, StorageError> {
-    if !statements.has(LOCK, values![webhook, account])? {
+) -> Result<Option<DeliveryId>> {
+    if !tx.has(LOCK, values![webhook, account])? {
         return Ok(None);
     }
-    add(statements, webhook, event).map(Some)
+    add(tx, webhook, event).map(Some)
 }
 
-fn add(
-    statements: &mut dyn Statements,
-    webhook: WebhookId,
-    event: &Event,
-) -> Result<DeliveryId, StorageError> {
+fn add(tx: &mut Tx<'_>, webhook: WebhookId, event: &Event) -> Result<DeliveryId> {
     let id = DeliveryId::new();
-    statements.execute(INSERT, values![id, webhook, event.name, event.body()])?;
+    tx.execute(INSERT, values![id, webhook, event.name, event.body()])?;
     Ok(id)
 }

@@ -2,10 +2,8 @@
 //! [`quota`](crate::model::quota) for the algorithm: each subject has one row with the time at which its next request is
 //! due.
 
-use crate::base::storage::StorageError;
+use super::prelude::*;
 use crate::model::quota::{Counted, Rate, Subject};
-use crate::store::Store;
-use crate::store::backend::Operation;
 use crate::store::value::values;
 
 /// The current time in microseconds since 1970. PostgreSQL reads its clock after it has locked the row, so a request
@@ -38,10 +36,10 @@ const RETURN: &str = "UPDATE rate_limits SET due = due - ?2 WHERE subject = ?1";
 
 impl Store {
     /// Counts a request if the limit allows it.
-    pub fn count_request(&self, subject: &Subject, rate: Rate) -> Result<Counted, StorageError> {
-        let operation = Operation::new("count_request").light();
+    pub fn count_request(&self, subject: &Subject, rate: Rate) -> Result<Counted> {
+        let operation = Operation::from("count_request").light();
         let values = values![&subject.0, rate.period_us(), rate.slack_us()];
-        if let Some(row) = self.change(operation, COUNT, values)?.first() {
+        if let Some(row) = self.change(operation, COUNT, values)?.into_iter().next() {
             let (due, now) = row.read()?;
             return Ok(rate.counted(true, due, now));
         }
@@ -51,8 +49,8 @@ impl Store {
     }
 
     /// Subtracts a request that was counted and is not to count.
-    pub fn return_request(&self, subject: &Subject, rate: Rate) -> Result<(), StorageError> {
-        let operation = Operation::new("return_request").light();
+    pub fn return_request(&self, subject: &Subject, rate: Rate) -> Result<()> {
+        let operation = Operation::from("return_request").light();
         self.change(operation, RETURN, values![&subject.0, rate.period_us()]).map(drop)
     }
 }

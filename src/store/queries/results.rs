@@ -1,20 +1,11 @@
 //! What the driver of a run stores (results, the reports of modules, look-ups), and what readers have not read of it.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-use uuid::Uuid;
-
-use super::fragments::{driven, encode_ids, ids};
-use super::summary::run_columns;
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
+use super::fragments::{driven, ids, run_columns};
+use super::prelude::*;
 use crate::model::drive::{Changes, Delta, Lease, Position, ReadPage, Write};
 use crate::model::entity::EntityKey;
-use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
-use crate::store::document::{decode, encode, encode_reports, encode_result};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, Thumbnails};
+use crate::store::document::{encode_reports, encode_result};
 use crate::store::value::values;
 
 /// Selects the results of a run in order. `?1` is the run, `?2` the id after which they start, `?3` the maximum
@@ -91,30 +82,30 @@ pub(super) use reports;
 
 /// Saves a delta and renews the lease, if it is still valid.
 pub(super) fn save(
-    statements: &mut dyn Statements,
+    tx: &mut Tx<'_>,
     run: RunId,
     lease: Lease,
     delta: &Delta,
     holds: Duration,
-) -> Result<Write, StorageError> {
-    if !delta.is_empty() && !statements.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
+) -> Result<Write> {
+    if !delta.is_empty() && !tx.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
         return Ok(Write::LeaseLost);
     }
     let revision = delta.revision;
     let mut new = 0;
     if !delta.added.is_empty() {
         let added = encode_batch(run, &delta.added)?;
-        new = statements.execute(ADD, values![&added, revision])?;
+        new = tx.execute(ADD, values![&added, revision])?;
         if new < delta.added.len() as u64 {
-            statements.execute(ADD_AGAIN, values![&added, revision])?;
+            tx.execute(ADD_AGAIN, values![&added, revision])?;
         }
     }
     if !delta.changed.is_empty() {
-        statements.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
+        tx.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
     }
     if !delta.reports.is_empty() {
         let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
-        statements.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
+        tx.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
     }
     let values = values![
         run,
@@ -127,7 +118,7 @@ pub(super) fn save(
         new,
         holds,
     ];
-    Ok(match statements.first::<Option<Timestamp>>(SAVE, values)? {
+    Ok(match tx.first::<Option<Timestamp>>(SAVE, values)? {
         None => Write::LeaseLost,
         Some(None) => Write::Done,
         Some(Some(at)) => Write::Stopped(at),
@@ -144,12 +135,12 @@ impl Store {
         at: Position,
         left_out: u32,
         most: usize,
-    ) -> Result<Option<Changes>, StorageError> {
+    ) -> Result<Option<Changes>> {
         let after = at.page.map_or(left_out, |page| page.result.max(left_out));
         let end = at.page.map_or(u64::MAX, |page| page.end);
         let values = values![run, account, at.next, after, end, most];
         type Found = (RunSummary, Option<String>, Vec<ModuleReport>);
-        let found = self.first::<Found>(Operation::new("changes"), CHANGES, values)?;
+        let found = self.first::<Found>("changes", CHANGES, values)?;
         let Some((summary, results, reports)) = found else { return Ok(None) };
         let results: Vec<ResultRecord> = decode(&format!("[{}]", results.unwrap_or_default()))?;
         let behind = at.behind(summary.revision);
@@ -165,20 +156,46 @@ impl Store {
     }
 
     /// Returns the revision and the status of each of the runs that exist, in the order of their ids.
-    pub fn revisions(
-        &self,
-        runs: impl IntoIterator<Item = RunId>,
-    ) -> Result<Vec<(RunId, u64, Status)>, StorageError> {
+    pub fn revisions(&self, runs: impl IntoIterator<Item = RunId>) -> Result<Vec<(RunId, u64, Status)>> {
         let ids = encode_ids(runs.into_iter().map(|run| run.0))?;
-        self.all(Operation::new("revisions").in_background(), REVISIONS, values![ids])
+        self.all(background("revisions"), REVISIONS, values![ids])
     }
 }
 
 /// Encodes results for `batch!`.
-fn encode_batch(run: RunId, results: &[ResultRecord]) -> Result<String, StorageError> {
+fn encode_batch(run: RunId, results: &[ResultRecord]) -> Result<String> {
     let element = |record: &ResultRecord| {
         let key = Uuid::from_bytes(EntityKey::of(record).0).simple().to_string();
         Ok((run.0, record.id, key, encode_result(record)?))
     };
-    encode(&results.iter().map(element).collect::<Result<Vec<_>, StorageError>>()?)
+    encode(&results.iter().map(element).collect::<Result<Vec<_>>>()?)
+}
+
+/// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
+const KEEP: &str = concat!(
+    "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE ",
+    driven!(),
+    " ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1"
+);
+const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
+const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
+
+impl Store {
+    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
+    pub fn keep_thumbnail(&self, run: RunId, lease: Lease, result: u32, png: &[u8]) -> Result<Write> {
+        let operation = background("keep_thumbnail").light();
+        let values = values![run, lease.owner.0, lease.epoch, result, png];
+        let kept = self.change(operation, KEEP, values)?;
+        Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
+    }
+
+    /// Returns the thumbnail of a result as a PNG.
+    pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>> {
+        self.first("thumbnail", ONE, values![run, result])
+    }
+
+    /// Returns all thumbnails of a run as PNGs, by the ids of their results.
+    pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails> {
+        Ok(self.all("thumbnails", ALL, values![run])?.into_iter().collect())
+    }
 }

@@ -1,20 +1,13 @@
 //! Passwords, sessions and set-up links. A transaction that changes any of them locks the account's
 //! row first.
 
-use jiff::Timestamp;
-
 use super::accounts::{account_columns, lock};
-use super::audit::note;
+use super::prelude::*;
 use super::quota::now;
-use crate::base::ids::{AccountId, SessionId};
-use crate::base::storage::StorageError;
 use crate::model::account::{Account, BEING_DELETED, Role};
-use crate::model::audit::{Action, AuditEvent, Origin};
 use crate::model::sign_in::{Session, SetUpLink, TokenHash};
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
 use crate::store::limits::{SESSIONS_KEPT, TOUCH_WAIT};
-use crate::store::value::{row, values};
+use crate::store::value::{row, select, values};
 
 row! {
     session_columns: Session from "s." {
@@ -23,16 +16,12 @@ row! {
 }
 
 const PASSWORD: &str = "SELECT hash FROM passwords WHERE account = ?1";
-const SESSION: &str = concat!(
-    "SELECT ",
-    session_columns!(),
-    ", ",
-    account_columns!(),
+const SESSION: &str = select!(
+    [session_columns, account_columns],
     " FROM web_sessions s JOIN accounts a ON a.id = s.account WHERE s.token_hash = ?1 AND s.expires_at > ?2"
 );
-const SESSIONS: &str = concat!(
-    "SELECT ",
-    session_columns!(),
+const SESSIONS: &str = select!(
+    [session_columns],
     " FROM web_sessions s WHERE s.account = ?1 AND s.expires_at > ?2 ORDER BY s.last_seen_at DESC, s.id DESC"
 );
 const OPEN: &str = "INSERT INTO web_sessions \
@@ -43,9 +32,8 @@ const END_OLDEST: &str = "DELETE FROM web_sessions WHERE account = ?1 AND id NOT
 const TOUCH: &str = "UPDATE web_sessions SET last_seen_at = greatest(last_seen_at, ?2), \
      expires_at = greatest(expires_at, ?3) WHERE id = ?1";
 
-const LINK_ACCOUNT: &str = concat!(
-    "SELECT ",
-    account_columns!(),
+const LINK_ACCOUNT: &str = select!(
+    [account_columns],
     " FROM set_up_links l JOIN accounts a ON a.id = l.account \
      WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3"
 );
@@ -64,8 +52,8 @@ const PAST: &str = concat!("DELETE FROM rate_limits WHERE due <= ", now!());
 
 impl Store {
     /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
-    pub fn password(&self, account: AccountId) -> Result<Option<String>, StorageError> {
-        self.first(Operation::new("password"), PASSWORD, values![account])
+    pub fn password(&self, account: AccountId) -> Result<Option<String>> {
+        self.first("password", PASSWORD, values![account])
     }
 
     /// Replaces the password with the hash `known`, ends all sessions and voids set-up links. Returns `false` if the
@@ -77,14 +65,14 @@ impl Store {
         known: Option<&str>,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("set_password"), |statements| {
-            if !lock(statements, account)? || !knows(statements, account, known)? {
+    ) -> Result<bool> {
+        self.write("set_password", |tx| {
+            if !lock(tx, account)? || !knows(tx, account, known)? {
                 return Ok(false);
             }
-            put_password(statements, account, hash, at)?;
+            put_password(tx, account, hash, at)?;
             let event = AuditEvent::of_account(Action::PasswordSet, account).with("by_link", false);
-            note(statements, &event, at, by)?;
+            tx.note(&event, at, by)?;
             Ok(true)
         })
     }
@@ -97,9 +85,9 @@ impl Store {
         token: &TokenHash,
         known: Option<&str>,
         by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("open_session"), |statements| {
-            if !lock(statements, session.account)? || !knows(statements, session.account, known)? {
+    ) -> Result<bool> {
+        self.write("open_session", |tx| {
+            if !lock(tx, session.account)? || !knows(tx, session.account, known)? {
                 return Ok(false);
             }
             let values = values![
@@ -113,77 +101,62 @@ impl Store {
                 &session.user_agent,
                 &session.address,
             ];
-            statements.execute(OPEN, values)?;
-            statements.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
+            tx.execute(OPEN, values)?;
+            tx.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
             let event = AuditEvent::of_object(Action::SignedIn, session.account, session.id);
-            note(statements, &event, session.created_at, by)?;
+            tx.note(&event, session.created_at, by)?;
             Ok(true)
         })
     }
 
     /// Returns the session with that token and its account, if it has not expired.
-    pub fn session(
-        &self,
-        token: &TokenHash,
-        now: Timestamp,
-    ) -> Result<Option<(Session, Account)>, StorageError> {
-        self.first(Operation::new("session"), SESSION, values![&token.0, now])
+    pub fn session(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Session, Account)>> {
+        self.first("session", SESSION, values![&token.0, now])
     }
 
     /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
-    pub fn touch_session(
-        &self,
-        id: SessionId,
-        seen: Timestamp,
-        expires: Timestamp,
-    ) -> Result<(), StorageError> {
+    pub fn touch_session(&self, id: SessionId, seen: Timestamp, expires: Timestamp) -> Result<()> {
         // A page does not wait for a lock. The next page updates the session.
-        let operation = Operation::new("touch_session").light().within(TOUCH_WAIT);
+        let operation = Operation::from("touch_session").light().within(TOUCH_WAIT);
         self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
     }
 
     /// Returns the sessions of an account that have not expired, the most recently used one first.
-    pub fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError> {
-        self.all(Operation::new("sessions"), SESSIONS, values![account, now])
+    pub fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>> {
+        self.all("sessions", SESSIONS, values![account, now])
     }
 
     /// Ends a session of that account. Returns `false` if the account has no such session.
-    pub fn end_session(
-        &self,
-        account: AccountId,
-        id: SessionId,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("end_session"), |statements| {
+    pub fn end_session(&self, account: AccountId, id: SessionId, at: Timestamp, by: &Origin) -> Result<bool> {
+        self.write("end_session", |tx| {
             let sql = "DELETE FROM web_sessions WHERE id = ?1 AND account = ?2";
-            let ended = statements.execute(sql, values![id, account])? > 0;
+            let ended = tx.execute(sql, values![id, account])? > 0;
             if ended {
-                note(statements, &AuditEvent::of_object(Action::SignedOut, account, id), at, by)?;
+                tx.note(&AuditEvent::of_object(Action::SignedOut, account, id), at, by)?;
             }
             Ok(ended)
         })
     }
 
     /// Adds a link and voids earlier ones of the account. Returns `false` if the account is unknown.
-    pub fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool, StorageError> {
-        self.write(Operation::new("add_set_up_link"), |statements| {
-            if !lock(statements, link.account)? {
+    pub fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool> {
+        self.write("add_set_up_link", |tx| {
+            if !lock(tx, link.account)? {
                 return Ok(false);
             }
-            statements.execute("DELETE FROM set_up_links WHERE account = ?1", values![link.account])?;
-            statements.execute(
+            tx.execute("DELETE FROM set_up_links WHERE account = ?1", values![link.account])?;
+            tx.execute(
                 "INSERT INTO set_up_links (token_hash, account, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
                 values![&link.token.0, link.account, link.created_at, link.expires_at],
             )?;
-            note(statements, &AuditEvent::of_account(Action::LinkMade, link.account), link.created_at, by)?;
+            tx.note(&AuditEvent::of_account(Action::LinkMade, link.account), link.created_at, by)?;
             Ok(true)
         })
     }
 
     /// Returns the account whose password that link sets, if the link is valid.
-    pub fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError> {
-        self.first(Operation::new("set_up_account"), LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])
+    pub fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>> {
+        self.first("set_up_account", LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])
     }
 
     /// Consumes a link: sets the password of its account and ends all sessions. Returns `None` if the link is not
@@ -194,81 +167,66 @@ impl Store {
         hash: &str,
         now: Timestamp,
         by: &Origin,
-    ) -> Result<Option<Account>, StorageError> {
-        self.write(Operation::new("use_set_up_link"), |statements| {
-            let account = statements.first::<Account>(LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])?;
+    ) -> Result<Option<Account>> {
+        self.write("use_set_up_link", |tx| {
+            let account = tx.first::<Account>(LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])?;
             let Some(account) = account else { return Ok(None) };
-            if !lock(statements, account.id)? {
+            if !lock(tx, account.id)? {
                 return Ok(None);
             }
             // Another request may have used the link or replaced it before the account was locked.
             let sql = "DELETE FROM set_up_links WHERE token_hash = ?1";
-            if statements.execute(sql, values![&token.0])? == 0 {
+            if tx.execute(sql, values![&token.0])? == 0 {
                 return Ok(None);
             }
-            put_password(statements, account.id, hash, now)?;
+            put_password(tx, account.id, hash, now)?;
             let event = AuditEvent::of_account(Action::PasswordSet, account.id).with("by_link", true);
-            note(statements, &event, now, by)?;
+            tx.note(&event, now, by)?;
             Ok(Some(account))
         })
     }
 
     /// Changes the role of an account. Returns `false` if the account is unknown.
-    pub fn set_role(
-        &self,
-        account: AccountId,
-        role: Role,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("set_role"), |statements| {
-            if !lock(statements, account)? {
+    pub fn set_role(&self, account: AccountId, role: Role, at: Timestamp, by: &Origin) -> Result<bool> {
+        self.write("set_role", |tx| {
+            if !lock(tx, account)? {
                 return Ok(false);
             }
             let sql = "UPDATE accounts SET role = ?2 WHERE id = ?1 AND role <> ?2";
-            if statements.execute(sql, values![account, role.as_str()])? > 0 {
+            if tx.execute(sql, values![account, role.as_str()])? > 0 {
                 let event = AuditEvent::of_account(Action::RoleChanged, account).with("to", role.as_str());
-                note(statements, &event, at, by)?;
+                tx.note(&event, at, by)?;
             }
             Ok(true)
         })
     }
 
     /// Removes expired sessions and links, and counts of requests and attempts that have no effect any more.
-    pub fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
-        let operation = Operation::new("remove_expired").in_background().light();
+    pub fn remove_expired(&self, now: Timestamp) -> Result<()> {
+        let operation = background("remove_expired").light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
         if self.first(operation, ANY_EXPIRED, values![now])? != Some(true) {
             return Ok(());
         }
-        self.write(operation, |statements| {
-            EXPIRED.iter().try_for_each(|sql| statements.execute(sql, values![now]).map(drop))?;
-            statements.execute(PAST, &[]).map(drop)
+        self.write(operation, |tx| {
+            EXPIRED.iter().try_for_each(|sql| tx.execute(sql, values![now]).map(drop))?;
+            tx.execute(PAST, values![]).map(drop)
         })
     }
 }
 
 /// Returns whether the account still has the password hash `known`. It may have been changed while the password was
 /// verified. The account is locked, so the result is valid until the end of the transaction.
-fn knows(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    known: Option<&str>,
-) -> Result<bool, StorageError> {
-    Ok(statements.first::<String>(PASSWORD, values![account])?.as_deref() == known)
+fn knows(tx: &mut Tx<'_>, account: AccountId, known: Option<&str>) -> Result<bool> {
+    Ok(tx.first::<String>(PASSWORD, values![account])?.as_deref() == known)
 }
 
-fn put_password(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    hash: &str,
-    at: Timestamp,
-) -> Result<(), StorageError> {
-    statements.execute(
+fn put_password(tx: &mut Tx<'_>, account: AccountId, hash: &str, at: Timestamp) -> Result<()> {
+    tx.execute(
         "INSERT INTO passwords (account, hash, changed_at) VALUES (?1, ?2, ?3) \
          ON CONFLICT (account) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at",
         values![account, hash, at],
     )?;
-    statements.execute("DELETE FROM set_up_links WHERE account = ?1", values![account])?;
-    statements.execute("DELETE FROM web_sessions WHERE account = ?1", values![account]).map(drop)
+    tx.execute("DELETE FROM set_up_links WHERE account = ?1", values![account])?;
+    tx.execute("DELETE FROM web_sessions WHERE account = ?1", values![account]).map(drop)
 }

@@ -1,38 +1,18 @@
 //! Starting a run: its idempotency key, its charge and its row, in one transaction.
 
-use jiff::Timestamp;
-
 use super::accounts::lock_shared;
-use super::audit::note;
-use super::credits::{note_charge, use_credits, used};
-use super::queue::{next_turn, queue_length};
-use super::watch_runs;
-use crate::base::ids::{AccountId, RunId};
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent};
+use super::credits::{note_charge, note_request, use_credits, used};
+use super::fragments::{next_turn, waits};
+use super::prelude::*;
+use super::watches::{begin, take_place};
 use crate::model::coverage::Coverage;
 use crate::model::credits::Charge;
-use crate::model::drive::Notification;
 use crate::model::follow::NewMember;
 use crate::model::run::{Progress, count};
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, NewRun, Refused, RowRef, Started};
+use crate::model::start::{Cause, NewRun, QueueLength, Refused, RowRef, Started};
 use crate::modules::query::Query;
-use crate::store::backend::Statements;
-use crate::store::document::encode;
 use crate::store::value::values;
-
-const REQUEST: &str =
-    "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
-const FORGET_REQUEST: &str =
-    "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3";
-/// Keeps the key of a deleted run until it expires, so that a repeated request is not charged again. The hash goes, because
-/// the query could be guessed from it: from now on, no request equals the first one.
-const KEEP_KEY: &str = "UPDATE idempotency_keys SET body_hash = ?2 WHERE run = ?1";
-const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys (account, key, body_hash, run, created_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO NOTHING";
-/// The number of tries with a key that is removed between two statements.
-const REQUEST_TRIES: usize = 10;
 
 /// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
 const INSERT: &str = concat!(
@@ -63,138 +43,107 @@ const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, turn = 1 + \
 const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
      WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
 
+/// Counts the waiting runs, and those of an account. `?1` tells whether to count those of the simulated web, `?2` is the
+/// account or NULL. An index has all columns that are read.
+const LENGTH: &str = concat!(
+    "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs WHERE simulated = ?1 AND ",
+    waits!()
+);
+
+impl Store {
+    /// Records the idempotency key, books the charge and creates the run, in one transaction.
+    pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started> {
+        self.write_if("start", |started| *started == Started::Created, |tx| start(tx, run, charge))
+    }
+
+    /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
+    /// them.
+    pub fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
+        self.read("queue_length", |tx| queue_length(tx, simulated, account))
+    }
+}
+
 /// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
-pub(super) fn start(
-    statements: &mut dyn Statements,
-    run: &NewRun,
-    charge: &Charge,
-) -> Result<Started, StorageError> {
-    if !lock_shared(statements, run.account)? {
+fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
+    if !lock_shared(tx, run.account)? {
         return Ok(Started::Refused(Refused::UnknownAccount));
     }
     if let Some(idempotency) = &run.idempotency
-        && let Some(known) = note_request(statements, run.account, run.id, run.created_at, idempotency)?
+        && let Some(known) = note_request(tx, run.account, run.id, run.created_at, idempotency)?
     {
         return Ok(known);
     }
     let next_at = match &run.cause {
         Cause::Request | Cause::Retry(_) => None,
-        Cause::Lead(member) => match refuse_member(statements, run, member)? {
+        Cause::Lead(member) => match refuse_member(tx, run, member)? {
             Some(refused) => return Ok(refused),
             None => None,
         },
-        Cause::Watch(start) => match watch_runs::take_place(statements, run, *start)? {
+        Cause::Watch(start) => match take_place(tx, run, *start)? {
             Err(refused) => return Ok(refused),
             Ok(next_at) => Some(next_at),
         },
         Cause::Row(row) => {
-            if statements.execute(TAKE_TURN, values![row.batch, run.account])? == 0 {
+            if tx.execute(TAKE_TURN, values![row.batch, run.account])? == 0 {
                 return Ok(Started::Refused(Refused::RowGone));
             }
             None
         }
     };
     if let Some(max_waiting) = run.max_waiting
-        && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(max_waiting)
+        && !queue_length(tx, run.simulated, Some(run.account))?.allows_another(max_waiting)
     {
         return Ok(Started::Refused(Refused::Overloaded));
     }
-    if !use_credits(statements, run.account, charge)? {
-        let used = used(statements, run.account, charge)?;
+    if !use_credits(tx, run.account, charge)? {
+        let used = used(tx, run.account, charge)?;
         return Ok(Started::Refused(Refused::InsufficientCredits { used }));
     }
-    insert(statements, run, charge)?;
+    insert(tx, run, charge)?;
     match run.cause {
         Cause::Request | Cause::Retry(_) => {}
         Cause::Lead(NewMember { place, lead, class, .. }) => {
             let values = values![place.root, lead, class.as_str(), run.id, place.parent];
-            statements.execute(NOTE_LEAD, values)?;
+            tx.execute(NOTE_LEAD, values)?;
         }
-        Cause::Watch(start) => watch_runs::begin(statements, run, start.watch, next_at)?,
-        Cause::Row(row) if !start_row(statements, row, run.id)? => {
+        Cause::Watch(start) => begin(tx, run, start.watch, next_at)?,
+        Cause::Row(row) if !start_row(tx, row, run.id)? => {
             return Ok(Started::Refused(Refused::RowGone));
         }
         Cause::Row(_) => {}
     }
-    note_charge(statements, run.id, run.account, charge, run.created_at)?;
-    note(statements, &started(run, charge), run.created_at, &run.origin)?;
+    note_charge(tx, run.id, run.account, charge, run.created_at)?;
+    tx.note(&started(run, charge), run.created_at, &run.origin)?;
     if run.owner.is_none() {
         // Another instance may have a free driver for the run.
-        statements.announce(Notification::Released)?;
+        tx.announce(Notification::Released)?;
     }
     Ok(Started::Created)
 }
 
-/// Looks up an idempotency key that is still valid.
-pub(super) fn known_request(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    idempotency: &Idempotency,
-) -> Result<Option<Started>, StorageError> {
-    let values = values![account, &idempotency.key, idempotency.valid_since];
-    let known = statements.first::<(_, [u8; 32])>(REQUEST, values)?;
-    Ok(known.map(|(run, body_hash)| match body_hash == idempotency.body_hash {
-        true => Started::Repeated(run),
-        false => Started::Refused(Refused::Mismatch),
-    }))
-}
-
-/// Forgets the request that has started a run, which is being deleted. Its idempotency key stays in use.
-pub(super) fn forget_request(statements: &mut dyn Statements, run: RunId) -> Result<(), StorageError> {
-    statements.execute(KEEP_KEY, values![run, &[0u8; 32]]).map(drop)
-}
-
-/// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one
-/// key, the second waits in this statement for the end of the first.
-pub(super) fn note_request(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    run: RunId,
-    at: Timestamp,
-    idempotency: &Idempotency,
-) -> Result<Option<Started>, StorageError> {
-    let key = &idempotency.key;
-    statements.execute(FORGET_REQUEST, values![account, key, idempotency.valid_since])?;
-    for _ in 0..REQUEST_TRIES {
-        let values = values![account, key, &idempotency.body_hash, run, at];
-        if statements.execute(NOTE_REQUEST, values)? == 1 {
-            return Ok(None);
-        }
-        // If there is no row, it was removed between the two statements, and the key is free.
-        if let Some(known) = known_request(statements, account, idempotency)? {
-            return Ok(Some(known));
-        }
-    }
-    Err(StorageError::unavailable("an idempotency key is stored and deleted again and again"))
-}
-
 /// Locks the root of a family, so that one run of it is started at a time. Returns the result if the run must not be
 /// started.
-fn refuse_member(
-    statements: &mut dyn Statements,
-    run: &NewRun,
-    member: &NewMember,
-) -> Result<Option<Started>, StorageError> {
+fn refuse_member(tx: &mut Tx<'_>, run: &NewRun, member: &NewMember) -> Result<Option<Started>> {
     let root = member.place.root;
-    if !statements.has(LOCK_ROOT, values![root, run.account])? {
+    if !tx.has(LOCK_ROOT, values![root, run.account])? {
         return Ok(Some(Started::Refused(Refused::FamilyGone)));
     }
-    if let Some(known) = statements.first(RUN_OF_LEAD, values![root, member.lead])?
-        && (!member.is_on_request || statements.execute(FREE_LEAD, values![root, member.lead])? == 0)
+    if let Some(known) = tx.first(RUN_OF_LEAD, values![root, member.lead])?
+        && (!member.is_on_request || tx.execute(FREE_LEAD, values![root, member.lead])? == 0)
     {
         return Ok(Some(Started::Repeated(known)));
     }
     let count = "SELECT count(*) FROM followed_leads WHERE root = ?1";
-    let is_full = statements.first::<u64>(count, values![root])? >= Some(member.max_searches.into());
+    let is_full = tx.first::<u64>(count, values![root])? >= Some(member.max_searches.into());
     Ok(is_full.then_some(Started::Refused(Refused::FamilyFull)))
 }
 
 /// Makes a run that of a row, in the transaction that starts the run. Returns `false` if the row is not pending.
-fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result<bool, StorageError> {
-    Ok(statements.execute(START_ROW, values![row.batch, row.position, run])? == 1)
+fn start_row(tx: &mut Tx<'_>, row: RowRef, run: RunId) -> Result<bool> {
+    Ok(tx.execute(START_ROW, values![row.batch, row.position, run])? == 1)
 }
 
-fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Result<(), StorageError> {
+fn insert(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<()> {
     let progress = Progress { modules_total: count(run.modules.len()), ..Progress::default() };
     let Search { search_type, query, premium, options, choice, follow, .. } = &run.search;
     let normal = Query::parse(*search_type, query).ok();
@@ -226,7 +175,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.is_unconfirmed,
         normal.as_ref().map(Query::normal),
     ];
-    statements.execute(INSERT, values).map(drop)
+    tx.execute(INSERT, values).map(drop)
 }
 
 /// Returns the audit entry for a run that was charged and started. It never contains the query.
@@ -245,4 +194,10 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
         Some(purpose) => event.with("purpose", purpose.as_str()),
         None => event,
     }
+}
+
+/// Counts the waiting runs, and those of an account.
+fn queue_length(tx: &mut Tx<'_>, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
+    let (all, of_account) = tx.first(LENGTH, values![simulated, account])?.unwrap_or_default();
+    Ok(QueueLength { all, of_account })
 }

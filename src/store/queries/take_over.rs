@@ -1,25 +1,17 @@
 //! Taking over runs without a driver.
 
 use std::collections::HashMap;
-use std::time::Duration;
-
-use jiff::Timestamp;
 
 use super::credits::refund;
-use super::fragments::{encode_ids, ids};
+use super::fragments::{has_begun, ids, run_columns, waits};
 use super::outbox::report_end;
-use super::queue::{has_begun, waits};
+use super::prelude::*;
 use super::results::RESULTS;
-use super::summary::run_columns;
-use crate::base::ids::RunId;
-use crate::base::storage::StorageError;
 use crate::model::account::BEING_DELETED;
 use crate::model::drive::{Claim, Resumable};
 use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, RunError, RunSummary};
-use crate::store::backend::Statements;
-use crate::store::document::{Json, encode, not_confirmed, unreadable};
-use crate::store::value::{Row, row, values};
+use crate::store::value::{row, values};
 
 /// Selects runs without a driver by a condition, in that order. A run that another instance is taking at the same time
 /// is skipped. A run whose account is being deleted is deleted with it.
@@ -70,46 +62,60 @@ const TAKE: &str = concat!(
     ", ",
     run_columns!()
 );
+/// Why a run was ended: its documents cannot be read, or its caller was refused.
+const UNREADABLE: &str = "the stored data of this search can no longer be read";
+pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
+
 const END: &str = "UPDATE runs SET status = 'failed', error = ?2, revision = revision + 1, \
      completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
      WHERE id = ?1 RETURNING completed_at";
 
+impl Store {
+    /// Takes over running runs without a driver. Interrupted runs come first, each with a lease of the next epoch,
+    /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
+    /// of each account, then the second of each.
+    pub fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
+        let taken = self.write(background("take_over"), |tx| take_over(tx, claim))?;
+        // An earlier driver that was only delayed detects that the run is no longer its own.
+        taken.iter().for_each(|run| self.publish(run.summary.id, run.lease.epoch));
+        Ok(taken)
+    }
+}
+
 /// Takes over the runs that `claim` selects, in their order. Ends runs that cannot be read as failed.
-pub(super) fn take_over(
-    statements: &mut dyn Statements,
-    claim: &Claim<'_>,
-) -> Result<Vec<Resumable>, StorageError> {
+fn take_over(tx: &mut Tx<'_>, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
     let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-    let values = |most| values![claim.simulated, BEING_DELETED, &*except, most, claim.only].to_vec();
+    let values = |most| values![claim.simulated, BEING_DELETED, &except, most, claim.only];
     let mut of_interrupted = values(claim.limit);
     of_interrupted.push(claim.expired.into());
-    let mut due: Vec<RunId> = statements.all(INTERRUPTED, &of_interrupted)?;
+    let mut due: Vec<RunId> = tx.all(INTERRUPTED, of_interrupted)?;
     if due.len() < claim.limit {
-        due.extend(statements.all::<RunId>(WAITING, &values(claim.limit - due.len()))?);
+        due.extend(tx.all::<RunId>(WAITING, values(claim.limit - due.len()))?);
     }
     if due.is_empty() {
         return Ok(Vec::new());
     }
     let ids = encode_ids(due.iter().map(|run| run.0))?;
-    let rows = statements.rows(TAKE, values![ids, claim.owner.0, claim.holds])?;
-    let rows = rows.into_iter().map(|row| Ok((row.read()?, row)));
-    let rows = rows.collect::<Result<HashMap<RunId, Row>, StorageError>>()?;
+    let rows = tx.rows(TAKE, values![ids, claim.owner.0, claim.holds])?;
+    // This is read by itself, because the documents of the run may be unreadable.
+    let rows = rows.into_iter().map(|row| Ok((row.clone().read::<(RunId, bool)>()?, row)));
+    let mut rows = rows
+        .map(|row| row.map(|((run, is_unconfirmed), row)| (run, (is_unconfirmed, row))))
+        .collect::<Result<HashMap<_, _>>>()?;
     let mut taken = Vec::new();
     for run in due {
-        let Some(row) = rows.get(&run) else { continue };
-        // This is read by itself, because the documents of the run may be unreadable.
-        let (_, is_unconfirmed) = row.read::<(RunId, bool)>()?;
+        let Some((is_unconfirmed, row)) = rows.remove(&run) else { continue };
         if is_unconfirmed {
             log::info!("run {run}: ended, since its caller was refused");
-            end_as_failed(statements, run, &not_confirmed())?;
+            end_as_failed(tx, run, NOT_CONFIRMED)?;
             continue;
         }
-        match resumable(statements, run, row, claim) {
+        match resumable(tx, run, row, claim) {
             Ok(run) => taken.push(run),
             Err(error) if error.is_unavailable() => return Err(error),
             Err(error) => {
                 log::error!("run {run} cannot be resumed and is ended as failed: {error}");
-                end_as_failed(statements, run, &unreadable())?;
+                end_as_failed(tx, run, UNREADABLE)?;
             }
         }
     }
@@ -117,13 +123,8 @@ pub(super) fn take_over(
 }
 
 /// Reads a row of [`TAKE`], and the results of its run.
-fn resumable(
-    statements: &mut dyn Statements,
-    run: RunId,
-    row: &Row,
-    claim: &Claim<'_>,
-) -> Result<Resumable, StorageError> {
-    let results = statements.all(RESULTS, values![run, 0i64, i64::MAX])?;
+fn resumable(tx: &mut Tx<'_>, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
+    let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
     let (_, taken, summary) = row.read::<((RunId, bool), Taken, RunSummary)>()?;
     let lease = claim.owner.lease(taken.epoch);
     let ran_for = match lease.epoch {
@@ -142,12 +143,9 @@ fn resumable(
 }
 
 /// Ends a run as failed that cannot be resumed, and refunds it.
-pub(super) fn end_as_failed(
-    statements: &mut dyn Statements,
-    run: RunId,
-    error: &RunError,
-) -> Result<(), StorageError> {
-    let Some(at) = statements.first(END, values![run, encode(error)?])? else { return Ok(()) };
-    refund(statements, run, at)?;
-    report_end(statements, run)
+pub(super) fn end_as_failed(tx: &mut Tx<'_>, run: RunId, why: &str) -> Result<()> {
+    let error = RunError { code: "store_failed".into(), message: why.into() };
+    let Some(at) = tx.first(END, values![run, encode(&error)?])? else { return Ok(()) };
+    refund(tx, run, at)?;
+    report_end(tx, run)
 }

@@ -1,28 +1,21 @@
-//! Watches and their changes, as their owners see them. The transactions that start and close runs are in
-//! `watch_runs`.
+//! Watches and their changes, as their owners see them, and the runs of watches: which are due, the transaction that takes
+//! the place of one, and the comparison of one that has ended.
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use uuid::Uuid;
-
 use super::accounts::lock;
-use super::audit::note;
-use super::start::{known_request, note_request};
-use super::watch_row::watch_columns;
-use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent, Origin};
+use super::credits::{known_request, note_request};
+use super::outbox::report_watch;
+use super::prelude::*;
+use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::model::interval::Interval;
 use crate::model::search::Search;
-use crate::model::start::Started;
+use crate::model::start::{NewRun, Refused, Started, WatchStart};
 use crate::model::watch::{
-    MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchError, WatchState,
-    WatchUpdate,
+    Comparison, EndedRun, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity,
+    WatchError, WatchState, WatchUpdate,
 };
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
-use crate::store::document::encode;
-use crate::store::value::{row, values};
+use crate::store::value::{row, select, values};
 
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
@@ -33,18 +26,14 @@ const INSERT: &str = concat!(
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, begun.at, begun.at FROM begun RETURNING ",
     watch_columns!()
 );
-const WATCH: &str = concat!("SELECT ", watch_columns!(), " FROM watches WHERE id = ?1 AND account = ?2");
-const LIST: &str = concat!(
-    "SELECT ",
-    watch_columns!(),
-    " FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
-);
+const WATCH: &str = select!([watch_columns], " FROM watches WHERE id = ?1 AND account = ?2");
+const LIST: &str =
+    select!([watch_columns], " FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
 const ACTIVITY: &str = "SELECT w.id, (SELECT count(*) FROM watch_changes c WHERE c.watch = w.id), r.created_at \
      FROM watches w LEFT JOIN runs r ON r.id = w.last_run WHERE w.account = ?1 AND w.id >= ?2 AND w.id <= ?3";
 /// Locks a watch, and reads the time by which it is dated.
-const LOCK: &str = concat!(
-    "SELECT ",
-    watch_columns!(),
+const LOCK: &str = select!(
+    [watch_columns],
     ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */"
 );
 const CHANGE: &str = concat!(
@@ -56,53 +45,41 @@ const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2";
 const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
 row! { change_columns: StoredChange from "" { id, kind, run_before, run_after, at, difference } }
 
-const CHANGES: &str = concat!(
-    "SELECT ",
-    change_columns!(),
-    " FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
-);
+const CHANGES: &str =
+    select!([change_columns], " FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
 
 /// Returns the watch of a request whose idempotency key is known.
-fn answer(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    known: &Started,
-) -> Result<Result<Watch, WatchError>, StorageError> {
+fn answer(tx: &mut Tx<'_>, account: AccountId, known: &Started) -> Result<Result<Watch, WatchError>> {
     let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
-    Ok(statements.first(WATCH, values![WatchId(*id), account])?.ok_or(WatchError::UnknownWatch))
+    Ok(tx.first(WATCH, values![WatchId(*id), account])?.ok_or(WatchError::UnknownWatch))
 }
 
 impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
-    pub fn add_watch(
-        &self,
-        new: &NewWatch,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Result<Watch, WatchError>, StorageError> {
-        self.write(Operation::new("add_watch"), |statements| {
+    pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Result<Watch, WatchError>> {
+        self.write("add_watch", |tx| {
             // So that two are not added at once.
-            if !lock(statements, new.account)? {
+            if !lock(tx, new.account)? {
                 return Ok(Err(WatchError::UnknownAccount));
             }
             // Before the other checks, which the watch of the first request may have changed.
             if let Some(idempotency) = &new.idempotency
-                && let Some(known) = known_request(statements, new.account, idempotency)?
+                && let Some(known) = known_request(tx, new.account, idempotency)?
             {
-                return answer(statements, new.account, &known);
+                return answer(tx, new.account, &known);
             }
-            if !is_known(statements, new.account, new.webhook)? {
+            if !is_known(tx, new.account, new.webhook)? {
                 return Ok(Err(WatchError::UnknownWebhook));
             }
-            if statements.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
+            if tx.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
                 return Ok(Err(WatchError::TooMany));
             }
             // A key stands for one run, one batch or one watch.
             if let Some(idempotency) = &new.idempotency
-                && let Some(known) = note_request(statements, new.account, RunId(new.id.0), at, idempotency)?
+                && let Some(known) = note_request(tx, new.account, RunId(new.id.0), at, idempotency)?
             {
-                return answer(statements, new.account, &known);
+                return answer(tx, new.account, &known);
             }
             let Search { search_type, query, premium, choice, options, .. } = &new.search;
             let (options, choice) = (encode(options)?, encode(choice)?);
@@ -120,41 +97,33 @@ impl Store {
                 new.webhook,
                 new.idempotency.is_none(),
             ];
-            let watch = statements.first(INSERT, values)?;
+            let watch = tx.first(INSERT, values)?;
             let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
                 .with("type", search_type.as_str())
                 .with("every", new.every.to_string());
-            note(statements, &event, at, by)?;
+            tx.note(&event, at, by)?;
             watch.ok_or_else(no_watch).map(Ok)
         })
     }
 
     /// Returns a watch of an account.
-    pub fn watch(&self, account: AccountId, id: WatchId) -> Result<Option<Watch>, StorageError> {
-        self.first(Operation::new("watch"), WATCH, values![id, account])
+    pub fn watch(&self, account: AccountId, id: WatchId) -> Result<Option<Watch>> {
+        self.first("watch", WATCH, values![id, account])
     }
 
     /// Returns at most `count` watches of an account with ids below `before`, the newest first.
-    pub fn watches(
-        &self,
-        account: AccountId,
-        before: Option<WatchId>,
-        count: usize,
-    ) -> Result<Vec<Watch>, StorageError> {
+    pub fn watches(&self, account: AccountId, before: Option<WatchId>, count: usize) -> Result<Vec<Watch>> {
         let before = before.unwrap_or(WatchId(Uuid::max()));
-        self.all(Operation::new("watches"), LIST, values![account, before, count])
+        self.all("watches", LIST, values![account, before, count])
     }
 
     /// Returns what these watches of an account have done: those of one page of [`Store::watches`], or one watch.
-    pub fn watch_activity(
-        &self,
-        watches: &[Watch],
-    ) -> Result<BTreeMap<WatchId, WatchActivity>, StorageError> {
+    pub fn watch_activity(&self, watches: &[Watch]) -> Result<BTreeMap<WatchId, WatchActivity>> {
         let (Some(newest), Some(oldest)) = (watches.first(), watches.last()) else {
             return Ok(BTreeMap::new());
         };
         let values = values![newest.account, oldest.id, newest.id];
-        let known = self.all(Operation::new("watch_activity"), ACTIVITY, values)?;
+        let known = self.all("watch_activity", ACTIVITY, values)?;
         let activity = |(id, changes, last_run_at)| (id, WatchActivity { changes, last_run_at });
         Ok(known.into_iter().map(activity).collect())
     }
@@ -168,12 +137,12 @@ impl Store {
         update: &WatchUpdate,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Result<Watch, WatchError>, StorageError> {
-        self.write(Operation::new("change_watch"), |statements| {
-            let locked = statements.first::<(Watch, Timestamp)>(LOCK, values![id, account])?;
+    ) -> Result<Result<Watch, WatchError>> {
+        self.write("change_watch", |tx| {
+            let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![id, account])?;
             let Some((watch, now)) = locked else { return Ok(Err(WatchError::UnknownWatch)) };
             let webhook = update.webhook.unwrap_or(watch.webhook);
-            if update.webhook.is_some() && !is_known(statements, account, webhook)? {
+            if update.webhook.is_some() && !is_known(tx, account, webhook)? {
                 return Ok(Err(WatchError::UnknownWebhook));
             }
             let every = update.every.unwrap_or(watch.every);
@@ -190,26 +159,20 @@ impl Store {
                 Some(WatchState::Paused) => Some(PauseReason::User),
             };
             let values = values![id, account, every.secs(), notify_on, webhook, paused, next_at];
-            let watch = statements.first(CHANGE, values)?;
+            let watch = tx.first(CHANGE, values)?;
             let event = AuditEvent::of_object(Action::WatchChanged, account, id);
-            note(statements, &event.with("parts", update.parts()), at, by)?;
+            tx.note(&event.with("parts", update.parts()), at, by)?;
             watch.ok_or_else(no_watch).map(Ok)
         })
     }
 
     /// Deletes a watch with its changes and adds an audit entry. Its runs stay. Returns `false` if the account has no such
     /// watch.
-    pub fn delete_watch(
-        &self,
-        account: AccountId,
-        id: WatchId,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("delete_watch").erasing(), |statements| {
-            let is_deleted = statements.execute(DELETE, values![id, account])? == 1;
+    pub fn delete_watch(&self, account: AccountId, id: WatchId, at: Timestamp, by: &Origin) -> Result<bool> {
+        self.write(Operation::from("delete_watch").erasing(), |tx| {
+            let is_deleted = tx.execute(DELETE, values![id, account])? == 1;
             if is_deleted {
-                note(statements, &AuditEvent::of_object(Action::WatchDeleted, account, id), at, by)?;
+                tx.note(&AuditEvent::of_object(Action::WatchDeleted, account, id), at, by)?;
             }
             Ok(is_deleted)
         })
@@ -223,27 +186,189 @@ impl Store {
         id: WatchId,
         before: Option<WatchChangeId>,
         count: usize,
-    ) -> Result<Option<Vec<StoredChange>>, StorageError> {
-        self.read(Operation::new("watch_changes"), |statements| {
-            if !statements.has(KNOWN, values![id, account])? {
+    ) -> Result<Option<Vec<StoredChange>>> {
+        self.read("watch_changes", |tx| {
+            if !tx.has(KNOWN, values![id, account])? {
                 return Ok(None);
             }
             let before = before.unwrap_or(WatchChangeId(Uuid::max()));
-            statements.all(CHANGES, values![id, before, count]).map(Some)
+            tx.all(CHANGES, values![id, before, count]).map(Some)
         })
     }
 }
 
 /// Returns whether the account has the webhook, if one is given.
-fn is_known(
-    statements: &mut dyn Statements,
-    account: AccountId,
-    webhook: Option<WebhookId>,
-) -> Result<bool, StorageError> {
+fn is_known(tx: &mut Tx<'_>, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
     let Some(webhook) = webhook else { return Ok(true) };
-    statements.has(WEBHOOK, values![webhook, account])
+    tx.has(WEBHOOK, values![webhook, account])
 }
 
 fn no_watch() -> StorageError {
     StorageError::broken("a statement has returned no watch")
+}
+
+/// A watch of which a run may be started.
+macro_rules! idle {
+    () => {
+        "paused IS NULL AND NOT is_open AND NOT unconfirmed"
+    };
+}
+
+const DUE: &str = select!(
+    [watch_columns],
+    " FROM watches WHERE ",
+    idle!(),
+    " AND next_at <= now() AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4"
+);
+const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
+const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
+const PAUSE: &str = concat!(
+    "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND ",
+    idle!(),
+    " RETURNING 1"
+);
+const LOCK_DUE: &str = select!(
+    [watch_columns],
+    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND next_at = ?2 AND ",
+    idle!(),
+    " /*pg FOR NO KEY UPDATE */"
+);
+const MOVE: &str = "UPDATE watches SET next_at = ?2 WHERE id = ?1";
+const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credits' AND account > ?1 ORDER BY account LIMIT ?2";
+/// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
+const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
+     AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
+const ENDED: &str = select!(
+    [watch_columns],
+    ", baseline FROM watches w WHERE is_open AND simulated = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id LIMIT ?2"
+);
+const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
+     WHERE id = ?1 AND last_run = ?2 AND is_open";
+const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before, run_after, at, difference) \
+     VALUES (?1, ?2, ?3, ?4, ?5, date_trunc('milliseconds', now()), ?6)";
+
+/// Locks the watch of a run that is being started. Returns the moment at which its next run will be due, or why the run
+/// must not be started. Of two transactions for one watch, the second waits here for the end of the first.
+pub(super) fn take_place(
+    tx: &mut Tx<'_>,
+    run: &NewRun,
+    start: WatchStart,
+) -> Result<Result<Timestamp, Started>> {
+    let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![start.watch, run.account])?;
+    let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
+    Ok(match (start.due_at, watch.last_run) {
+        // The last run may have been deleted, and the watch not closed yet.
+        (None, Some(last)) if watch.is_open && tx.has(EXISTS, values![last])? => Err(Started::Repeated(last)),
+        (None, _) => Ok(watch.next_at),
+        (Some(due_at), _)
+            if watch.paused.is_none() && !watch.is_open && watch.next_at == due_at && due_at <= now =>
+        {
+            Ok(watch.every.next_after(watch.id, watch.created_at, now))
+        }
+        (Some(_), _) => Err(Started::Refused(Refused::WatchNotDue)),
+    })
+}
+
+/// Records that a run of a watch was started.
+pub(super) fn begin(tx: &mut Tx<'_>, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
+    tx.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
+}
+
+impl Store {
+    /// Returns at most `count` active watches of the simulated or the real web whose next run is due, after this one in
+    /// the order of `(next_at, id)`. Writes nothing.
+    pub fn due_watches(
+        &self,
+        simulated: bool,
+        after: Option<(Timestamp, WatchId)>,
+        count: usize,
+    ) -> Result<Vec<Watch>> {
+        let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
+        let operation = background("due_watches");
+        self.all(operation, DUE, values![simulated, at, id, count])
+    }
+
+    /// Pauses an active watch whose account cannot pay for the run that is due at this moment. Returns `false` if that run
+    /// was started or skipped meanwhile.
+    pub fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool> {
+        let operation = background("pause_unpaid").light();
+        Ok(!self.change(operation, PAUSE, values![id, due_at])?.is_empty())
+    }
+
+    /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
+    pub fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<()> {
+        self.write(background("skip_run").light(), |tx| {
+            let locked = tx.first::<(Watch, Timestamp)>(LOCK_DUE, values![id, due_at])?;
+            let Some((watch, now)) = locked else { return Ok(()) };
+            let next_at = watch.every.next_after(id, watch.created_at, now);
+            tx.execute(MOVE, values![id, next_at]).map(drop)
+        })
+    }
+
+    /// Returns at most `count` accounts with ids above `after` that have watches which are paused because of credits.
+    pub fn unpaid_accounts(&self, after: Option<AccountId>, count: usize) -> Result<Vec<AccountId>> {
+        let after = after.unwrap_or(AccountId(Uuid::nil()));
+        let operation = background("unpaid_accounts");
+        self.all(operation, UNPAID, values![after, count])
+    }
+
+    /// Makes the watches of an account active that are paused because of credits, if a run costs at most that many
+    /// credits.
+    pub fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<()> {
+        let (standard, premium) = (credits >= STANDARD_COST, premium && credits >= PREMIUM_COST);
+        let operation = background("resume_paid").light();
+        self.change(operation, RESUME, values![account, standard, premium]).map(drop)
+    }
+
+    /// Returns at most `count` watches whose last run has ended or was deleted, and was not compared.
+    pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>> {
+        let operation = background("ended_runs");
+        let ended = self.all::<(Watch, _)>(operation, ENDED, values![simulated, count])?;
+        let run = |(watch, baseline): (Watch, _)| match watch.last_run {
+            Some(run) => Ok(EndedRun { watch, run, baseline }),
+            None => Err(StorageError::broken("a watch has an open run without an id")),
+        };
+        ended.into_iter().map(run).collect()
+    }
+
+    /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
+    /// Does nothing and returns `false` if the run was compared before.
+    pub fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool> {
+        let watch = ended.watch.id;
+        self.write(background("close_run"), |tx| {
+            if tx.execute(CLOSE, values![watch, ended.run, shown.baseline.as_deref()])? == 0 {
+                return Ok(false);
+            }
+            for change in &shown.changes {
+                let difference = encode(&change.difference)?;
+                let (id, kind) = (WatchChangeId::new(), change.kind.as_str());
+                let values = values![id, watch, kind, change.run_before, ended.run, difference];
+                tx.execute(ADD_CHANGE, values)?;
+            }
+            report_watch(tx, watch, ended.run, &shown.changes)?;
+            Ok(true)
+        })
+    }
+}
+
+row! {
+    watch_columns: Watch from "" {
+        id, account, search = "search_type, query, premium, options, choice", every = "every_secs", notify_on, webhook,
+        paused, next_at, created_at, last_run, is_open
+    }
+}
+pub(super) use watch_columns;
+
+impl FromRow for Search {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
+        let (search_type, query, premium, options, choice) = cells.read()?;
+        Ok(Self { search_type, query, premium, options, choice, follow: None, purpose: None })
+    }
+}
+
+impl FromCell for Interval {
+    fn from_cell(cell: Value) -> Option<Self> {
+        u64::from_cell(cell).and_then(Self::from_secs)
+    }
 }

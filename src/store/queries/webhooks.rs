@@ -1,26 +1,17 @@
-//! Webhooks, and the deliveries that their owners see. The deliveries that are sent are in `webhook_sending`.
+//! Webhooks and their deliveries: as their owners see them, and as they are sent.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-use uuid::Uuid;
+use std::collections::HashMap;
 
 use super::accounts::lock;
-use super::audit::note;
+use super::fragments::ids;
 use super::outbox::add_delivery;
-use super::webhook_sending;
-use crate::base::ids::{AccountId, DeliveryId, WebhookId};
-use crate::base::storage::StorageError;
-use crate::model::audit::{Action, AuditEvent, Origin};
+use super::prelude::*;
 use crate::model::event::Event;
 use crate::model::webhook::{
-    Attempt, Claimed, Delivery, DisabledReason, MOST_WEBHOOKS, SealedSecret, Webhook, WebhookAdded,
-    WebhookChange,
+    Attempt, Claimed, DISABLED_AFTER, Delivery, DeliveryStatus, DisabledReason, MOST_WEBHOOKS, SealedSecret,
+    Webhook, WebhookAdded, WebhookChange,
 };
-use crate::store::Store;
-use crate::store::backend::{Operation, Statements};
-use crate::store::document::encode;
-use crate::store::value::{Cells, FromCell, FromRow, Row, Value, row, values};
+use crate::store::value::{row, select, values};
 
 row! {
     webhook_columns: Webhook from "" {
@@ -38,8 +29,7 @@ row! {
 const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
 const INSERT: &str =
     "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const LIST: &str =
-    concat!("SELECT ", webhook_columns!(), " FROM webhooks WHERE account = ?1 ORDER BY created_at, id");
+const LIST: &str = select!([webhook_columns], " FROM webhooks WHERE account = ?1 ORDER BY created_at, id");
 const SECRETS: &str = "SELECT id, secret FROM webhooks ORDER BY created_at DESC LIMIT ?1";
 /// Changes a webhook. `?5` tells whether it is enabled, or is NULL.
 const CHANGE: &str = concat!(
@@ -59,10 +49,9 @@ const ROTATE: &str = concat!(
 const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2";
 
 const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
-const DELIVERY: &str = concat!("SELECT ", delivery_columns!(), " FROM webhook_deliveries WHERE id = ?1");
-const DELIVERIES: &str = concat!(
-    "SELECT ",
-    delivery_columns!(),
+const DELIVERY: &str = select!([delivery_columns], " FROM webhook_deliveries WHERE id = ?1");
+const DELIVERIES: &str = select!(
+    [delivery_columns],
     " FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
      ORDER BY id DESC LIMIT ?3"
 );
@@ -74,39 +63,34 @@ const REPLAY: &str = concat!(
 
 impl Store {
     /// Adds a webhook with its secret, and an audit entry.
-    pub fn add_webhook(
-        &self,
-        webhook: &Webhook,
-        secret: &SealedSecret,
-        by: &Origin,
-    ) -> Result<WebhookAdded, StorageError> {
-        let operation = Operation::new("add_webhook");
-        self.write(operation, |statements| {
+    pub fn add_webhook(&self, webhook: &Webhook, secret: &SealedSecret, by: &Origin) -> Result<WebhookAdded> {
+        let operation = "add_webhook";
+        self.write(operation, |tx| {
             // So that two are not added at once.
-            if !lock(statements, webhook.account)? {
+            if !lock(tx, webhook.account)? {
                 return Ok(WebhookAdded::UnknownAccount);
             }
-            if statements.first::<usize>(COUNT, values![webhook.account])? >= Some(MOST_WEBHOOKS) {
+            if tx.first::<usize>(COUNT, values![webhook.account])? >= Some(MOST_WEBHOOKS) {
                 return Ok(WebhookAdded::TooMany);
             }
             let Webhook { id, account, url, events, created_at, .. } = webhook;
             let events = encode(events)?;
-            statements.execute(INSERT, values![*id, *account, url, events, &secret.0, *created_at])?;
+            tx.execute(INSERT, values![*id, *account, url, events, &secret.0, *created_at])?;
             let event = AuditEvent::of_object(Action::WebhookCreated, *account, id)
                 .with("events", webhook.events.len());
-            note(statements, &event, *created_at, by)?;
+            tx.note(&event, *created_at, by)?;
             Ok(WebhookAdded::Done)
         })
     }
 
     /// Returns the webhooks of an account, the oldest first.
-    pub fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
-        self.all(Operation::new("webhooks"), LIST, values![account])
+    pub fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>> {
+        self.all("webhooks", LIST, values![account])
     }
 
     /// Returns the secrets of at most `most` webhooks, the newest first.
-    pub fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>, StorageError> {
-        self.all(Operation::new("sealed_secrets"), SECRETS, values![most])
+    pub fn sealed_secrets(&self, most: usize) -> Result<Vec<(WebhookId, SealedSecret)>> {
+        self.all("sealed_secrets", SECRETS, values![most])
     }
 
     /// Changes a webhook and adds an audit entry. Returns the webhook, or `None` if the account has no such webhook.
@@ -118,13 +102,13 @@ impl Store {
         change: &WebhookChange,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Option<Webhook>, StorageError> {
+    ) -> Result<Option<Webhook>> {
         let url = change.url.as_deref();
         let events = change.events.as_ref().map(encode).transpose()?;
         let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
-        self.write(Operation::new("change_webhook"), |statements| {
-            let changed = statements.first(CHANGE, values![id, account, url, events, change.enabled])?;
-            noted(statements, changed, &event, at, by)
+        self.write("change_webhook", |tx| {
+            let changed = tx.first(CHANGE, values![id, account, url, events, change.enabled])?;
+            noted(tx, changed, &event, at, by)
         })
     }
 
@@ -138,11 +122,11 @@ impl Store {
         overlap: Duration,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Option<Webhook>, StorageError> {
+    ) -> Result<Option<Webhook>> {
         let event = AuditEvent::of_object(Action::WebhookRotated, account, id);
-        self.write(Operation::new("rotate_secret"), |statements| {
-            let changed = statements.first(ROTATE, values![id, account, &secret.0, overlap])?;
-            noted(statements, changed, &event, at, by)
+        self.write("rotate_secret", |tx| {
+            let changed = tx.first(ROTATE, values![id, account, &secret.0, overlap])?;
+            noted(tx, changed, &event, at, by)
         })
     }
 
@@ -154,27 +138,22 @@ impl Store {
         id: WebhookId,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<bool, StorageError> {
-        self.write(Operation::new("delete_webhook"), |statements| {
-            let is_deleted = statements.execute(DELETE, values![id, account])? == 1;
+    ) -> Result<bool> {
+        self.write("delete_webhook", |tx| {
+            let is_deleted = tx.execute(DELETE, values![id, account])? == 1;
             if is_deleted {
                 let event = AuditEvent::of_object(Action::WebhookDeleted, account, id);
-                note(statements, &event, at, by)?;
+                tx.note(&event, at, by)?;
             }
             Ok(is_deleted)
         })
     }
 
     /// Adds a delivery of an event that no run has caused. Returns `None` if the account has no such webhook.
-    pub fn add_delivery(
-        &self,
-        account: AccountId,
-        id: WebhookId,
-        event: &Event,
-    ) -> Result<Option<Delivery>, StorageError> {
-        self.write(Operation::new("add_delivery"), |statements| {
-            let Some(delivery) = add_delivery(statements, account, id, event)? else { return Ok(None) };
-            statements.first(DELIVERY, values![delivery])
+    pub fn add_delivery(&self, account: AccountId, id: WebhookId, event: &Event) -> Result<Option<Delivery>> {
+        self.write("add_delivery", |tx| {
+            let Some(delivery) = add_delivery(tx, account, id, event)? else { return Ok(None) };
+            tx.first(DELIVERY, values![delivery])
         })
     }
 
@@ -186,46 +165,33 @@ impl Store {
         id: WebhookId,
         before: Option<DeliveryId>,
         count: usize,
-    ) -> Result<Option<Vec<Delivery>>, StorageError> {
-        self.read(Operation::new("deliveries"), |statements| {
-            if !statements.has(KNOWN, values![id, account])? {
+    ) -> Result<Option<Vec<Delivery>>> {
+        self.read("deliveries", |tx| {
+            if !tx.has(KNOWN, values![id, account])? {
                 return Ok(None);
             }
             let before = before.unwrap_or(DeliveryId(Uuid::max()));
-            statements.all(DELIVERIES, values![id, before, count]).map(Some)
+            tx.all(DELIVERIES, values![id, before, count]).map(Some)
         })
     }
 
     /// Makes a delivery due now, with all attempts of a new one. Returns `None` if the account has no such delivery.
-    pub fn replay(
-        &self,
-        account: AccountId,
-        webhook: WebhookId,
-        id: DeliveryId,
-    ) -> Result<Option<Delivery>, StorageError> {
-        let rows = self.change(Operation::new("replay"), REPLAY, values![id, webhook, account])?;
-        rows.first().map(Row::read).transpose()
+    pub fn replay(&self, account: AccountId, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>> {
+        let rows = self.change("replay", REPLAY, values![id, webhook, account])?;
+        rows.into_iter().next().map(Row::read).transpose()
     }
 
     /// Returns at most `most` deliveries that are due and that no instance sends, with their webhooks: the first one of
     /// each webhook that is not excepted.
-    pub fn due_deliveries(
-        &self,
-        except: &[WebhookId],
-        most: usize,
-    ) -> Result<Vec<(DeliveryId, WebhookId)>, StorageError> {
-        let operation = Operation::new("due_deliveries").in_background();
-        self.read(operation, |statements| webhook_sending::due(statements, except, most))
+    pub fn due_deliveries(&self, except: &[WebhookId], most: usize) -> Result<Vec<(DeliveryId, WebhookId)>> {
+        let operation = background("due_deliveries");
+        self.read(operation, |tx| tx.all(DUE, values![encode_ids(except.iter().map(|id| id.0))?, most]))
     }
 
     /// Takes those of the deliveries that are still due. Until `holds` is over, no instance takes them again.
-    pub fn claim_deliveries(
-        &self,
-        ids: &[DeliveryId],
-        holds: Duration,
-    ) -> Result<Vec<Claimed>, StorageError> {
-        let operation = Operation::new("claim_deliveries").in_background().light();
-        self.write(operation, |statements| webhook_sending::claim(statements, ids, holds))
+    pub fn claim_deliveries(&self, ids: &[DeliveryId], holds: Duration) -> Result<Vec<Claimed>> {
+        let operation = background("claim_deliveries").light();
+        self.write(operation, |tx| claim(tx, ids, holds))
     }
 
     /// Records an attempt unless the claim was lost. If it has failed, the next one is made after `pause`. Returns the
@@ -235,43 +201,163 @@ impl Store {
         claimed: &Claimed,
         answer: &Attempt,
         pause: Option<Duration>,
-    ) -> Result<Option<DisabledReason>, StorageError> {
-        let operation = Operation::new("record_attempt").in_background().light();
-        self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, pause))
+    ) -> Result<Option<DisabledReason>> {
+        let operation = background("record_attempt").light();
+        self.write(operation, |tx| record(tx, claimed, answer, pause))
     }
 
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
-    pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64, StorageError> {
-        let operation = Operation::new("remove_deliveries").in_background().light();
-        self.write(operation, |statements| webhook_sending::remove(statements, age, count))
+    pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64> {
+        let operation = background("remove_deliveries").light();
+        self.write(operation, |tx| tx.execute(REMOVE, values![age, count]))
     }
 }
 
 /// Adds the audit entry of a webhook, if there is one, and returns it.
 fn noted(
-    statements: &mut dyn Statements,
+    tx: &mut Tx<'_>,
     changed: Option<Webhook>,
     event: &AuditEvent,
     at: Timestamp,
     by: &Origin,
-) -> Result<Option<Webhook>, StorageError> {
+) -> Result<Option<Webhook>> {
     if changed.is_some() {
-        note(statements, event, at, by)?;
+        tx.note(event, at, by)?;
     }
     Ok(changed)
 }
 
 impl FromCell for SealedSecret {
-    fn from_cell(cell: &Value<'_>) -> Option<Self> {
+    fn from_cell(cell: Value) -> Option<Self> {
         FromCell::from_cell(cell).map(Self)
     }
 }
 
 impl FromRow for Option<Attempt> {
-    fn from_row(cells: &mut Cells<'_>) -> Result<Self, StorageError> {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
         let (at, http_status, error) = cells.read::<(Option<Timestamp>, _, _)>()?;
         let (latency_ms, response_head) = cells.read::<(Option<u64>, _)>()?;
         let latency_ms = latency_ms.unwrap_or_default();
         Ok(at.map(|at| Attempt { at, http_status, error, latency_ms, response_head }))
     }
+}
+
+/// The condition that a delivery is due and that no instance sends it.
+macro_rules! is_due {
+    () => {
+        "d.due_at <= now() AND (d.held_until IS NULL OR d.held_until <= now())"
+    };
+}
+
+/// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
+/// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
+const DUE: &str = concat!(
+    "WITH RECURSIVE waiting (webhook) AS (SELECT \
+     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) \
+     WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT \
+     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook \
+     ORDER BY d.webhook LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) \
+     SELECT d.id, d.webhook FROM (SELECT \
+     (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
+    is_due!(),
+    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM waiting JOIN webhooks w ON w.id = waiting.webhook \
+     WHERE w.disabled IS NULL AND w.id NOT IN ",
+    ids!("?1"),
+    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?2"
+);
+const CLAIM: &str = concat!(
+    "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
+     (SELECT d.id FROM webhook_deliveries d WHERE d.id IN ",
+    ids!("?1"),
+    " AND ",
+    is_due!(),
+    " /*pg ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) \
+     RETURNING id, webhook, epoch, attempts, body, date_trunc('milliseconds', now())"
+);
+const RECEIVERS: &str = concat!(
+    "SELECT id, url, secret, CASE WHEN earlier_until > now() THEN earlier_secret END FROM webhooks WHERE id IN ",
+    ids!("?1")
+);
+
+/// Locks a webhook, before its delivery: the order in which a webhook is deleted.
+const LOCK: &str = "SELECT account FROM webhooks WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
+/// Records an attempt. `?3` is the new status, `?4` the pause before the next attempt.
+const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
+     due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
+     last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
+     WHERE id = ?1 AND epoch = ?2";
+/// Records a success.
+const SUCCEEDED: &str =
+    "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
+/// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
+/// disabled. A webhook that is disabled already keeps its reason.
+const FAILED: &str = "UPDATE webhooks SET \
+     failing_since = coalesce(failing_since, date_trunc('milliseconds', now())), \
+     disabled = CASE WHEN ?2 THEN 'gone' WHEN failing_since + ms(?3) <= now() THEN 'failing' END \
+     WHERE id = ?1 AND disabled IS NULL RETURNING disabled";
+
+const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries \
+     WHERE created_at < now() - ms(?1) ORDER BY created_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
+
+/// Takes those of the deliveries that are still due.
+fn claim(tx: &mut Tx<'_>, ids: &[DeliveryId], holds: Duration) -> Result<Vec<Claimed>> {
+    let ids = encode_ids(ids.iter().map(|id| id.0))?;
+    let taken: Vec<(DeliveryId, WebhookId, u64, u32, String, Timestamp)> =
+        tx.all(CLAIM, values![ids, holds])?;
+    if taken.is_empty() {
+        return Ok(Vec::new());
+    }
+    type Receiver = (WebhookId, String, SealedSecret, Option<SealedSecret>);
+    let ids = encode_ids(taken.iter().map(|(_, webhook, ..)| webhook.0))?;
+    let receivers: Vec<Receiver> = tx.all(RECEIVERS, values![ids])?;
+    let receivers: HashMap<_, _> =
+        receivers.into_iter().map(|(id, url, new, old)| (id, (url, new, old))).collect();
+    let claimed = taken.into_iter().filter_map(|(id, webhook, epoch, attempts, body, now)| {
+        let (url, secret, earlier) = receivers.get(&webhook)?.clone();
+        let secrets = [Some(secret), earlier].into_iter().flatten().collect();
+        Some(Claimed { id, webhook, epoch, attempts, body, now, url, secrets })
+    });
+    Ok(claimed.collect())
+}
+
+/// Records an attempt, as [`Store::record_attempt`](crate::store::Store::record_attempt) does.
+fn record(
+    tx: &mut Tx<'_>,
+    claimed: &Claimed,
+    answer: &Attempt,
+    pause: Option<Duration>,
+) -> Result<Option<DisabledReason>> {
+    let account = tx.first::<AccountId>(LOCK, values![claimed.webhook])?;
+    let Some(account) = account else { return Ok(None) };
+    let status = match pause {
+        _ if answer.is_delivered() => DeliveryStatus::Delivered,
+        Some(_) => DeliveryStatus::Pending,
+        None => DeliveryStatus::Failed,
+    };
+    let recorded = tx.execute(
+        RECORD,
+        values![
+            claimed.id,
+            claimed.epoch,
+            status.as_str(),
+            pause.unwrap_or_default(),
+            answer.http_status,
+            answer.error.as_deref(),
+            answer.latency_ms,
+            answer.response_head.as_deref(),
+        ],
+    )?;
+    if recorded == 0 {
+        return Ok(None);
+    }
+    if answer.is_delivered() {
+        tx.execute(SUCCEEDED, values![claimed.webhook])?;
+        return Ok(None);
+    }
+    let values = values![claimed.webhook, answer.is_refused_for_good(), DISABLED_AFTER];
+    let reason = tx.first(FAILED, values)?;
+    let Some(Some(reason)) = reason else { return Ok(None) };
+    let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
+    tx.note(&event.with("reason", DisabledReason::as_str(reason)), claimed.now, &Origin::SYSTEM)?;
+    Ok(Some(reason))
 }

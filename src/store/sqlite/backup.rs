@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::connection::{connect, flags};
+use super::connection::{EXISTING, connect};
 use super::error::storage_error;
 use crate::base::files::rename_new;
 use crate::base::storage::StorageError;
-use crate::store::backup_error::BackupError;
+use crate::store::error::{BackupError, Result};
 
 /// Copies a database that may be in use. `VACUUM INTO` reads it in one transaction. Therefore the copy contains
 /// nothing that is committed later, and no other process waits, regardless of the size.
@@ -19,7 +19,7 @@ pub(in crate::store) fn back_up(path: &Path, copy: &Path) -> Result<(), BackupEr
     if copy.exists() {
         return Err(BackupError::Exists(copy.to_owned()));
     }
-    let source = connect(path, flags() - OpenFlags::SQLITE_OPEN_CREATE).map_err(BackupError::Open)?;
+    let source = connect(path, EXISTING).map_err(BackupError::Open)?;
     let temporary =
         TemporaryCopy::create(copy).map_err(|error| BackupError::Failed(StorageError::unavailable(error)))?;
     let text =

@@ -1,21 +1,32 @@
-//! The database file: its creation, and the lock that keeps a second server away.
+//! The database file: its creation, the lock that keeps a second server away, and whether it is intact and in its place.
+//!
+//! SQLite notices overwritten pages only when it reads them, and continues to write to a deleted file as long as it
+//! is open. Therefore the file is checked at the start, an error that means damage is remembered until the server is
+//! restarted, and the path of the file is checked before each write.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use crate::store::error::OpenError;
-use crate::store::limits::{SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
+use log::{error, info};
+use rusqlite::{Connection, ErrorCode};
+
+use super::error::{SqliteError, storage_error};
+use crate::base::storage::StorageError;
+use crate::store::error::{OpenError, Result};
+use crate::store::limits::{QUICK_CHECK, SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
 
 /// Creates the directory and the file if they are missing. Only their owner can read them, because the file will
 /// contain the queries of searches. Returns the file's canonical path.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     let failed = |cause| OpenError::File { path: path.to_owned(), cause };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        private_folder(folder).map_err(failed)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
     let file = private_file(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
@@ -24,19 +35,13 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     path.canonicalize().map_err(failed)
 }
 
-fn private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 fn private_file(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 /// A lock on `PATH.lock`. It has its own file because closing a second handle of the database file would release
 /// SQLite's locks. The system releases it when the process ends.
-pub(super) struct FileLock {
-    _file: File,
-}
+pub(super) struct FileLock(File);
 
 impl FileLock {
     /// Takes the lock for a server, until the server ends. Waits for a command that is changing the schema.
@@ -44,12 +49,10 @@ impl FileLock {
     /// # Errors
     /// Returns [`OpenError::InUse`] if another server has it.
     pub(super) fn for_a_server(database: &Path) -> Result<Self, OpenError> {
-        let (mut lock, path) = open(database)?;
-        if let Err(process) = take(&lock, &path, &mut || Ok(false))? {
-            return Err(OpenError::InUse { path: database.to_owned(), process });
-        }
-        writeln!(lock, "{}", std::process::id()).map_err(|cause| OpenError::File { path, cause })?;
-        Ok(Self { _file: lock })
+        let in_use = |process| OpenError::InUse { path: database.to_owned(), process };
+        let lock = Self::take(database, || Ok(false), in_use)?.ok_or_else(|| in_use(None))?;
+        let noted = writeln!(&lock.0, "{}", std::process::id());
+        noted.map(|()| lock).map_err(|cause| OpenError::File { path: lock_path(database), cause })
     }
 
     /// Takes the lock for a command that will change the schema. Waits for other commands that change it. Returns the
@@ -59,45 +62,42 @@ impl FileLock {
     /// Returns [`OpenError::ServerRunning`] if a server has it.
     pub(super) fn for_a_change(
         database: &Path,
-        mut is_done: impl FnMut() -> Result<bool, OpenError>,
+        is_done: impl FnMut() -> Result<bool, OpenError>,
     ) -> Result<Option<Self>, OpenError> {
-        let (lock, path) = open(database)?;
-        match take(&lock, &path, &mut is_done)? {
-            Ok(true) => Ok(Some(Self { _file: lock })),
-            Ok(false) => Ok(None),
-            Err(process) => Err(OpenError::ServerRunning { path: database.to_owned(), process }),
+        Self::take(database, is_done, |process| OpenError::ServerRunning {
+            path: database.to_owned(),
+            process,
+        })
+    }
+
+    /// Waits for the lock, and empties its file, which may hold the id of a dead server. Returns `None` if `is_done`
+    /// reports first that it is not needed, or the error `held` with the id of the process that holds it too long, if
+    /// that is known.
+    fn take(
+        database: &Path,
+        mut is_done: impl FnMut() -> Result<bool, OpenError>,
+        held: impl Fn(Option<u32>) -> OpenError,
+    ) -> Result<Option<Self>, OpenError> {
+        let path = lock_path(database);
+        let failed = |cause| OpenError::File { path: path.clone(), cause };
+        let lock = private_file(&path).map_err(failed)?;
+        let until = Instant::now() + SQLITE_LOCK_WAIT;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return lock.set_len(0).map(|()| Some(Self(lock))).map_err(failed),
+                Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+                Err(TryLockError::WouldBlock) if is_done()? => return Ok(None),
+                Err(TryLockError::WouldBlock) if Instant::now() >= until => return Err(held(holder(&path))),
+                Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
+            }
         }
     }
 }
 
-/// Waits for the lock, and empties its file, which may hold the id of a dead server. Returns `false` if `is_done`
-/// reports first that it is not needed, or as an error the id of the process that holds it too long, if that is known.
-fn take(
-    lock: &File,
-    path: &Path,
-    is_done: &mut dyn FnMut() -> Result<bool, OpenError>,
-) -> Result<Result<bool, Option<u32>>, OpenError> {
-    let failed = |cause| OpenError::File { path: path.to_owned(), cause };
-    let until = Instant::now() + SQLITE_LOCK_WAIT;
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return lock.set_len(0).map(|()| Ok(true)).map_err(failed),
-            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
-            Err(TryLockError::WouldBlock) if is_done()? => return Ok(Ok(false)),
-            Err(TryLockError::WouldBlock) if Instant::now() >= until => return Ok(Err(holder(path))),
-            Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
-        }
-    }
-}
-
-fn open(database: &Path) -> Result<(File, PathBuf), OpenError> {
+fn lock_path(database: &Path) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
-    let path = PathBuf::from(path);
-    match private_file(&path) {
-        Ok(file) => Ok((file, path)),
-        Err(cause) => Err(OpenError::File { path, cause }),
-    }
+    path.into()
 }
 
 /// Returns the process id in the lock file, which is only a hint for a person.
@@ -105,4 +105,115 @@ fn holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
     fs::File::open(path).ok()?.take(32).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
+}
+
+/// The last known state of the database file.
+pub(super) struct Integrity {
+    path: PathBuf,
+    /// The open file's device and inode.
+    identity: (u64, u64),
+    damage: OnceLock<String>,
+    is_missing: AtomicBool,
+}
+
+impl Integrity {
+    /// Returns the state of a file that was just opened under this path.
+    pub(super) fn of(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            identity: identity(path),
+            damage: OnceLock::new(),
+            is_missing: AtomicBool::new(false),
+        }
+    }
+
+    /// Checks that the file may be written.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged, or if its path leads to another file or to none.
+    pub(super) fn check(&self) -> Result<(), StorageError> {
+        if let Some(damage) = self.damage.get() {
+            let text = format!("the database file is damaged ({damage}); it is read-only until a restart");
+            return Err(StorageError::unavailable(text));
+        }
+        let is_missing = identity(&self.path) != self.identity;
+        let (was_missing, path) = (self.is_missing.swap(is_missing, Ordering::Relaxed), self.path.display());
+        match (was_missing, is_missing) {
+            (false, true) => error!(
+                "the database file \"{path}\" was removed or replaced while it is in use: nothing more is written; \
+                 move it back, or stop the server and restore a backup"
+            ),
+            (true, false) => info!("the database file \"{path}\" is back in its place"),
+            _ => {}
+        }
+        if is_missing {
+            let text = format!("the database file \"{path}\" was removed or replaced");
+            return Err(StorageError::unavailable(text));
+        }
+        Ok(())
+    }
+
+    /// Returns whether the file is known to be damaged or missing.
+    pub(super) fn is_impaired(&self) -> bool {
+        self.damage.get().is_some() || self.is_missing.load(Ordering::Relaxed)
+    }
+
+    /// Stores an error that means damage. Callers get it as an unavailable store, because nobody but the operator can
+    /// do anything about it.
+    pub(super) fn note_failure(&self, failure: StorageError) -> StorageError {
+        let Some(damage) = damage(&failure).map(ToString::to_string) else { return failure };
+        if self.damage.set(damage.clone()).is_ok() {
+            error!(
+                "the database file \"{}\" is damaged, nothing more is written: {damage}; stop the server and restore a \
+                 backup",
+                self.path.display()
+            );
+        }
+        StorageError::unavailable(format!("the database file is damaged ({damage})"))
+    }
+}
+
+/// Returns the driver's message if it means damage.
+fn damage(failure: &StorageError) -> Option<&SqliteError> {
+    let cause = std::error::Error::source(failure)?;
+    cause.downcast_ref::<SqliteError>().filter(|error| error.is_damage())
+}
+
+fn identity(path: &Path) -> (u64, u64) {
+    // A missing file has the identity (0, 0), which no file has.
+    fs::metadata(path).map_or((0, 0), |file| (file.dev(), file.ino()))
+}
+
+/// Checks the structure of the whole file (`PRAGMA quick_check`) for at most [`QUICK_CHECK`]; of a larger file only a
+/// part is checked.
+///
+/// # Errors
+/// Returns [`OpenError::Damaged`] if the file is damaged, or another error if it cannot be read.
+pub(super) fn check_file(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let until = Instant::now() + QUICK_CHECK;
+    let check = || {
+        connection.progress_handler(10_000, Some(move || Instant::now() >= until))?;
+        let words: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        connection.progress_handler(0, None::<fn() -> bool>)?;
+        Ok::<_, rusqlite::Error>(words)
+    };
+    let damaged = |why: String| Err(OpenError::Damaged { path: path.to_owned(), why });
+    match check() {
+        Ok(words) if words == "ok" => Ok(()),
+        Ok(why) => damaged(why.lines().collect::<Vec<_>>().join("; ")),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            let seconds = QUICK_CHECK.as_secs();
+            info!(
+                "only a part of the database was checked within {seconds} s; `sightline backup` checks all of it"
+            );
+            Ok(())
+        }
+        Err(error) => {
+            let cause = storage_error(error);
+            match damage(&cause) {
+                Some(why) => damaged(why.to_string()),
+                None => Err(OpenError::of_file(path, cause)),
+            }
+        }
+    }
 }

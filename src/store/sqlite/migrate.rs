@@ -2,18 +2,15 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
-use super::connection::{connect, flags};
+use super::connection::{EXISTING, NEW, connect};
 use super::error::storage_error;
 use super::file::{self, FileLock};
-use super::statements::OnConnection;
-use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::store::error::OpenError;
-use crate::store::queries::audit::{migrated, note};
+use crate::store::error::{OpenError, Result};
 use crate::store::schema::{self, MIGRATIONS, Migration};
+use crate::store::tx::Tx;
 
 /// The application id of this program's files ("SLDB"). It distinguishes them from databases of other programs.
 const APPLICATION_ID: i32 = 0x534C_4442;
@@ -21,11 +18,11 @@ const APPLICATION_ID: i32 = 0x534C_4442;
 /// Brings the schema of the file up to date. Returns the migrations that were run.
 pub(in crate::store) fn migrate(path: &Path, by: &Origin) -> Result<Vec<&'static Migration>, OpenError> {
     let path = file::prepare(path)?;
-    run(&mut connect(&path, flags())?, &path, false, by)
+    run(&mut connect(&path, NEW)?, &path, false, by)
 }
 
 /// Makes the tables of an empty database.
-pub(super) fn create(connection: &Connection) -> Result<(), StorageError> {
+pub(super) fn create(connection: &Connection) -> Result<()> {
     MIGRATIONS
         .iter()
         .try_for_each(|migration| connection.execute_batch(migration.sqlite))
@@ -35,7 +32,7 @@ pub(super) fn create(connection: &Connection) -> Result<(), StorageError> {
 /// Returns the migrations that [`migrate`] would run.
 pub(in crate::store) fn pending(path: &Path) -> Result<&'static [Migration], OpenError> {
     match path.try_exists() {
-        Ok(true) => pending_on(&mut connect(path, flags() - OpenFlags::SQLITE_OPEN_CREATE)?, path),
+        Ok(true) => pending_on(&mut connect(path, EXISTING)?, path),
         Ok(false) => Ok(MIGRATIONS),
         Err(cause) => Err(OpenError::File { path: path.to_owned(), cause }),
     }
@@ -49,7 +46,7 @@ pub(super) fn run(
     locked: bool,
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
-    let opened = |error| failed(path, storage_error(error));
+    let opened = |error| failed(path, error);
     let mut done = Vec::new();
     if is_ready(connection, path)? {
         return Ok(done);
@@ -81,7 +78,7 @@ pub(super) fn pending_on(
     connection: &mut Connection,
     path: &Path,
 ) -> Result<&'static [Migration], OpenError> {
-    let transaction = connection.transaction().map_err(|error| failed(path, storage_error(error)))?;
+    let transaction = connection.transaction().map_err(|error| failed(path, error))?;
     pending_in(&transaction, path)
 }
 
@@ -91,18 +88,14 @@ fn is_ready(connection: &mut Connection, path: &Path) -> Result<bool, OpenError>
     let is_current = pending_on(connection, path)?.is_empty();
     let mode: String = connection
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
-        .map_err(|error| failed(path, storage_error(error)))?;
+        .map_err(|error| failed(path, error))?;
     Ok(is_current && mode.eq_ignore_ascii_case("wal"))
 }
 
-fn apply(transaction: Transaction<'_>, migration: &Migration, by: &Origin) -> Result<(), StorageError> {
-    let now = Timestamp::now();
+fn apply(transaction: Transaction<'_>, migration: &Migration, by: &Origin) -> Result<()> {
     transaction.execute_batch(migration.sqlite).map_err(storage_error)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(storage_error)?;
-    let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
-    let values = params![migration.version, migration.name, now.as_millisecond()];
-    transaction.execute(noted, values).map_err(storage_error)?;
-    note(&mut OnConnection(&transaction), &migrated(migration), now, by)?;
+    migration.note(&mut Tx::Sqlite(&transaction), by)?;
     transaction.commit().map_err(storage_error)
 }
 
@@ -118,7 +111,7 @@ fn pending_in(connection: &Connection, path: &Path) -> Result<&'static [Migratio
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
             Err(OpenError::Damaged { path: path.to_owned(), why: error.to_string() })
         }
-        Err(error) => Err(failed(path, storage_error(error))),
+        Err(error) => Err(failed(path, error)),
     }
 }
 
@@ -141,6 +134,6 @@ fn foreign(path: &Path, why: &str) -> OpenError {
     OpenError::Foreign(format!("\"{}\" {why}", path.display()))
 }
 
-fn failed(path: &Path, cause: StorageError) -> OpenError {
-    OpenError::Connect { address: format!("sqlite:{}", path.display()), cause }
+fn failed(path: &Path, error: rusqlite::Error) -> OpenError {
+    OpenError::of_file(path, storage_error(error))
 }

@@ -1,4 +1,4 @@
-//! Connects to the server, and remembers whether it can be reached.
+//! [`Server`]: the connections to a server, and whether it can be reached.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, SendError};
@@ -11,21 +11,24 @@ use postgres::{Client, Config};
 use super::error::{PostgresError, described};
 use super::session::Session;
 use super::target::PostgresTarget;
-use super::tls;
-use super::tls_stream::TlsConnector;
+use super::tls::{TlsConnector, connector};
 use crate::base::storage::StorageError;
-use crate::store::error::OpenError;
+use crate::store::error::{OpenError, Result};
 use crate::store::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, REQUEST_WAIT};
 use crate::store::pool::Pool;
 
-/// A factory of connections to one server.
+/// The connections to one server.
 ///
 /// While the server cannot be reached, one caller at a time tries whether it is available again. All others fail at
 /// once, so that the request workers stay free.
-pub(super) struct Connector {
+pub(super) struct Server {
     config: Config,
     tls: TlsConnector,
     reach: Arc<Mutex<Reach>>,
+    pub(super) reading: Arc<Pool<Session>>,
+    pub(super) writing: Arc<Pool<Session>>,
+    /// For health checks, which wait for nobody.
+    pub(super) health: Arc<Pool<Session>>,
 }
 
 #[derive(Default)]
@@ -41,19 +44,42 @@ struct Lost {
     next_try: Instant,
 }
 
-impl Connector {
-    pub(super) fn new(target: &PostgresTarget) -> Result<Self, OpenError> {
-        Ok(Self { config: target.config(), tls: tls::connector(target)?, reach: Arc::default() })
-    }
-
-    /// Makes the first connection. The error distinguishes a refusal from a server that cannot be reached.
-    pub(super) fn first_client(&self, target: &PostgresTarget) -> Result<Client, OpenError> {
-        self.client(HANDSHAKE, |_| Ok(()), |_, ()| ()).map(|(client, ())| client).map_err(|cause| {
+impl Server {
+    /// Returns the server with pools of these sizes, and a first connection. Its answers take as long as the server
+    /// allows. The error distinguishes a refusal from a server that cannot be reached.
+    pub(super) fn connect(
+        target: &PostgresTarget,
+        pool_sizes: [usize; 3],
+    ) -> Result<(Self, Session), OpenError> {
+        let [reading, writing, health] = pool_sizes.map(|max| Arc::new(Pool::new(max)));
+        let (config, tls, reach) = (target.config(), connector(target)?, Arc::default());
+        let server = Self { config, tls, reach, reading, writing, health };
+        let client = server.client(HANDSHAKE, |_| Ok(()), |_, ()| ());
+        let session = client.and_then(|(client, ())| Session::start(client, None)).map_err(|cause| {
             let address = target.to_string();
             match cause.is_refusal() {
                 true => OpenError::Refused { address, cause: StorageError::broken(cause) },
                 false => OpenError::Connect { address, cause: StorageError::unavailable(cause) },
             }
+        })?;
+        Ok((server, session))
+    }
+
+    /// Runs `work` on a connection whose server answers.
+    pub(super) fn with<T>(
+        &self,
+        pool: &Arc<Pool<Session>>,
+        wait: Duration,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        self.reach.lock().check()?;
+        let make = || {
+            let wait = self.reach.lock().admit()?;
+            self.session(pool, wait)
+        };
+        pool.with(wait, make, |session| {
+            self.refresh(session, pool)?;
+            work(session)
         })
     }
 
@@ -95,7 +121,7 @@ impl Connector {
     }
 
     /// Makes a connection for a pool, which gets it later if the server takes long.
-    pub(super) fn session(&self, pool: &Arc<Pool<Session>>, wait: Duration) -> Result<Session, StorageError> {
+    fn session(&self, pool: &Arc<Pool<Session>>, wait: Duration) -> Result<Session> {
         let pool = Arc::clone(pool);
         let late = move |client, timeout| {
             // Without a thread there is one connection less.
@@ -107,12 +133,8 @@ impl Connector {
 
     /// Checks a connection from the pool, and replaces it if it was closed, for example because the server was
     /// restarted.
-    pub(super) fn refresh(
-        &self,
-        session: &mut Session,
-        pool: &Arc<Pool<Session>>,
-    ) -> Result<(), StorageError> {
-        let wait = self.admit()?;
+    fn refresh(&self, session: &mut Session, pool: &Arc<Pool<Session>>) -> Result<()> {
+        let wait = self.reach.lock().admit()?;
         match session.check(wait.min(PING_WAIT)) {
             Ok(()) => self.reach.lock().note_answer(),
             Err(error) if session.is_abandoned() => {
@@ -125,32 +147,33 @@ impl Connector {
         Ok(())
     }
 
-    /// Returns the time for which a caller may wait for the server.
-    ///
-    /// # Errors
-    /// Returns an error if the server cannot be reached and another caller tries it.
-    pub(super) fn admit(&self) -> Result<Duration, StorageError> {
-        match &mut self.reach.lock().lost {
-            None => Ok(REQUEST_WAIT),
-            Some(lost) => {
-                lost.check()?;
-                lost.next_try = Instant::now() + HANDSHAKE;
-                Ok(LOST_WAIT)
-            }
-        }
-    }
-
-    /// Returns an error if the server cannot be reached and another caller tries it.
-    pub(super) fn check(&self) -> Result<(), StorageError> {
-        self.reach.lock().lost.as_ref().map_or(Ok(()), Lost::check)
-    }
-
     pub(super) fn is_lost(&self) -> bool {
         self.reach.lock().lost.is_some()
     }
 }
 
 impl Reach {
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    fn check(&self) -> Result<()> {
+        let Some(lost) = self.lost.as_ref().filter(|lost| lost.next_try > Instant::now()) else {
+            return Ok(());
+        };
+        let millis = lost.since.elapsed().as_millis();
+        let text = format!("the server has been unreachable for {millis} ms: {}", lost.cause);
+        Err(StorageError::unavailable(PostgresError::new(text)))
+    }
+
+    /// Returns the time for which a caller may wait for the server.
+    ///
+    /// # Errors
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    fn admit(&mut self) -> Result<Duration> {
+        self.check()?;
+        let Some(lost) = &mut self.lost else { return Ok(REQUEST_WAIT) };
+        lost.next_try = Instant::now() + HANDSHAKE;
+        Ok(LOST_WAIT)
+    }
+
     fn note_answer(&mut self) {
         *self = Self { answered_at: Some(Instant::now()), lost: None };
     }
@@ -164,16 +187,5 @@ impl Reach {
         }
         let since = self.lost.as_ref().map_or(now, |lost| lost.since);
         self.lost = Some(Lost { since, cause: cause.to_string(), next_try: now + pause });
-    }
-}
-
-impl Lost {
-    fn check(&self) -> Result<(), StorageError> {
-        if self.next_try <= Instant::now() {
-            return Ok(());
-        }
-        let millis = self.since.elapsed().as_millis();
-        let text = format!("the server has been unreachable for {millis} ms: {}", self.cause);
-        Err(StorageError::unavailable(PostgresError::new(text)))
     }
 }

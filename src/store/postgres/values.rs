@@ -1,80 +1,29 @@
-//! Statements on PostgreSQL.
+//! Values in the driver's types.
 
 use std::error::Error;
 
 use bytes::BytesMut;
 use jiff::Timestamp;
-use postgres::GenericClient;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
-use super::dialect::translated;
 use super::error::{PostgresError, storage_error};
-use super::publisher;
-use super::session::{Session, Transaction, refs};
 use crate::base::clock::truncate_to_millis;
 use crate::base::storage::StorageError;
-use crate::model::drive::Notification;
-use crate::store::backend::Statements;
+use crate::store::error::Result;
 use crate::store::value::{Row, Value};
 
-impl Statements for Session {
-    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
-        rows(&self.query(sql, values)?)
-    }
-
-    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        Self::execute(self, sql, values)
-    }
-
-    fn announce(&mut self, _: Notification) -> Result<(), StorageError> {
-        Err(StorageError::broken("notifications need a transaction"))
-    }
+/// Converts a row that the driver has returned.
+pub(super) fn row(row: &postgres::Row) -> Result<Row> {
+    (0..row.len()).map(|column| cell(row, column)).collect::<Result<_>>().map(Row)
 }
 
-impl Statements for Transaction<'_> {
-    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
-        rows(&self.query(sql, values)?)
-    }
-
-    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        Self::execute(self, sql, values)
-    }
-
-    fn announce(&mut self, notification: Notification) -> Result<(), StorageError> {
-        publisher::announce(self, notification)
-    }
-}
-
-/// The driver's own transaction, for migrations: they run before there are sessions.
-impl Statements for postgres::Transaction<'_> {
-    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
-        rows(&self.query(&translated(sql), &refs(values)).map_err(storage_error)?)
-    }
-
-    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
-        GenericClient::execute(self, &translated(sql), &refs(values)).map_err(storage_error)
-    }
-
-    fn announce(&mut self, _: Notification) -> Result<(), StorageError> {
-        Ok(())
-    }
-}
-
-/// Converts rows that the driver has returned.
-pub(super) fn rows(found: &[postgres::Row]) -> Result<Vec<Row>, StorageError> {
-    found
-        .iter()
-        .map(|row| (0..row.len()).map(|column| cell(row, column)).collect::<Result<_, _>>().map(Row))
-        .collect()
-}
-
-fn cell(row: &postgres::Row, column: usize) -> Result<Value<'static>, StorageError> {
+fn cell(row: &postgres::Row, column: usize) -> Result<Value> {
     fn get<'a, T: FromSql<'a>>(
         row: &'a postgres::Row,
         column: usize,
-        cell: impl FnOnce(T) -> Value<'static>,
-    ) -> Result<Value<'static>, StorageError> {
+        cell: impl FnOnce(T) -> Value,
+    ) -> Result<Value> {
         Ok(row.try_get::<_, Option<T>>(column).map_err(storage_error)?.map_or(Value::Null, cell))
     }
     match *row.columns()[column].type_() {
@@ -82,9 +31,9 @@ fn cell(row: &postgres::Row, column: usize) -> Result<Value<'static>, StorageErr
         Type::INT8 => get(row, column, Value::Int),
         Type::INT4 => get(row, column, |value: i32| Value::Int(value.into())),
         Type::FLOAT8 => get(row, column, Value::Float),
-        Type::TEXT | Type::VARCHAR => get(row, column, |text: String| Value::Text(text.into())),
-        Type::JSON => get(row, column, |Document(text)| Value::Text(text.into())),
-        Type::BYTEA => get(row, column, |bytes: Vec<u8>| Value::Bytes(bytes.into())),
+        Type::TEXT | Type::VARCHAR => get(row, column, Value::Text),
+        Type::JSON => get(row, column, |Document(text)| Value::Text(text)),
+        Type::BYTEA => get(row, column, Value::Bytes),
         Type::UUID => get(row, column, Value::Id),
         Type::TIMESTAMPTZ => get(row, column, Value::Moment),
         ref other => Err(StorageError::broken(PostgresError::new(format!("a column of type {other}")))),
@@ -104,7 +53,7 @@ impl<'a> FromSql<'a> for Document {
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for Value {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match (self, kind) {
             (Self::Null, _) => Ok(IsNull::Yes),
