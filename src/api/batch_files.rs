@@ -106,23 +106,23 @@ impl MatrixParameters {
     responses(
         (status = 200, description = "The matrix.",
             content((BatchMatrix<'_> = "application/json"), (String = "text/csv")),
-            headers(("Content-Disposition" = Option<String>))),
+            headers(("Content-Disposition" = String))),
     )
 )]
 pub fn matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let MatrixParameters { format } = MatrixParameters::read(call.request)?;
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "matrix", "csv");
-    let (api, request_id, errors) = (Arc::clone(api), call.request_id.clone(), call.errors.clone());
-    Ok(Reply::Later(Box::new(move || {
-        Reply::Now(match matrix_of(&api, batch.id, format) {
-            Ok(response) if format == MatrixFormat::Csv => {
+    let api = Arc::clone(api);
+    Ok(call.later(move || {
+        let response = matrix_of(&api, batch.id, format)?;
+        Ok(Reply::Now(match format {
+            MatrixFormat::Csv => {
                 response.with_header("Content-Disposition", format!("attachment; filename=\"{name}\""))
             }
-            Ok(response) => response,
-            Err(error) => error.into_response(&request_id, &errors),
-        })
-    })))
+            MatrixFormat::Json => response,
+        }))
+    }))
 }
 
 fn matrix_of(api: &Api, batch: BatchId, format: MatrixFormat) -> Result<Response, ApiError> {

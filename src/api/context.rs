@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::cache::Snapshots;
 use super::call_table::CallTable;
 use super::error::ApiError;
-use super::error_body::ErrorFormat;
 use super::ping::PingCache;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
@@ -62,8 +61,6 @@ pub struct Api {
     pub(super) ping: PingCache,
     /// The document of `/openapi.json`.
     pub(super) openapi: LazyFile,
-    /// The document of `/openapi-3.2.json`.
-    pub(super) openapi_3_2: LazyFile,
     /// The idempotency keys of requests in progress.
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
     /// The calls of MCP in progress, which their clients can cancel.
@@ -76,8 +73,6 @@ pub struct Call<'a> {
     pub request: &'a Request,
     /// The id of the request.
     pub request_id: &'a RequestId,
-    /// The format of errors.
-    pub errors: &'a ErrorFormat,
     /// The segments of the path for the route's `{…}`.
     pub segments: Segments,
     pub(super) caller: Option<Caller>,
@@ -104,6 +99,12 @@ impl Call<'_> {
     fn id_in<T: FromStr>(&self, segment: &str, thing: &str) -> Result<T, ApiError> {
         let id = self.segments.get(segment).and_then(|text| text.parse().ok());
         id.ok_or_else(|| ApiError::no_such(thing))
+    }
+
+    /// Answers on a thread of its own, for work that takes long.
+    pub(super) fn later(&self, answer: impl FnOnce() -> Result<Reply, ApiError> + Send + 'static) -> Reply {
+        let id = self.request_id.clone();
+        Reply::Later(Box::new(move || answer().unwrap_or_else(|error| Reply::Now(error.into_response(&id)))))
     }
 
     /// Returns the origin of the request, for the audit.

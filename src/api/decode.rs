@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use utoipa::IntoParams;
 
 use super::error::ApiError;
 use super::follow_body;
@@ -263,6 +264,16 @@ fn whole_secs(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     // Only a number that is too large fails to parse.
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+/// `If-None-Match`, for operations whose answers have an `ETag`.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct IfNoneMatch {
+    /// Entity tags of answers that the caller has (`ETag`), or `*`. If one of them is current, the answer is
+    /// 304 without a body. Compared weakly (RFC 9110).
+    #[param(rename = "If-None-Match", nullable = false, example = "\"5d41402abc4b2a76b9719d911017c592\"")]
+    pub if_none_match: Option<String>,
 }
 
 #[cfg(test)]

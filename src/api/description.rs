@@ -1,4 +1,4 @@
-//! `/openapi.json` and `/openapi-3.2.json`.
+//! `/openapi.json`.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::context::{Api, Call};
+use super::decode::IfNoneMatch;
 use super::error::ApiError;
-use super::openapi::parameters::IfNoneMatch;
-use crate::http::{Reply, Response, StaticFile};
+use crate::http::{Reply, Response};
 
-/// The schema of the documents themselves: any object.
+/// The schema of the document itself: any object.
 pub struct AnyDocument;
 
 impl ToSchema for AnyDocument {}
@@ -44,28 +44,7 @@ impl PartialSchema for AnyDocument {
     )
 )]
 pub fn openapi(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(answer(&api.openapi, call))
-}
-
-/// Gets the OpenAPI 3.2 document.
-///
-/// It says the same as the document in OpenAPI 3.1, and describes streams by the `itemSchema` of their events. Needs no key
-/// and is not counted.
-#[utoipa::path(
-    get,
-    path = "/openapi-3.2.json",
-    operation_id = "getOpenApi32",
-    tag = "Service",
-    params(IfNoneMatch),
-    responses(
-        (status = 200, description = "The OpenAPI document.", body = inline(AnyDocument), headers(("ETag" = String))),
-        (status = 304, description = "The document has not changed since the caller's copy.", headers(("ETag" = String))),
-    )
-)]
-pub fn openapi_3_2(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(answer(&api.openapi_3_2, call))
-}
-
-fn answer(document: &Arc<StaticFile>, call: &Call<'_>) -> Reply {
-    Reply::Now(Response::of_file(document, call.request).with_header("Cache-Control", "public, max-age=300"))
+    Ok(Reply::Now(
+        Response::of_file(&api.openapi, call.request).with_header("Cache-Control", "public, max-age=300"),
+    ))
 }

@@ -1,19 +1,20 @@
-//! Errors of the API: their status, code and body.
+//! Errors of the API: their codes, and the one body that all of them have.
 
 use std::fmt::Display;
 
 use jiff::Timestamp;
 use log::{Level, log};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::error_body::{Allowed, ErrorBody, ErrorDetail, ErrorFormat, Facts, Problem};
-use super::failure::{Failure, Row};
 use crate::account::plan::PlanTable;
 use crate::account::rate_limit::RateLimitState;
 use crate::account::service::AccountError;
+use crate::base::clock::millis;
 use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
+use crate::base::words::words;
 use crate::http::{Refusal, Response, RouteError};
-use crate::model::quota::Policy;
 use crate::model::watch::{ChangeKind, WatchError};
 use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::draft::InvalidRow;
@@ -21,13 +22,230 @@ use crate::runs::batches::table::TableError;
 use crate::runs::diff::NotComparable;
 use crate::webhooks::registry::{WebhookError, event_names};
 
+words! {
+    /// Code of an error. Further codes may be added.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schema(as = ErrorCode)]
+    #[expect(missing_docs, reason = "FAILURES explains each")]
+    pub enum Code {
+        InvalidRequest = "invalid_request",
+        InvalidApiKey = "invalid_api_key",
+        InsufficientCredits = "insufficient_credits",
+        PlanRequired = "plan_required",
+        Suppressed = "suppressed",
+        NotFound = "not_found",
+        MethodNotAllowed = "method_not_allowed",
+        IdempotencyConflict = "idempotency_conflict",
+        RunNotEnded = "run_not_ended",
+        Conflict = "conflict",
+        PayloadTooLarge = "payload_too_large",
+        UnsupportedMediaType = "unsupported_media_type",
+        IdempotencyMismatch = "idempotency_mismatch",
+        RunsDiffer = "runs_differ",
+        RateLimited = "rate_limited",
+        InternalError = "internal_error",
+        Unavailable = "unavailable",
+        PremiumUnavailable = "premium_unavailable",
+        WebhooksUnavailable = "webhooks_unavailable",
+        Overloaded = "overloaded",
+    }
+}
+
+/// All ways in which a request can fail, for the OpenAPI document: the status, the code, and when it happens.
+pub const FAILURES: [(u16, Code, &str); 24] = [
+    (
+        400,
+        Code::InvalidRequest,
+        "The request is malformed, or a value in it is not allowed: `field` names it, `allowed` says what is allowed.",
+    ),
+    (
+        401,
+        Code::InvalidApiKey,
+        "The API key is missing, malformed, unknown or revoked, or two different ones were sent.",
+    ),
+    (
+        402,
+        Code::InsufficientCredits,
+        "The credits of this billing period are not enough: see `limit`, `cost`, `remaining` and `period_end`. Nothing was charged.",
+    ),
+    (
+        403,
+        Code::PlanRequired,
+        "The account's plan does not include the API or premium searches: `plans` lists those that do. Nothing was charged.",
+    ),
+    (
+        403,
+        Code::Suppressed,
+        "The query is on the operator's list of identifiers that are never searched. Nothing was charged.",
+    ),
+    (
+        404,
+        Code::NotFound,
+        "The address is unknown, or the caller has no such run, batch, watch, webhook or delivery: unknown, foreign, deleted and malformed ids get the same answer.",
+    ),
+    (
+        405,
+        Code::MethodNotAllowed,
+        "The address does not support this method; `Allow` lists those that it supports.",
+    ),
+    (408, Code::InvalidRequest, "The body did not arrive in time."),
+    (409, Code::IdempotencyConflict, "A request with the same `Idempotency-Key` is still in progress."),
+    (409, Code::RunNotEnded, "A run is in progress, and only runs that have ended can be compared."),
+    (
+        409,
+        Code::Conflict,
+        "The account has the maximum number of webhooks or watches, the webhook is disabled, or the lead cannot be followed.",
+    ),
+    (411, Code::InvalidRequest, "The body comes in chunks."),
+    (413, Code::PayloadTooLarge, "The body is larger than 64 KiB, or than 2 MiB for a batch."),
+    (414, Code::InvalidRequest, "The address is longer than 8 KiB."),
+    (
+        415,
+        Code::UnsupportedMediaType,
+        "The body is not sent as `application/json`, or for a batch as `text/csv`.",
+    ),
+    (
+        422,
+        Code::IdempotencyMismatch,
+        "The `Idempotency-Key` was used for another body within the last 24 hours.",
+    ),
+    (
+        422,
+        Code::RunsDiffer,
+        "The runs have different types or queries, or one is simulated and the other is not.",
+    ),
+    (429, Code::RateLimited, "The account has made too many requests in a minute: see `policy` and `limit`."),
+    (431, Code::InvalidRequest, "The request has more than 100 headers, or they are larger than 32 KiB."),
+    (500, Code::InternalError, "The service failed; its log has the cause under `request_id`."),
+    (503, Code::Unavailable, "The database is not reachable, or the service is shutting down."),
+    (
+        503,
+        Code::PremiumUnavailable,
+        "No browser is available at the moment, which premium searches and PDF reports need. Nothing was charged.",
+    ),
+    (503, Code::WebhooksUnavailable, "The operator of this server has not set up webhooks."),
+    (503, Code::Overloaded, "All capacity for requests, streams or searches is in use. Nothing was charged."),
+];
+
+/// An error. `detail` repeats code and message, for clients that read only `detail`, and adds facts about the
+/// error.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApiError)]
+pub struct ErrorBody<'a> {
+    /// Code of the error, for programs.
+    pub error: Code,
+    /// Description for people; the wording may change.
+    #[schema(examples("query is missing"))]
+    pub message: &'a str,
+    /// The same code and message, with facts about the error.
+    pub detail: ErrorDetail<'a>,
+}
+
+/// Code and message of the error, with facts about it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApiErrorDetail)]
+pub struct ErrorDetail<'a> {
+    /// Code of the error, for programs.
+    pub error: Code,
+    /// Description for people; the wording may change.
+    #[schema(examples("query is missing"))]
+    pub message: &'a str,
+    /// Id of the request, as in `X-Request-Id`: the operator finds the cause in the log with it.
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$", examples("b9f6a1d2c3e44f5a8b7c6d5e4f3a2b1c"))]
+    pub request_id: &'a str,
+    /// Facts about the error.
+    #[serde(flatten)]
+    pub facts: &'a Facts,
+}
+
+/// Facts about an error. Each member is present only if it applies.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[schema(as = ApiErrorFacts)]
+pub struct Facts {
+    /// The invalid part: a member of the body, a parameter, a header, or `body`, `target`, `headers`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples("query"))]
+    pub field: Option<String>,
+    /// The allowed values: a description, or all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub allowed: Option<Allowed>,
+    /// Refused names, at most twenty, each cut at 64 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(json!(["githup"])))]
+    pub names: Option<Vec<String>>,
+    /// Searches of a batch that are not valid; the first 100 of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 100)]
+    pub rows: Option<Vec<InvalidRow>>,
+    /// The limit that was reached: credits of the billing period, or requests per minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(100))]
+    pub limit: Option<u64>,
+    /// Cost of the search in credits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(1))]
+    pub cost: Option<u64>,
+    /// Credits that are left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(0))]
+    pub remaining: Option<u64>,
+    /// Time at which the credits are renewed: RFC 3339, UTC, milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", with = "millis::option")]
+    #[schema(nullable = false, examples("2026-06-01T00:00:00.000Z"))]
+    pub period_end: Option<Timestamp>,
+    /// Plans that include the feature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(json!(["pro", "unlimited"])))]
+    pub plans: Option<Vec<String>>,
+    /// The rate limit that was reached: `search`, `stream` or `read`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples("search"))]
+    pub policy: Option<&'static str>,
+    /// Whole seconds to wait before a retry, as in `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, examples(41))]
+    pub retry_after: Option<u64>,
+}
+
+/// The allowed values: a description, or all of them.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = AllowedValues)]
+pub enum Allowed {
+    /// A description.
+    Words(String),
+    /// All values.
+    Values(Vec<String>),
+}
+
+impl From<&str> for Allowed {
+    fn from(words: &str) -> Self {
+        Self::Words(words.to_owned())
+    }
+}
+
+impl From<String> for Allowed {
+    fn from(words: String) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl From<&[&str]> for Allowed {
+    fn from(values: &[&str]) -> Self {
+        Self::Values(values.iter().map(|value| (*value).to_owned()).collect())
+    }
+}
+
 /// An error that becomes a response.
 #[derive(Debug, Clone)]
 pub struct ApiError(Box<Parts>);
 
 #[derive(Debug, Clone)]
 struct Parts {
-    failure: Failure,
+    status: u16,
+    code: Code,
     message: String,
     facts: Facts,
     cause: Option<String>,
@@ -35,17 +253,20 @@ struct Parts {
 }
 
 impl ApiError {
-    fn new(failure: Failure, message: impl Into<String>) -> Self {
-        Self::with_facts(failure, message, Facts::default())
+    fn new(status: u16, code: Code, message: impl Into<String>) -> Self {
+        let (message, facts) = (message.into(), Facts::default());
+        Self(Box::new(Parts { status, code, message, facts, cause: None, headers: Vec::new() }))
     }
 
-    fn with_facts(failure: Failure, message: impl Into<String>, facts: Facts) -> Self {
-        Self(Box::new(Parts { failure, message: message.into(), facts, cause: None, headers: Vec::new() }))
+    fn with_facts(mut self, facts: Facts) -> Self {
+        self.0.facts = facts;
+        self
     }
 
-    /// Creates an error about one part of the request.
-    fn about(failure: Failure, field: &str, message: impl Into<String>) -> Self {
-        Self::with_facts(failure, message, Facts { field: Some(field.to_owned()), ..Facts::default() })
+    /// Names the part of the request that the error is about.
+    fn about(mut self, field: &str) -> Self {
+        self.0.facts.field = Some(field.to_owned());
+        self
     }
 
     /// Returns the message for people.
@@ -82,17 +303,17 @@ impl ApiError {
 
     /// Returns 400: a field is missing or invalid. Names the field, the mistake and what is allowed.
     pub fn invalid_request(field: &str, message: impl Into<String>, allowed: impl Into<Allowed>) -> Self {
-        Self::about(Failure::InvalidRequest, field, message).allowing(allowed)
+        Self::new(400, Code::InvalidRequest, message).about(field).allowing(allowed)
     }
 
     /// Returns 400: the request as a whole is invalid.
     pub fn malformed(message: impl Into<String>) -> Self {
-        Self::new(Failure::InvalidRequest, message)
+        Self::new(400, Code::InvalidRequest, message)
     }
 
     /// Returns 401: the key is missing, malformed, unknown or revoked, or there are two different ones.
     pub fn invalid_api_key(message: &str) -> Self {
-        Self::new(Failure::InvalidApiKey, message).with_header("WWW-Authenticate", "Bearer")
+        Self::new(401, Code::InvalidApiKey, message).with_header("WWW-Authenticate", "Bearer")
     }
 
     /// Returns 402: the credits are not enough for the search.
@@ -105,13 +326,14 @@ impl ApiError {
             ..Facts::default()
         };
         let message = "not enough credits in this billing cycle for this search";
-        Self::with_facts(Failure::InsufficientCredits, message, facts)
+        Self::new(402, Code::InsufficientCredits, message).with_facts(facts)
     }
 
     /// Returns 403: another plan is needed, one of `plans`.
     pub fn plan_required(message: &str, plans: &[&str]) -> Self {
         let plans = plans.iter().map(|plan| (*plan).to_owned()).collect();
-        Self::with_facts(Failure::PlanRequired, message, Facts { plans: Some(plans), ..Facts::default() })
+        let facts = Facts { plans: Some(plans), ..Facts::default() };
+        Self::new(403, Code::PlanRequired, message).with_facts(facts)
     }
 
     /// Returns 403: the plan does not include premium searches.
@@ -122,7 +344,7 @@ impl ApiError {
 
     /// Returns 403: the query is on the operator's list of identifiers that are never searched.
     pub fn suppressed() -> Self {
-        Self::new(Failure::Suppressed, "this identifier is never searched here; nothing was charged")
+        Self::new(403, Code::Suppressed, "this identifier is never searched here; nothing was charged")
     }
 
     /// Returns 404: the thing that a path names is unknown, foreign or deleted, or its id is malformed. The message is
@@ -133,7 +355,7 @@ impl ApiError {
 
     /// Returns 404: what a path names is unknown. The message says what.
     pub fn not_found(message: &str) -> Self {
-        Self::new(Failure::NotFound, message)
+        Self::new(404, Code::NotFound, message)
     }
 
     /// Returns 400: searches of a batch are not valid. `rows` holds the first of them.
@@ -160,49 +382,49 @@ impl ApiError {
 
     /// Returns 409: the state of the account or of the webhook does not allow the request.
     pub fn conflict(message: impl Into<String>) -> Self {
-        Self::new(Failure::Conflict, message)
+        Self::new(409, Code::Conflict, message)
     }
 
     /// Returns 405: the path does not support the method.
     pub fn method_not_allowed(allow: &str) -> Self {
-        Self::new(Failure::MethodNotAllowed, format!("method not allowed: this address supports {allow}"))
+        Self::new(405, Code::MethodNotAllowed, format!("method not allowed: this address supports {allow}"))
             .allowing(allow.split(", ").collect::<Vec<_>>().as_slice())
             .with_header("Allow", allow)
     }
 
     /// Returns 409: a request with the same idempotency key is in progress.
     pub fn idempotency_conflict() -> Self {
-        Self::new(Failure::IdempotencyConflict, "a request with this Idempotency-Key is still in progress")
+        Self::new(409, Code::IdempotencyConflict, "a request with this Idempotency-Key is still in progress")
             .retry_after(1)
     }
 
     /// Returns 409 or 422: the two runs cannot be compared.
     pub fn not_comparable(why: NotComparable) -> Self {
-        let failure = match why {
-            NotComparable::Running => Failure::RunNotEnded,
-            NotComparable::OtherQuery | NotComparable::OtherWeb => Failure::RunsDiffer,
+        let (status, code) = match why {
+            NotComparable::Running => (409, Code::RunNotEnded),
+            NotComparable::OtherQuery | NotComparable::OtherWeb => (422, Code::RunsDiffer),
         };
-        Self::new(failure, why.to_string())
+        Self::new(status, code, why.to_string())
     }
 
     /// Returns 415: the body is not JSON.
     pub fn unsupported_media_type() -> Self {
         let message = "unsupported content type: the body must be application/json (UTF-8)";
-        Self::about(Failure::UnsupportedMediaType, "Content-Type", message).allowing("application/json")
+        Self::new(415, Code::UnsupportedMediaType, message).about("Content-Type").allowing("application/json")
     }
 
     /// Returns 415: the body of a batch is neither JSON nor CSV.
     pub fn unsupported_batch_type() -> Self {
         let message = "unsupported content type: the body must be application/json or text/csv (UTF-8)";
         let allowed = ["application/json", "text/csv"];
-        Self::about(Failure::UnsupportedMediaType, "Content-Type", message).allowing(&allowed[..])
+        Self::new(415, Code::UnsupportedMediaType, message).about("Content-Type").allowing(&allowed[..])
     }
 
     /// Returns 422: the idempotency key was used for another body, or for a run that was deleted.
     pub fn idempotency_mismatch() -> Self {
         let message =
             "this Idempotency-Key was used for another request body, or for a search that was deleted";
-        Self::about(Failure::IdempotencyMismatch, "Idempotency-Key", message)
+        Self::new(422, Code::IdempotencyMismatch, message).about("Idempotency-Key")
     }
 
     /// Returns 429: a rate limit is reached.
@@ -210,119 +432,62 @@ impl ApiError {
         let policy = state.policy.as_str();
         let facts = Facts { policy: Some(policy), limit: Some(state.limit.into()), ..Facts::default() };
         let message = format!("more than {} {policy} requests in a minute", state.limit);
-        Self::with_facts(Failure::RateLimited, message, facts).retry_after(state.reset_secs)
+        Self::new(429, Code::RateLimited, message).with_facts(facts).retry_after(state.reset_secs)
     }
 
     /// Returns 503: the store is unavailable.
     pub fn unavailable() -> Self {
-        Self::new(Failure::Unavailable, "the service cannot reach its database").retry_after(2)
+        Self::new(503, Code::Unavailable, "the service cannot reach its database").retry_after(2)
     }
 
     /// Returns 503: the process is shutting down. The next process or another instance can take the request.
     pub fn shutting_down() -> Self {
-        Self::new(Failure::Unavailable, "the service is shutting down; nothing was charged").retry_after(1)
+        Self::new(503, Code::Unavailable, "the service is shutting down; nothing was charged").retry_after(1)
     }
 
     /// Returns 503: no browser answers, for a premium search or a PDF.
     pub fn premium_unavailable() -> Self {
         let message = "no browser is available, which premium searches and PDFs need; nothing was charged";
-        Self::new(Failure::PremiumUnavailable, message).retry_after(60)
+        Self::new(503, Code::PremiumUnavailable, message).retry_after(60)
     }
 
     /// Returns 503: the server has no key for the secrets of webhooks.
     pub fn webhooks_unavailable() -> Self {
-        Self::new(Failure::WebhooksUnavailable, WebhookError::NoKey.to_string()).retry_after(3600)
+        Self::new(503, Code::WebhooksUnavailable, WebhookError::NoKey.to_string()).retry_after(3600)
     }
 
     /// Returns 503: all threads or queues are full.
     pub fn overloaded(retry_after_secs: u64) -> Self {
         let message = "the service is overloaded; nothing was charged";
-        Self::new(Failure::Overloaded, message).retry_after(retry_after_secs.max(1))
+        Self::new(503, Code::Overloaded, message).retry_after(retry_after_secs.max(1))
     }
 
     /// Returns 500: a defect of the service. Only the log shows the cause.
     pub fn internal(cause: impl Display) -> Self {
         let message = "internal error; the service's log has the cause under the request_id";
-        Self::new(Failure::Internal, message).with_cause(cause)
-    }
-
-    /// Returns an example of this failure for the documentation.
-    pub fn example(failure: Failure) -> Self {
-        let period_end = Timestamp::from_second(1_780_272_000).unwrap_or_default();
-        match failure {
-            Failure::InvalidRequest => Self::invalid_request("query", "query is missing", "a string"),
-            Failure::InvalidApiKey => AccountError::InvalidKey.into(),
-            Failure::InsufficientCredits => Self::insufficient_credits(100, 100, 1, period_end),
-            Failure::PlanRequired => Self::plan_required(
-                "the plan of this account does not include API access",
-                &["pro", "unlimited"],
-            ),
-            Failure::Suppressed => Self::suppressed(),
-            Failure::NotFound => Self::no_such("run"),
-            Failure::MethodNotAllowed => Self::method_not_allowed("GET, HEAD, OPTIONS"),
-            Failure::BodyTimeout => Refusal::BodyTimeout.into(),
-            Failure::IdempotencyConflict => Self::idempotency_conflict(),
-            Failure::RunNotEnded => Self::not_comparable(NotComparable::Running),
-            Failure::Conflict => WebhookError::TooMany.into(),
-            Failure::LengthRequired => Refusal::LengthRequired.into(),
-            Failure::PayloadTooLarge => Refusal::BodyTooLarge.into(),
-            Failure::TargetTooLong => Refusal::TargetTooLong.into(),
-            Failure::UnsupportedMediaType => Self::unsupported_media_type(),
-            Failure::IdempotencyMismatch => Self::idempotency_mismatch(),
-            Failure::RunsDiffer => Self::not_comparable(NotComparable::OtherQuery),
-            Failure::RateLimited => {
-                let policy = Policy::Search;
-                Self::rate_limited(&RateLimitState { policy, limit: 30, remaining: 0, reset_secs: 2 })
-            }
-            Failure::HeadTooLarge => Refusal::HeadTooLarge.into(),
-            Failure::Internal => Self::internal("an example"),
-            Failure::Unavailable => Self::unavailable(),
-            Failure::PremiumUnavailable => Self::premium_unavailable(),
-            Failure::WebhooksUnavailable => Self::webhooks_unavailable(),
-            Failure::Overloaded => Self::overloaded(5),
-        }
-    }
-
-    /// Returns the body in one of its two formats.
-    pub fn body(&self, request_id: &str, format: &ErrorFormat) -> Vec<u8> {
-        let Parts { failure, message, facts, .. } = &*self.0;
-        let Row { status, code: error, .. } = failure.row();
-        let body = match format {
-            ErrorFormat::Problem { base_url } => {
-                let kind = &format!("{base_url}/manual/problems#{}", error.as_str());
-                let (title, detail) = (error.title(), message);
-                serde_json::to_vec(&Problem { kind, title, status, detail, error, request_id, facts })
-            }
-            ErrorFormat::Json => {
-                let detail = ErrorDetail { error, message, request_id, facts };
-                serde_json::to_vec(&ErrorBody { error, message, detail })
-            }
-        };
-        // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
-        body.unwrap_or_default()
+        Self::new(500, Code::InternalError, message).with_cause(cause)
     }
 
     /// Returns the response. Logs an internal failure once, with the request id that the response contains.
-    pub fn into_response(self, request_id: &RequestId, format: &ErrorFormat) -> Response {
-        let body = self.body(request_id.as_str(), format);
-        let parts = *self.0;
-        let Row { status, code, .. } = parts.failure.row();
+    pub fn into_response(self, request_id: &RequestId) -> Response {
+        let Parts { status, code, message, facts, cause, headers } = *self.0;
+        let id = request_id.as_str();
         if status >= 500 {
-            let level = match parts.failure {
-                Failure::Internal => Level::Error,
+            let level = match code {
+                Code::InternalError => Level::Error,
                 // The store logs once for all requests that it is unavailable.
-                Failure::Unavailable => Level::Debug,
+                Code::Unavailable => Level::Debug,
                 _ => Level::Warn,
             };
-            let cause = parts.cause.as_deref().unwrap_or(&parts.message);
-            let id = request_id.as_str();
+            let cause = cause.as_deref().unwrap_or(&message);
             log!(level, request_id = id; "answers {status} {}: {cause}", code.as_str());
         }
-        let mut response = Response::new(status, format.media_type(), body);
-        for (name, value) in parts.headers {
-            response = response.with_header(name, value);
-        }
-        response
+        let (error, message) = (code, &*message);
+        let detail = ErrorDetail { error, message, request_id: id, facts: &facts };
+        // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
+        let body = serde_json::to_vec(&ErrorBody { error, message, detail }).unwrap_or_default();
+        let response = Response::new(status, "application/json", body);
+        headers.into_iter().fold(response, |response, (name, value)| response.with_header(name, value))
     }
 }
 
@@ -411,22 +576,22 @@ impl From<Refusal> for ApiError {
         match refusal {
             Refusal::Malformed(what) => Self::malformed(what),
             Refusal::BodyTimeout => {
-                Self::about(Failure::BodyTimeout, "body", "the body did not arrive in time")
+                Self::new(408, Code::InvalidRequest, "the body did not arrive in time").about("body")
             }
-            Refusal::LengthRequired => Self::about(
-                Failure::LengthRequired,
-                "body",
+            Refusal::LengthRequired => Self::new(
+                411,
+                Code::InvalidRequest,
                 "send a Content-Length: a body in chunks is only read behind a proxy that collects it",
-            ),
-            Refusal::BodyTooLarge => {
-                Self::about(Failure::PayloadTooLarge, "body", "the body is larger than allowed")
-                    .allowing("at most 65536 bytes, and 2097152 bytes for a batch")
-            }
+            )
+            .about("body"),
+            Refusal::BodyTooLarge => Self::new(413, Code::PayloadTooLarge, "the body is larger than allowed")
+                .about("body")
+                .allowing("at most 65536 bytes, and 2097152 bytes for a batch"),
             Refusal::TargetTooLong => {
-                Self::about(Failure::TargetTooLong, "target", "the request target is too long")
+                Self::new(414, Code::InvalidRequest, "the request target is too long").about("target")
             }
             Refusal::HeadTooLarge => {
-                Self::about(Failure::HeadTooLarge, "headers", "the request headers are too large")
+                Self::new(431, Code::InvalidRequest, "the request headers are too large").about("headers")
             }
             Refusal::Overloaded { retry_after } => Self::overloaded(retry_after.as_secs()),
             Refusal::ShuttingDown => Self::shutting_down(),

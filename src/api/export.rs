@@ -49,7 +49,7 @@ impl ExportParameters {
             ),
             headers(
                 ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),
-                ("Content-Security-Policy" = Option<String>),
+                ("Content-Security-Policy" = String),
             )),
         (status = 503, description = "premium_unavailable"),
     )
@@ -64,12 +64,9 @@ pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if !api.runs.browsing().can_print() {
         return Err(ApiError::premium_unavailable());
     }
-    let (api, request_id, errors) = (Arc::clone(api), call.request_id.clone(), call.errors.clone());
+    let api = Arc::clone(api);
     // A browser takes seconds.
-    Ok(Reply::Later(Box::new(move || {
-        let file = file(&api, &run, format);
-        Reply::Now(file.unwrap_or_else(|error| error.into_response(&request_id, &errors)))
-    })))
+    Ok(call.later(move || file(&api, &run, format).map(Reply::Now)))
 }
 
 fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, ApiError> {

@@ -11,8 +11,7 @@
 //! | [`decode`], [`search_schema`] | request bodies and parameters; the schema of a search's body |
 //! | `members`, [`follow`], `follow_body` | JSON objects; following leads |
 //! | [`batch_body`] | the body of a batch, as JSON or as CSV |
-//! | [`failure`] | the table of failures with status and code |
-//! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
+//! | [`error`] | errors that become responses: their codes and their body |
 //! | [`pages`] | pages of lists: parameters, cursors, the `Link` header |
 //! | [`mcp`], `call_table` | the Model Context Protocol; its calls in progress |
 //! | [`cache`], [`ping`] | caches of runs and of the database's state |
@@ -38,9 +37,7 @@ pub mod description;
 pub mod diff;
 pub mod docs;
 pub mod error;
-pub mod error_body;
 pub mod export;
-pub mod failure;
 pub mod follow;
 mod follow_body;
 pub mod health;

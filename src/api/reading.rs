@@ -8,9 +8,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::cache::Snapshot;
 use super::context::{Api, Call, json_response, ok_json};
+use super::decode::IfNoneMatch;
 use super::error::ApiError;
 use super::notes::tag_parameter;
-use super::openapi::parameters::IfNoneMatch;
 use super::{decode, pages};
 use crate::base::ids::{AccountId, RunId};
 use crate::http::{Reply, Request, Response};
@@ -38,9 +38,9 @@ use crate::runs::service::Found;
     ),
     responses(
         (status = 200, description = "The run.", body = RunBody<'_>,
-            headers(("ETag" = String), ("Last-Modified" = Option<String>))),
+            headers(("ETag" = String), ("Last-Modified" = String))),
         (status = 304, description = "The run has not changed since the caller's copy.",
-            headers(("ETag" = String), ("Last-Modified" = Option<String>))),
+            headers(("ETag" = String), ("Last-Modified" = String))),
     )
 )]
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {

@@ -133,7 +133,6 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<variants::__path_list>(READ, variants::list),
         route::<modules::__path_modules>(READ, modules::modules),
         route::<description::__path_openapi>(Access::Public, description::openapi),
-        route::<description::__path_openapi_3_2>(Access::Public, description::openapi_3_2),
     ]
 });
 

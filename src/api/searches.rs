@@ -136,8 +136,8 @@ impl<'a> Answer<'a> {
                 `status` `failed` and `error`.",
             content((Answer<'_> = "application/json"), (StreamEvent = "text/event-stream")),
             headers(
-                ("Location" = String), ("X-Run-Id" = String), ("Retry-After" = Option<u64>),
-                ("Preference-Applied" = Option<String>), ("X-Accel-Buffering" = Option<String>),
+                ("Location" = String), ("X-Run-Id" = String), ("Retry-After" = u64),
+                ("Preference-Applied" = String), ("X-Accel-Buffering" = String),
             )),
         (status = 402, description = "insufficient_credits"),
         (status = 403, description = "suppressed"),
@@ -158,10 +158,7 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if !search.body.stream && !search.body.wait {
         return search.run();
     }
-    let (request_id, errors) = (call.request_id.clone(), call.errors.clone());
-    Ok(Reply::Later(Box::new(move || {
-        search.run().unwrap_or_else(|error| Reply::Now(error.into_response(&request_id, &errors)))
-    })))
+    Ok(call.later(move || search.run()))
 }
 
 /// Checks that a premium search is possible. 403 comes before anything is charged, and so does the 503 of

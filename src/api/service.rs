@@ -11,10 +11,8 @@ use super::cache::Snapshots;
 use super::context::{Api, ApiConfig, Call};
 use super::decode::asks_for_stream;
 use super::error::ApiError;
-use super::error_body::ErrorFormat;
 use super::mcp;
 use super::openapi::document;
-use super::openapi::version_3_2::in_version_3_2;
 use super::ping::PingCache;
 use super::routes::{Endpoint, TABLE};
 use crate::account::rate_limit::{RateLimitError, RateLimitState, RateLimiter};
@@ -42,7 +40,7 @@ impl Api {
         snapshots: Arc<Snapshots>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (base_url, same) = (config.base_url.clone(), config.base_url.clone());
+        let base_url = config.base_url.clone();
         Self {
             root: path_prefix(&base_url),
             config,
@@ -56,7 +54,6 @@ impl Api {
             snapshots,
             ping: PingCache::default(),
             openapi: LazyLock::new(Box::new(move || json_file(&document(&base_url)))),
-            openapi_3_2: LazyLock::new(Box::new(move || json_file(&in_version_3_2(&document(&same))))),
             in_flight: Arc::default(),
             mcp_calls: Arc::default(),
         }
@@ -102,14 +99,12 @@ fn json_file(document: &impl Serialize) -> Arc<StaticFile> {
     Arc::new(StaticFile::plain("application/json", serde_json::to_vec(document).unwrap_or_default()))
 }
 
-/// State of a request that the headers and the form of its answer depend on.
+/// State of a request that the headers of its answer depend on.
 pub struct RequestState {
     /// The rate limits that the request was counted under.
     counted: Vec<RateLimitState>,
     /// The origin of a browser's request, if scripts from there may call the API.
     cors_origin: Option<String>,
-    /// The format of errors.
-    errors: ErrorFormat,
 }
 
 impl Service for Api {
@@ -125,12 +120,6 @@ impl Service for Api {
             cors_origin: origin
                 .filter(|origin| known.iter().any(|known| known == "*" || known == origin))
                 .map(str::to_owned),
-            errors: match request {
-                Some(request) if wants_problem(request) => {
-                    ErrorFormat::Problem { base_url: self.config.base_url.as_str().into() }
-                }
-                _ => ErrorFormat::Json,
-            },
         }
     }
 
@@ -151,18 +140,12 @@ impl Service for Api {
                 Some(caller)
             }
         };
-        let call = Call {
-            request: &request,
-            request_id: &context.request_id,
-            errors: &context.state.errors,
-            segments,
-            caller,
-        };
+        let call = Call { request: &request, request_id: &context.request_id, segments, caller };
         handler(self, &call)
     }
 
     fn error_response(&self, error: ApiError, context: &ResponseContext<RequestState>) -> Response {
-        error.into_response(&context.request_id, &context.state.errors)
+        error.into_response(&context.request_id)
     }
 
     fn with_headers(&self, response: Response, context: &ResponseContext<RequestState>) -> Response {
@@ -179,12 +162,6 @@ impl Service for Api {
             None => response,
         }
     }
-}
-
-fn wants_problem(request: &Request) -> bool {
-    request
-        .header_values("accept")
-        .any(|value| value.to_ascii_lowercase().contains("application/problem+json"))
 }
 
 fn with_rate_limits(response: Response, counted: &[RateLimitState]) -> Response {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::context::{Api, Call};
+use super::decode::IfNoneMatch;
 use super::error::ApiError;
-use super::openapi::parameters::IfNoneMatch;
 use crate::http::{Reply, Response, StaticFile};
 
 /// Gets the profile picture of a result.

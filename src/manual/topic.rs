@@ -79,8 +79,7 @@ pub fn index_for_programs() -> String {
         let _ = writeln!(index, "- [{}](manual/{}.md): {first_sentence}", topic.title(), topic.name);
     }
     index.push_str(
-        "\n## API\n\n- [OpenAPI document](openapi.json): Every endpoint with its parameters and answers.\n\
-         - [OpenAPI 3.2 document](openapi-3.2.json): The same, with a schema for the events of streams.\n",
+        "\n## API\n\n- [OpenAPI document](openapi.json): Every endpoint with its parameters and answers.\n",
     );
     index
 }

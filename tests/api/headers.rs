@@ -195,18 +195,6 @@ fn the_log_holds_no_key_no_query_and_no_result() {
 }
 
 #[test]
-fn problem_json_is_sent_where_it_is_asked_for() {
-    let server = Setup::new().start();
-    let answer = server.request("GET", "/v1/me").header("Accept", "application/problem+json").send();
-    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
-    let body = answer.json();
-    assert_eq!(
-        (&body["status"], &body["title"], &body["error"]),
-        (&401.into(), &"Invalid API key".into(), &"invalid_api_key".into())
-    );
-}
-
-#[test]
 fn other_origins_get_nothing_unless_they_are_configured() {
     let closed = Setup::new().start();
     let answer = closed.request("GET", "/v1/health").header("Origin", "https://app.example.org").send();

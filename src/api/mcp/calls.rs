@@ -11,7 +11,6 @@ use super::{resources, waiting};
 use crate::api::accounts::Credits;
 use crate::api::decode::{self, SearchBody};
 use crate::api::error::ApiError;
-use crate::api::error_body::ErrorFormat;
 use crate::api::members::Members;
 use crate::api::searches::Order;
 use crate::api::{diff, follow, modules, people};
@@ -72,7 +71,7 @@ fn success(answer: &Answer) -> Value {
 
 fn failure(session: &Session<'_>, error: ApiError) -> Value {
     // Logs a failure of the service, as for any other request.
-    let response = error.into_response(session.request_id, &ErrorFormat::Json);
+    let response = error.into_response(session.request_id);
     let text = String::from_utf8_lossy(&response.body);
     json!({"content": [{"type": "text", "text": text}], "isError": true})
 }

@@ -1,11 +1,8 @@
 //! Named schemas, and corrections to the derived ones: examples in their place, descriptions without line
 //! breaks, and constraints that a type does not express.
 
-use serde_json::{Value, json};
 use utoipa::openapi::path::{Parameter, ParameterBuilder};
-use utoipa::openapi::schema::{
-    AdditionalProperties, ArrayBuilder, ArrayItems, Object, ObjectBuilder, OneOf, Schema, SchemaType, Type,
-};
+use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, ArrayItems, Object, OneOf, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -25,20 +22,8 @@ pub(in crate::api) fn named<T: ToSchema>(schemas: &mut Schemas) -> RefOr<Schema>
 /// Applies all corrections to a named schema.
 pub(in crate::api) fn tidy(name: &str, schema: &mut RefOr<Schema>) {
     tidy_schema(schema);
-    for (field, values) in narrower_fields(name) {
-        narrow(schema, field, &values);
-    }
     if name == "Result" {
         describe_sources(schema);
-    }
-    if name == "SearchAnswer"
-        && let RefOr::T(Schema::Object(answer)) = schema
-    {
-        let all = json!({
-            "total_results": ["results", "coverage"], "results": ["total_results", "coverage"],
-            "coverage": ["total_results", "results"], "error": ["total_results", "results", "coverage"]
-        });
-        answer.extensions.get_or_insert_default().insert("dependentRequired".to_owned(), all);
     }
 }
 
@@ -52,47 +37,6 @@ pub(super) fn tidy_parameter(parameter: &mut RefOr<Parameter>) {
         object.examples.push(example);
         *parameter = ParameterBuilder::from(parameter.clone()).example(None).build();
     }
-}
-
-/// Returns the fields that allow fewer values in this schema than their type does.
-fn narrower_fields(name: &str) -> Vec<(&'static str, Vec<Value>)> {
-    match name {
-        "RunEventData" => vec![("status", vec![json!("running")])],
-        "DoneEventData" => vec![("status", vec![json!("completed"), json!("failed")])],
-        "ReconnectEventData" => {
-            vec![("status", vec![json!("running")]), ("reason", vec![json!("stream_timeout")])]
-        }
-        _ => vec![],
-    }
-}
-
-fn narrow(schema: &mut RefOr<Schema>, field: &str, values: &[Value]) {
-    let RefOr::T(schema) = schema else { return };
-    let parts = match schema {
-        Schema::AllOf(all) => all.items.iter_mut().collect(),
-        Schema::Object(object) => return narrow_field(object, field, values),
-        _ => Vec::new(),
-    };
-    for part in parts {
-        if let RefOr::T(Schema::Object(object)) = part {
-            narrow_field(object, field, values);
-        }
-    }
-}
-
-fn narrow_field(object: &mut Object, field: &str, values: &[Value]) {
-    let Some(property) = object.properties.get_mut(field) else { return };
-    let description = match &*property {
-        RefOr::Ref(reference) => Some(reference.description.clone()),
-        RefOr::T(Schema::Object(object)) => object.description.clone(),
-        RefOr::T(_) => None,
-    };
-    let narrowed = ObjectBuilder::new()
-        .schema_type(SchemaType::new(Type::String))
-        .description(description)
-        .examples(values.iter().take(1).cloned())
-        .enum_values(Some(values.iter().cloned()));
-    *property = narrowed.into();
 }
 
 /// Describes `sources`, the one metadata member that the results of every module have.

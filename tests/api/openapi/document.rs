@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use sightline::api::openapi::version_3_2::in_version_3_2;
 use sightline::http::Traffic;
 
 use super::{DOCUMENT, operations, resolve};
@@ -216,35 +215,5 @@ mod campaigns {
         let mut broken = DOCUMENT.clone();
         broken["paths"]["/v1/health"]["get"]["responses"]["200"]["description"].take();
         assert!(!validated("broken.json", &broken).0, "the validator finds nothing");
-    }
-
-    #[test]
-    fn the_document_in_3_2_is_valid_and_differs_only_in_streams() {
-        let document = in_version_3_2(&sightline::api::openapi::document(super::super::BASE_URL));
-        let folder = Folder::new();
-        let file = folder.path("openapi-3.2.json");
-        std::fs::write(&file, document.to_string()).unwrap();
-        let mut validator = venv(&[VALIDATOR]).command("openapi-spec-validator");
-        let output = validator.args(["--schema", "3.2", "--errors", "all", &file]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-        // With the schemas of streams and the version put back, it is the document in 3.1.
-        let (mut same, mut streams) = (document.clone(), 0);
-        assert_eq!(same["openapi"].take(), "3.2.0");
-        same["openapi"] = "3.1.0".into();
-        for (path, method, _) in operations() {
-            if DOCUMENT["paths"][path][method]["responses"]["200"]["content"]["text/event-stream"].is_null() {
-                continue;
-            }
-            let content = &mut same["paths"][path][method]["responses"]["200"]["content"];
-            let stream = content["text/event-stream"].as_object_mut().unwrap();
-            assert_eq!(stream["itemSchema"]["$ref"], "#/components/schemas/StreamEvent");
-            let schema = stream.remove("itemSchema").unwrap();
-            assert!(stream.insert("schema".to_owned(), schema).is_none(), "{path}");
-            streams += 1;
-        }
-        assert_eq!((streams, &same), (3, &*DOCUMENT));
-        let server = Setup::new().flag(&format!("--base-url={}", super::super::BASE_URL)).start();
-        let served = server.request("GET", "/openapi-3.2.json").send();
-        assert_eq!((served.header("cache-control"), served.json()), (Some("public, max-age=300"), document));
     }
 }

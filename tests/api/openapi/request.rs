@@ -4,7 +4,6 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sightline::api::decode::SearchBody;
-use sightline::api::error_body::ErrorFormat;
 use sightline::base::ids::RequestId;
 use sightline::http::Request;
 
@@ -39,7 +38,7 @@ fn refusal(body: &Value) -> Option<String> {
         ..Request::default()
     };
     let error = SearchBody::from_request(&request).err()?;
-    let answer = error.into_response(&RequestId::accept(None), &ErrorFormat::Json);
+    let answer = error.into_response(&RequestId::accept(None));
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(answer["error"], "invalid_request");
     Some(answer["message"].as_str().unwrap().to_owned())
