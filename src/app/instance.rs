@@ -40,7 +40,6 @@ pub(super) struct Instance {
     _subscriber: Arc<InstanceSubscriber>,
     public_handler: PublicHandler,
     api: Arc<Api>,
-    web: Arc<Web>,
     limiter: Arc<RateLimiter>,
     sign_ins: Arc<SignIns>,
     accounts: Arc<Accounts>,
@@ -102,7 +101,7 @@ impl Instance {
             load_reader: load_reader.clone(),
         };
         let web = Arc::new(Web::new(web_config(config, &engine, base_url), parts));
-        let public_handler = PublicHandler { api: Arc::clone(&api).router(), web: Arc::clone(&web).router() };
+        let public_handler = PublicHandler { api: Arc::clone(&api).router(), web: web.router() };
         let _subscriber = InstanceSubscriber::start(&store, &engine.runs, &accounts)?;
         if engine.sandbox.is_some() {
             warn!("the web is simulated: no result is real");
@@ -111,7 +110,6 @@ impl Instance {
             _subscriber,
             public_handler,
             api,
-            web,
             limiter,
             sign_ins,
             accounts,
@@ -171,14 +169,11 @@ impl Instance {
             accounts: Arc::clone(&self.accounts),
             sign_ins: Arc::clone(&self.sign_ins),
             limiter: Arc::clone(&self.limiter),
-            clock: Arc::clone(&self.clock),
             retention,
             suppression,
             bundles,
             sandbox: self.engine.sandbox.clone(),
             api: Arc::clone(&self.api),
-            web: Arc::clone(&self.web),
-            traffic: self.traffic(),
             done: Arc::clone(&self.maintained),
         }
     }

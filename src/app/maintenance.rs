@@ -16,13 +16,10 @@ use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::admin::TaskTimes;
 use crate::api::Api;
-use crate::base::clock::Clock;
-use crate::http::Traffic;
 use crate::runs::retention::RetentionTask;
 use crate::runs::service::Runs;
 use crate::sandbox::Sandbox;
 use crate::watches::keeper::WatchKeeper;
-use crate::web::{Totals, Web};
 
 /// The longest pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -51,7 +48,6 @@ const TASKS: &[Task<Maintenance>] = &[
     task("catalogue", PAUSE, Maintenance::read_catalogue),
     task("api_caches", PAUSE, |own| own.api.sweep_caches()),
     task("rate_limits", PAUSE, |own| own.limiter.sweep()),
-    task("trends", PAUSE, Maintenance::note_trends),
     task("run_caches", SLOW, |own| own.runs.sweep_caches()),
     task("key_usage", SLOW, Maintenance::flush_key_usage),
     task("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
@@ -80,15 +76,11 @@ pub(super) struct Maintenance {
     pub(super) accounts: Arc<Accounts>,
     pub(super) sign_ins: Arc<SignIns>,
     pub(super) limiter: Arc<RateLimiter>,
-    pub(super) clock: Arc<dyn Clock>,
     pub(super) retention: RetentionTask,
     pub(super) suppression: Option<Watch>,
     pub(super) bundles: BundleWatch,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) api: Arc<Api>,
-    pub(super) web: Arc<Web>,
-    /// The requests of the API and of the web app.
-    pub(super) traffic: [Arc<Traffic>; 2],
     /// When each task was done last.
     pub(super) done: Arc<TaskTimes>,
 }
@@ -125,11 +117,6 @@ impl Maintenance {
             }
             self.runs.use_catalog(catalog);
         }
-    }
-
-    fn note_trends(&mut self) {
-        let totals = Totals::of(self.runs.figures(), self.traffic.each_ref().map(|traffic| &**traffic));
-        self.web.trends.note(self.clock.now(), totals);
     }
 
     fn flush_key_usage(&mut self) {

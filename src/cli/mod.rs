@@ -17,7 +17,7 @@
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
-//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `bundle`, `update`, `rollback` |
+//! | `catalog` | `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `bundle`, `update`, `rollback` |
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
 //! | `completions` | `completions SHELL` |

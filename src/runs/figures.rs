@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
-use super::module_history::ModuleHistories;
 use crate::base::count::{Counter, DurationHistogram};
 use crate::model::coverage::Cut;
 use crate::modules::module::Module;
@@ -33,8 +30,6 @@ pub struct Figures {
     cuts: [Counter; Cut::ALL.len()],
     /// The durations of the checks that sent a request.
     pub check_durations: DurationHistogram,
-    /// The checks of each module.
-    pub modules: ModuleHistories,
     /// The number of charges.
     pub charges: Counter,
     /// The credits charged.
@@ -61,9 +56,8 @@ impl Figures {
     }
 
     /// Records that a module ended. A duration of zero means that the module was not queried.
-    pub(super) fn note_check(&self, module: &Module, report: &Report, took: Duration, at: Timestamp) {
+    pub(super) fn note_check(&self, module: &Module, report: &Report, took: Duration) {
         self.checks[place(module.search_type())][report.outcome].one();
-        self.modules.note(module.id(), report, at);
         if !took.is_zero() {
             self.check_durations.note(took);
         }

@@ -23,7 +23,6 @@
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
 //! | [`pictures`] | profile pictures: decoding, hashes, thumbnails |
 //! | [`figures`] | the totals of this process |
-//! | [`module_history`] | how the checks of each module ended in this process |
 //! | [`browsing`] | the browsers, which check pages and print them |
 //! | [`context`] | what all drivers share |
 //! | `changes` | what owners change about their runs |
@@ -71,7 +70,6 @@ pub mod leads;
 mod lifecycle;
 pub mod live;
 mod maintenance;
-pub mod module_history;
 pub mod people;
 pub mod pictures;
 pub mod proof;

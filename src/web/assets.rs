@@ -38,8 +38,6 @@ const SCRIPTS: &str = concat!(
     include_str!("assets/live/leads.js"),
     include_str!("assets/live/page.js"),
     "}\n{\n",
-    include_str!("assets/operator.js"),
-    "}\n{\n",
     include_str!("assets/graph.js"),
     "}\n{\n",
     include_str!("assets/batch.js"),

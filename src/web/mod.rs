@@ -12,7 +12,6 @@
 //! | `cookies`, `guard` | cookies; protection against forged requests |
 //! | [`assets`] | styles and scripts, at addresses with a hash of their content |
 //! | [`show`] | times and durations as text |
-//! | `trends` | the figures of this instance over the last 24 hours |
 //! | `pages` | the handlers of pages |
 //! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` is the frame of each page |
 //!
@@ -36,9 +35,7 @@ mod pages;
 pub mod routes;
 pub mod service;
 pub mod show;
-mod trends;
 pub mod visit;
 
 pub use handler::is_app_path;
 pub use service::{Parts, Web, WebConfig};
-pub use trends::{Totals, Trends};

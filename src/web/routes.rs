@@ -7,8 +7,8 @@ use super::pages::run::{
     again, compare, delete, diff, events, export, family, follow, graph, leads, notes, page, stop, thumbnail,
 };
 use super::pages::{
-    account, asset, batches, data, history, keys, operator, search, security, set_up, sign_in, watches,
-    webhooks,
+    account, asset, batches, data, history, keys, operator, operator_accounts, search, security, set_up,
+    sign_in, watches, webhooks,
 };
 use super::service::Web;
 use super::visit::Visit;
@@ -152,14 +152,13 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, security::end_session),
     route("POST", "/app/account/export", Access::SignedIn, data::export).counting(Policy::Read),
     route("POST", "/app/account/delete", Access::SignedIn, data::delete),
-    route("GET", "/app/operator", Access::Operator, operator::service),
+    route("GET", "/app/operator", Access::Operator, operator::page),
     route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),
     route("POST", "/app/operator/health/reset", Access::Operator, operator::reset),
-    route("GET", "/app/operator/modules/{id}", Access::Operator, operator::module),
-    route("GET", "/app/operator/accounts", Access::Operator, operator::accounts),
-    route("POST", "/app/operator/accounts", Access::Operator, operator::create),
-    route("POST", "/app/operator/accounts/link", Access::Operator, operator::link),
-    route("POST", "/app/operator/accounts/plan", Access::Operator, operator::set_plan),
+    route("GET", "/app/operator/accounts", Access::Operator, operator_accounts::page),
+    route("POST", "/app/operator/accounts", Access::Operator, operator_accounts::create),
+    route("POST", "/app/operator/accounts/link", Access::Operator, operator_accounts::link),
+    route("POST", "/app/operator/accounts/plan", Access::Operator, operator_accounts::set_plan),
     route("GET", "/app/assets/{file}", Access::File, asset::asset),
 ];
 

@@ -7,7 +7,6 @@ use url::Url;
 use super::cookies::{Cookie, Cookies};
 use super::error::WebError;
 use super::notice::Notice;
-use super::trends::Trends;
 use super::visit::Visit;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::Accounts;
@@ -66,8 +65,6 @@ pub struct Parts {
 pub struct Web {
     pub(super) config: WebConfig,
     pub(super) parts: Parts,
-    /// The figures of the last 24 hours.
-    pub trends: Trends,
     pub(super) root: String,
     pub(super) origin: String,
     pub(super) cookies: Cookies,
@@ -80,8 +77,7 @@ impl Web {
         let root = path_prefix(&config.base_url);
         let origin = url.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
         let cookies = Cookies::new(config.base_url.starts_with("https:"), &root);
-        let trends = Trends::new(parts.clock.now());
-        Self { config, parts, trends, root, origin, cookies }
+        Self { config, parts, root, origin, cookies }
     }
 
     /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.

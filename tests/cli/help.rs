@@ -63,13 +63,10 @@ fn the_help_of_every_command_has_an_example() {
             "backup",
             "catalog list",
             "catalog show",
-            "catalog stats",
             "catalog schema",
             "catalog check",
             "catalog learn",
-            "catalog check-syntax",
             "catalog format",
-            "catalog convert",
             "catalog bundle",
             "catalog update",
             "catalog rollback",
@@ -107,7 +104,7 @@ fn every_command_takes_the_database() {
     let folder = Folder::new();
     let unused = format!("sqlite:{}", folder.path("unused.db"));
     let (nowhere, file) = (["--database", "oracle:x"], env!("CARGO_MANIFEST_PATH"));
-    for words in [["catalog", "check-syntax", file], ["catalog", "format", file]] {
+    for words in [["catalog", "format", file]] {
         ran(&[&words[..], &nowhere[..]].concat(), &[]).code_is(2).err_has("invalid value for --database");
         ran(&[&words[..], &["--database", &unused][..]].concat(), &[]).code_is(1);
     }

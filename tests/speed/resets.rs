@@ -2,7 +2,7 @@
 
 use super::circuits::{DOWN, free_port, modules};
 use super::*;
-use crate::support::databases::{TestDatabase, databases, sqlite};
+use crate::support::databases::{TestDatabase, databases};
 use crate::web::person::{Person, text};
 
 const OPEN: &str = "sightline_circuits_open";
@@ -109,6 +109,17 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
             assert!(page.contains("What was learnt is forgotten."), "{page}");
             assert!(!page.contains(&format!("value=\"{kind}\"")), "nothing is left to reset: {page}");
         };
+        // A reset of one name leaves the others as they are.
+        for fields in [[("kind", "host"), ("name", "up")], [("kind", "deadline"), ("name", DOWN)]] {
+            assert_eq!(ann.post(PAGE, RESET, &fields).status, 303);
+        }
+        assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
+        assert!(page.contains(&format!("name=\"name\" value=\"{DOWN}\"")), "{page}");
+        assert_eq!(ann.post(PAGE, RESET, &[("kind", "deadline"), ("name", "up")]).status, 303);
+        assert!(
+            !has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]),
+            "only the deadline is forgotten"
+        );
         reset("host");
         assert!(
             !has_open_circuit(&servers[0]) && has_learnt_deadline(&servers[0]),
@@ -126,42 +137,4 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
         let audit = servers[0].cli(&["audit"]);
         assert!(audit.contains("health.reset"), "{audit}");
     }
-}
-
-#[test]
-fn a_module_has_a_page_with_its_failures_and_what_was_learnt() {
-    const UP: &str = "/app/operator/modules/up";
-    const DOWN_PAGE: &str = "/app/operator/modules/down";
-    let (site, database) = (Site::start(), sqlite());
-    let servers = instances(&site, &database);
-    let ann = Person::signed_in(&servers[0], "ann@example.org", "pro");
-    servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
-
-    let page = text(&ann.get(DOWN_PAGE));
-    assert!(page.contains(&format!("<strong>{DOWN}</strong> is down since")), "{page}");
-    assert!(page.contains("<td data-label=\"Reason\">connect</td>"), "{page}");
-    assert!(page.contains("<dd>none</dd>"), "no account is known: {page}");
-    for name in ["second", "third", "fourth", "fifth"] {
-        assert!(!page.contains(name), "a query: {page}");
-    }
-    let (circuit, deadline) = ([("kind", "host"), ("name", DOWN)], [("kind", "deadline"), ("name", "up")]);
-    let of_module =
-        |fields: [(&'static str, &'static str); 2], module| [fields[0], fields[1], ("module", module)];
-    assert_eq!(ann.post(UP, RESET, &of_module(circuit, "other")).status, 404);
-    // A reset of one name leaves the others as they are.
-    for fields in [[("kind", "host"), ("name", "up")], [("kind", "deadline"), ("name", DOWN)]] {
-        assert_eq!(ann.post(UP, RESET, &of_module(fields, "up")).status, 303);
-    }
-    assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
-
-    for (page, fields) in [(DOWN_PAGE, of_module(circuit, "down")), (UP, of_module(deadline, "up"))] {
-        assert!(text(&ann.get(page)).contains(RESET));
-        let answer = ann.post(page, RESET, &fields);
-        assert_eq!((answer.status, answer.header("location")), (303, Some(page)), "{answer}");
-        let after = text(&ann.get(page));
-        assert!(after.contains("What was learnt is forgotten.") && !after.contains(RESET), "{after}");
-    }
-    assert!(!has_learnt_deadline(&servers[0]) && !has_open_circuit(&servers[0]));
-    let audit = servers[0].cli(&["audit"]);
-    assert!(audit.contains("health.reset"), "{audit}");
 }

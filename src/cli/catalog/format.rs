@@ -1,4 +1,4 @@
-//! `catalog format`: sorts and indents files, so that a diff shows one site for each change.
+//! `catalog format`: checks files, and sorts and indents them, so that a diff shows one site for each change.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 
-/// Sort and indent catalogue files, in place
+/// Sort and indent catalogue files, in place; a file with mistakes stays as it is, and each mistake is shown
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 done, 1 mistakes, or with --check: not formatted, 2 usage, 3 failed.

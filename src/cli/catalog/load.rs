@@ -9,7 +9,7 @@ use crate::cli::exit::Failure;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::CatalogConfig;
 use crate::modules::catalog::{Catalog, CatalogError};
-use crate::modules::import::report::{ListReport, NoteKind};
+use crate::modules::import::report::NoteKind;
 
 /// The options that select the catalogue.
 #[derive(Debug, Args)]
@@ -28,20 +28,14 @@ pub(crate) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
     config.check()?;
     let catalog = Catalog::load(!config.no_builtin, &config.files)
         .map_err(|error| Failure::Usage(format!("the catalogue has mistakes\n{}", faults(&error))))?;
-    write_list_reports(catalog.lists(), &[NoteKind::LeftOut]);
-    Ok(catalog)
-}
-
-/// Writes the notes of these kinds and a summary to standard error, for each list of another tool.
-pub(super) fn write_list_reports(lists: &[ListReport], kinds: &[NoteKind]) {
     let mut err = io::stderr().lock();
-    for list in lists {
-        for line in kinds.iter().flat_map(|kind| list.lines(*kind)) {
+    for list in catalog.lists() {
+        for line in list.lines(NoteKind::LeftOut).chain([list.summary()]) {
             // A closed standard error does not change the catalogue.
             let _ = writeln!(err, "{line}");
         }
-        let _ = writeln!(err, "{}", list.summary());
     }
+    Ok(catalog)
 }
 
 /// Formats the mistakes, one on each line. Control characters are removed, since files may come from

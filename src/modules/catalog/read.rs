@@ -58,7 +58,7 @@ pub(super) fn entries<'t>(
             let hint = serde_json::from_str(text).map(|root| recognise(&root));
             let hint = match hint {
                 Ok(Ok(kind)) => {
-                    format!("; this is a list of {}, which `sightline catalog convert` converts", kind.name())
+                    format!("; this is a list of {}, which `--catalog` takes as it is", kind.name())
                 }
                 _ => String::new(),
             };

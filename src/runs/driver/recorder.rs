@@ -163,7 +163,7 @@ impl<'a> Recorder<'a> {
     /// Notes the end of a module, with an answer or without one: its findings are numbered and merged.
     pub(super) fn note(&mut self, asked: &Asked, report: Report, took: Duration) {
         let module = &*asked.module;
-        self.context.figures.note_check(module, &report, took, self.context.clock.now());
+        self.context.figures.note_check(module, &report, took);
         match asked.lookup {
             Some(at) => self.note_lookup(at, module, report),
             None => self.note_module(module, report, took),

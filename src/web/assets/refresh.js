@@ -24,7 +24,7 @@ async function refresh(page, said) {
     try {
       const answer = await fetch(at, { cache: "no-store", redirect: "manual" });
       if (answer.status === 404) return (said.textContent = gone);
-      if (answer.type === "opaqueredirect" || answer.status === 401) {
+      if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) {
         return (said.textContent = "Your session has ended: load the page again to sign in.");
       }
       if (!answer.ok) throw new Error(answer.status);

@@ -4,17 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
+use jiff::{Timestamp, ToSpan as _};
 
-use super::chart::Chart;
 use crate::account::sign_in::password::LEAST_CHARS;
 use crate::http::{Reply, Response};
-use crate::model::account::Role;
+use crate::model::account::{CycleUse, Role};
+use crate::model::credits::Cycle;
 use crate::model::sign_in::Session;
 use crate::web::error::{WebError, whole_secs};
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
 use crate::web::show::{Moment, browser_name};
 use crate::web::visit::Visit;
+
+/// The maximum number of periods: a year.
+const MOST_PERIODS: usize = 12;
 
 #[derive(Template)]
 #[template(path = "account.html", config = "src/web/askama.toml")]
@@ -32,7 +36,8 @@ struct Page {
     allowed: Option<u64>,
     remaining: Option<u64>,
     period_end: Moment,
-    chart: Chart,
+    /// The beginning and the end of each period with the credits used in it, the current one first.
+    periods: Vec<(Moment, Moment, u64)>,
     sessions: Vec<Row>,
     least_chars: usize,
     wrong: FormErrors,
@@ -85,7 +90,7 @@ pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: FormErrors) -> R
         allowed: balance.allowed,
         remaining: balance.remaining(),
         period_end: Moment(balance.cycle.end),
-        chart: Chart::new(account.anchor, web.parts.clock.now(), &uses, plan.credits),
+        periods: periods(account.anchor, web.parts.clock.now(), &uses),
         sessions: sessions.iter().map(|session| row(session, session.id == this)).collect(),
         least_chars: LEAST_CHARS,
         wrong,
@@ -105,6 +110,19 @@ pub(super) fn show_too_many(
     Ok(page.with_header("Retry-After", whole_secs(wait).to_string()))
 }
 
+/// Returns the beginning and the end of the periods up to `now`, with the credits used in each, the current one first.
+fn periods(anchor: Timestamp, now: Timestamp, uses: &[CycleUse]) -> Vec<(Moment, Moment, u64)> {
+    let before = |cycle: &Cycle| {
+        let end = cycle.start.checked_sub(1.millisecond()).ok().filter(|_| cycle.start > anchor)?;
+        Some(Cycle::at(anchor, end))
+    };
+    let row = |cycle: Cycle| {
+        let used = uses.iter().find(|known| known.cycle_start == cycle.start).map_or(0, |known| known.used);
+        (Moment(cycle.start), Moment(cycle.end), used)
+    };
+    std::iter::successors(Some(Cycle::at(anchor, now)), before).take(MOST_PERIODS).map(row).collect()
+}
+
 fn row(session: &Session, is_this: bool) -> Row {
     Row {
         id: session.id.to_string(),
@@ -114,5 +132,26 @@ fn row(session: &Session, is_this: bool) -> Row {
         began: Moment(session.created_at),
         seen: Moment(session.last_seen_at),
         is_this,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_begin_with_the_current_one_and_cover_a_year() {
+        let at = |text: &str| -> Timestamp { text.parse().unwrap() };
+        let uses = [CycleUse { cycle_start: at("2026-01-31T00:00:00Z"), used: 50 }];
+        let listed = |anchor, now| -> Vec<(String, u64)> {
+            periods(at(anchor), at(now), &uses).iter().map(|(start, _, used)| (start.iso(), *used)).collect()
+        };
+        let two = listed("2026-01-31T00:00:00Z", "2026-03-15T00:00:00Z");
+        assert_eq!(two, [("2026-02-28T00:00:00.000Z".into(), 0), ("2026-01-31T00:00:00.000Z".into(), 50)]);
+        let year = listed("2020-01-01T00:00:00Z", "2026-06-15T00:00:00Z");
+        assert_eq!(
+            (year.len(), &*year[0].0, &*year[11].0),
+            (12, "2026-06-01T00:00:00.000Z", "2025-07-01T00:00:00.000Z")
+        );
     }
 }

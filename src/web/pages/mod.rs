@@ -3,13 +3,13 @@
 pub(super) mod account;
 pub(super) mod asset;
 pub(super) mod batches;
-pub(super) mod chart;
 pub(super) mod data;
 mod difference_row;
 pub(super) mod history;
 pub(super) mod keys;
 mod once;
 pub(super) mod operator;
+pub(super) mod operator_accounts;
 mod option;
 mod refusal;
 pub(super) mod run;

@@ -129,9 +129,12 @@ fn a_file_that_is_not_a_list_is_an_error() {
 }
 
 #[test]
-fn the_formatter_suggests_converting_a_list() {
+fn the_formatter_recognises_a_list() {
     for (list, kind) in samples().iter().zip(["WhatsMyName", "Sherlock", "Maigret"]) {
         let error = Catalog::format("f.json", &list.to_string()).unwrap_err().to_string();
-        assert!(error.contains(&format!("a list of {kind}")) && error.contains("catalog convert"), "{error}");
+        assert!(
+            error.contains(&format!("a list of {kind}")) && error.contains("`--catalog` takes"),
+            "{error}"
+        );
     }
 }

@@ -94,7 +94,6 @@ fn pictures() {
         ("account", "/app/account"),
         ("operator", "/app/operator"),
         ("operator-accounts", "/app/operator/accounts"),
-        ("operator-module", "/app/operator/modules/github"),
         ("not-found", "/app/nowhere"),
     ] {
         desk.open(path);

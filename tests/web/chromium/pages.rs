@@ -65,7 +65,6 @@ fn every_page_is_small_and_accessible() {
         "/app/account",
         "/app/operator",
         "/app/operator/accounts",
-        "/app/operator/modules/github",
         "/app/nowhere",
     ] {
         look(path);

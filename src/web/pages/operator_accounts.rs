@@ -1,23 +1,25 @@
-//! The page `/app/operator/accounts`: the plans, and the accounts on them.
+//! The page `/app/operator/accounts`: the plans and the accounts on them. Operators create accounts and set-up links, and
+//! change plans there. The audit names the operator.
 
 use std::sync::Arc;
 
 use askama::Template;
+use url::form_urlencoded;
 
-use super::paging::{pages, shown};
+use super::operator::Pages;
 use crate::account::service::{AccountError, Accounts};
 use crate::account::sign_in::token::Token;
 use crate::http::{Reply, Response};
 use crate::model::account::{Account, Role};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
+use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::{Form, Visit};
-use url::form_urlencoded;
 
 /// The beginning of a set-up link's token in the cookie.
-pub(super) const LINK: &str = "link-";
+const LINK: &str = "link-";
 /// The number of rows on a page.
 const ROWS: usize = 50;
 
@@ -35,10 +37,7 @@ struct Page<'a> {
     /// The address and the plan in the form for a new account.
     new_email: String,
     new_plan: String,
-    shown: String,
-    pages: usize,
-    before: Option<String>,
-    after: Option<String>,
+    pages: Pages,
 }
 
 /// A plan with its number of accounts.
@@ -77,7 +76,7 @@ impl Choice {
         Self {
             text: short(address.get("q")).to_lowercase(),
             plan: short(address.get("plan")),
-            page: address.get("page").parse().unwrap_or(1).max(1),
+            page: address.get("page").parse().unwrap_or(1),
         }
     }
 
@@ -98,14 +97,14 @@ impl Choice {
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable.
-pub(in crate::web) fn accounts(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let has_link = web.made_secret(&visit, LINK).is_some();
     let response = show(web, visit, None)?;
     Ok(Reply::Now(if has_link { web.without_secret(response) } else { response }))
 }
 
 /// Returns the page with the reason why an action was refused.
-pub(super) fn show(web: &Web, mut visit: Visit, wrong: Option<String>) -> Result<Response, WebError> {
+fn show(web: &Web, mut visit: Visit, wrong: Option<String>) -> Result<Response, WebError> {
     visit.frame.here = "/app/operator/accounts";
     let link = web.made_secret(&visit, LINK).filter(|_| wrong.is_none());
     let link = link.as_deref().and_then(|made| Token::parse(made.strip_prefix(LINK)?));
@@ -119,20 +118,15 @@ pub(super) fn show(web: &Web, mut visit: Visit, wrong: Option<String>) -> Result
     // The newest accounts come first.
     all.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| one.email.cmp(&other.email)));
     let fitting: Vec<&Account> = all.iter().filter(|account| asked.fits(account)).collect();
-    let (pages, page) = pages(fitting.len(), ROWS, asked.page);
-    let choice = Choice { page, ..asked };
-    let first = (page - 1) * ROWS;
-    let rows = fitting.iter().skip(first).take(ROWS).map(|account| row(known, account));
+    let pages = Pages::new(fitting.len(), ROWS, asked.page, ["account", "accounts"]);
+    let rows = fitting.iter().skip(pages.first).take(ROWS).map(|account| row(known, account));
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     let page = Page {
         frame: visit.frame,
         plans: plans(known, &all),
-        shown: shown(first, rows.len(), fitting.len(), "account", "accounts"),
         rows,
         pages,
-        before: (page > 1).then(|| choice.on_page(page - 1)),
-        after: (page < pages).then(|| choice.on_page(page + 1)),
-        choice: &choice,
+        choice: &asked,
         link,
         new_email,
         new_plan,
@@ -169,4 +163,60 @@ fn row<'a>(known: &Accounts, account: &'a Account) -> Result<AccountRow<'a>, Acc
 /// Returns the credits of a cycle as text.
 fn allowed(credits: Option<u64>) -> String {
     credits.map_or_else(|| "unlimited".to_owned(), |credits| credits.to_string())
+}
+
+/// The page to which each action leads.
+const PAGE: &str = "/app/operator/accounts";
+
+/// Handles `POST /app/operator/accounts` with `email` and `plan`: creates an account, and redirects to the page that shows
+/// its set-up link once.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable. The page shows what else is wrong.
+pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let form = visit.form();
+    match web.parts.accounts.create_account(form.get("email"), form.get("plan"), &visit.origin()?) {
+        Ok(account) => link_to(web, &visit, &account),
+        Err(
+            error @ (AccountError::InvalidEmail | AccountError::UnknownPlan(_) | AccountError::EmailTaken),
+        ) => show(web, visit, Some(error.to_string())).map(Reply::Now),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Handles `POST /app/operator/accounts/link` with `email`: makes a new set-up link, and redirects to the page that shows
+/// it once.
+///
+/// # Errors
+/// Returns 404 for an unknown account, 503 if the store is unavailable.
+pub(in crate::web) fn link(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let account = web.parts.accounts.open_account(visit.form().get("email")).map_err(unknown)?;
+    link_to(web, &visit, &account)
+}
+
+/// Handles `POST /app/operator/accounts/plan` with `email` and `plan`: changes the plan.
+///
+/// # Errors
+/// Returns 404 for an unknown account, 503 if the store is unavailable. The page shows an unknown plan.
+pub(in crate::web) fn set_plan(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let form = visit.form();
+    match web.parts.accounts.set_plan(form.get("email"), form.get("plan"), &visit.origin()?) {
+        Ok(_) => Ok(Reply::Now(web.redirect_with_notice(PAGE, Notice::PlanChanged))),
+        Err(error @ AccountError::UnknownPlan(_)) => {
+            show(web, visit, Some(error.to_string())).map(Reply::Now)
+        }
+        Err(error) => Err(unknown(error)),
+    }
+}
+
+fn link_to(web: &Web, visit: &Visit, account: &Account) -> Result<Reply, WebError> {
+    let token = web.parts.sign_ins.make_link(account.id, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect_with_secret(PAGE, &format!("{}{}", LINK, token.expose()))))
+}
+
+fn unknown(error: AccountError) -> WebError {
+    match error {
+        AccountError::UnknownAccount | AccountError::BeingDeleted => WebError::no_such_page(),
+        error => error.into(),
+    }
 }
