@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::error::Result;
@@ -13,6 +14,7 @@ use super::tx::{Operation, Tx};
 use super::value::{FromRow, Row, Value};
 use super::{postgres, sqlite};
 use crate::base::ids::RunId;
+use crate::model::audit::{AuditEvent, Origin};
 use crate::model::drive::Subscriber;
 
 /// An open database, SQLite or PostgreSQL. Every operation is one transaction.
@@ -25,7 +27,7 @@ pub struct Store {
 
 /// The two kinds of databases.
 pub(super) enum Backend {
-    Sqlite(sqlite::Database),
+    Sqlite(Box<sqlite::Database>),
     Postgres(postgres::Database),
 }
 
@@ -189,6 +191,25 @@ impl Store {
         self.measured(operation.name, true, || match &self.backend {
             Backend::Sqlite(database) => database.write(operation, |_| true, |tx| tx.rows(sql, values)),
             Backend::Postgres(database) => database.change(operation, sql, values),
+        })
+    }
+
+    /// Runs one statement that writes, and reads the row that it returns. Adds an entry to the audit if there is one.
+    pub(super) fn noted<T: FromRow>(
+        &self,
+        operation: impl Into<Operation>,
+        sql: &'static str,
+        values: Vec<Value>,
+        event: &AuditEvent,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<T>> {
+        self.write(operation, |tx| {
+            let changed = tx.first(sql, values)?;
+            if changed.is_some() {
+                tx.note(event, at, by)?;
+            }
+            Ok(changed)
         })
     }
 

@@ -73,17 +73,27 @@ fn flatten(value: &mut Value, levels: usize) {
     }
 }
 
-/// A module report as an array, which is shorter than an object.
-type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64);
+/// A module report as an array, which is shorter than an object. The last two elements are those of a host that was not
+/// asked, or of a conclusion.
+#[derive(Serialize, Deserialize)]
+struct StoredReport<'a>(
+    Cow<'a, str>,
+    Cow<'a, str>,
+    Outcome,
+    Option<Reason>,
+    Option<u16>,
+    u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")] Option<Basis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")] Option<bool>,
+);
 
-/// A module report as an array. It is followed by the open circuit of a host that was not asked, or by the version of the
-/// rules that led to a conclusion and whether only a part was read.
+/// The open circuit of a host that was not asked, or the version of the rules that led to a conclusion. With the latter
+/// it is stored whether only a part was read.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum StoredReport<'a> {
-    Asked(ShortReport<'a>),
-    NotAsked(Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64, OpenCircuit),
-    Concluded(Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64, RulesVersion, bool),
+enum Basis {
+    Circuit(OpenCircuit),
+    Rules(RulesVersion),
 }
 
 /// Encodes module reports.
@@ -92,34 +102,27 @@ pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String> {
 }
 
 fn shorten(report: &ModuleReport) -> StoredReport<'_> {
-    let ModuleReport { status, reason, http_status: http, elapsed_ms: elapsed, .. } = *report;
+    let ModuleReport { status, reason, http_status, elapsed_ms, circuit, rules, partial, .. } = *report;
     let (module, platform) = (Cow::Borrowed(&*report.module), Cow::Borrowed(&*report.platform));
-    match (report.circuit, report.rules) {
-        (Some(circuit), _) => {
-            StoredReport::NotAsked(module, platform, status, reason, http, elapsed, circuit)
-        }
-        (None, Some(rules)) => {
-            StoredReport::Concluded(module, platform, status, reason, http, elapsed, rules, report.partial)
-        }
-        (None, None) => StoredReport::Asked((module, platform, status, reason, http, elapsed)),
-    }
+    let (basis, partial) = match (circuit, rules) {
+        (Some(circuit), _) => (Some(Basis::Circuit(circuit)), None),
+        (None, rules) => (rules.map(Basis::Rules), rules.map(|_| partial)),
+    };
+    StoredReport(module, platform, status, reason, http_status, elapsed_ms, basis, partial)
 }
 
 /// Decodes the module reports of a run: the arrays that [`encode_reports`] has written, separated by commas.
 pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>> {
     let stored: Vec<Vec<StoredReport<'_>>> = decode(&format!("[{text}]"))?;
     let whole = |report: StoredReport<'_>| {
-        let (short, circuit, rules, partial) = match report {
-            StoredReport::Asked(short) => (short, None, None, false),
-            StoredReport::NotAsked(module, platform, status, reason, http, elapsed, circuit) => {
-                ((module, platform, status, reason, http, elapsed), Some(circuit), None, false)
-            }
-            StoredReport::Concluded(module, platform, status, reason, http, elapsed, rules, partial) => {
-                ((module, platform, status, reason, http, elapsed), None, Some(rules), partial)
-            }
+        let StoredReport(module, platform, status, reason, http_status, elapsed_ms, basis, partial) = report;
+        let (circuit, rules) = match basis {
+            Some(Basis::Circuit(circuit)) => (Some(circuit), None),
+            Some(Basis::Rules(rules)) => (None, Some(rules)),
+            None => (None, None),
         };
-        let (module, platform, status, reason, http_status, elapsed_ms) = short;
         let (module, platform) = (module.into_owned(), platform.into_owned());
+        let partial = partial.unwrap_or_default();
         ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial }
     };
     Ok(stored.into_iter().flatten().map(whole).collect())

@@ -15,7 +15,7 @@ use super::{postgres, sqlite};
 /// Returns an [`OpenError`], whose text says what to do and contains no password.
 pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
     Ok(Store::on(match url.target() {
-        Target::Sqlite(path) => Backend::Sqlite(sqlite::Database::open(path, role)?),
+        Target::Sqlite(path) => Backend::Sqlite(Box::new(sqlite::Database::open(path, role)?)),
         Target::Postgres(target) => Backend::Postgres(postgres::Database::open(target, role)?),
     }))
 }
@@ -25,7 +25,7 @@ pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
 /// # Errors
 /// Fails if there is not enough memory.
 pub fn in_memory() -> Result<Arc<Store>, OpenError> {
-    Ok(Store::on(Backend::Sqlite(sqlite::Database::in_memory()?)))
+    Ok(Store::on(Backend::Sqlite(Box::new(sqlite::Database::in_memory()?))))
 }
 
 /// Brings the schema of a database up to date, as [`open`] does, and creates an SQLite file that does not exist.

@@ -10,7 +10,7 @@
 //! | `now() + ms(N)` | functions of this program | N milliseconds from now, by the server's clock |
 //! | `clock_timestamp()` | a function of this program: milliseconds | the server's clock at this moment |
 //! | `json_each(?N)` with `value` | built in | `json_array_elements` |
-//! | `uuid(TEXT)`, `decode(TEXT, 'hex')`, `to_timestamp(SECONDS)` | functions of this program | built in |
+//! | `uuid(TEXT)`, `decode(TEXT, 'hex')` | functions of this program | built in |
 //! | `greatest`, `least`, `strpos`, `lower`, `date_trunc` | functions of this program | built in |
 //!
 //! Several rows are written by one statement, which takes them as one parameter: an array in JSON.

@@ -66,9 +66,9 @@ fn is_contended(code: &str) -> bool {
 /// rather than a defect of this program.
 fn is_transient(code: &str) -> bool {
     const CLASSES: [&str; 5] = ["08", "28", "53", "57", "58"];
-    // Serialization failure, deadlock, lock timeout, read-only transaction, idle-in-transaction timeout, unknown
-    // database, missing permission (a file system that went read-only is reported like that).
-    const CODES: [&str; 7] = ["40001", "40P01", "55P03", "25006", "25P03", "3D000", "42501"];
+    // Read-only transaction, idle-in-transaction timeout, unknown database, missing permission (a file system that went
+    // read-only is reported like that).
+    const CODES: [&str; 4] = ["25006", "25P03", "3D000", "42501"];
     CLASSES.iter().any(|class| code.starts_with(class)) || CODES.contains(&code)
 }
 
@@ -89,8 +89,7 @@ mod tests {
 
     #[test]
     fn temporary_server_states_are_told_from_permanent_errors() {
-        for code in ["08006", "53100", "53300", "57014", "57P01", "57P03", "40P01", "55P03", "25006", "28P01"]
-        {
+        for code in ["08006", "53100", "53300", "57014", "57P01", "57P03", "25006", "28P01"] {
             assert!(is_transient(code), "{code}");
         }
         for code in ["42P01", "23505", "22021", "22P02", "XX000"] {

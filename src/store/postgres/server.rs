@@ -52,7 +52,7 @@ impl Server {
         pool_sizes: [usize; 3],
     ) -> Result<(Self, Session), OpenError> {
         let [reading, writing, health] = pool_sizes.map(|max| Arc::new(Pool::new(max)));
-        let (config, tls, reach) = (target.config(), connector(target)?, Arc::default());
+        let (config, tls, reach) = (target.config.clone(), connector(target)?, Arc::default());
         let server = Self { config, tls, reach, reading, writing, health };
         let client = server.client(HANDSHAKE, |_| Ok(()), |_, ()| ());
         let session = client.and_then(|(client, ())| Session::start(client, None)).map_err(|cause| {

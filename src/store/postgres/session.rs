@@ -159,7 +159,7 @@ impl Session {
             let _ = sender.send(task(client));
         });
         let away = |why: String| StorageError::unavailable(PostgresError::new(why));
-        if !self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok()) {
+        if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
             return Err(away("the connection was abandoned".into()));
         }
         let answer = match wait {

@@ -15,30 +15,9 @@ use crate::store::limits::{
 };
 
 /// The parameters that the driver takes.
-const KNOWN: [&str; 18] = [
-    "user",
-    "password",
-    "dbname",
-    "options",
-    "application_name",
-    "sslnegotiation",
-    "host",
-    "hostaddr",
-    "port",
-    "connect_timeout",
-    "tcp_user_timeout",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_retries",
-    "target_session_attrs",
-    "channel_binding",
-    "load_balance_hosts",
-];
-
-/// The parameters of `psql` that this program cannot support and must not ignore.
-const REFUSED: [&str; 8] =
-    ["sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "passfile", "service", "gssencmode"];
+const KNOWN: &str = "user, password, dbname, options, application_name, sslnegotiation, host, hostaddr, port, \
+     connect_timeout, tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval, keepalives_retries, \
+     target_session_attrs, channel_binding, load_balance_hosts";
 
 /// The extent to which the server's certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,41 +33,29 @@ pub(in crate::store) enum Verify {
 /// The address of a PostgreSQL database. Its `Display` form contains no password.
 #[derive(Clone)]
 pub(in crate::store) struct PostgresTarget {
-    config: Config,
-    verify: Verify,
-    roots: Option<PathBuf>,
+    pub(super) config: Config,
+    pub(super) verify: Verify,
+    /// A PEM file of authorities, or `None` for the machine's authorities.
+    pub(super) roots: Option<PathBuf>,
 }
 
 impl PostgresTarget {
     /// Parses an address that starts with `postgres://` or `postgresql://`.
     pub(in crate::store) fn parse(text: &str) -> Result<Self, UrlError> {
         refuse_ambiguous(text)?;
-        let parameters = Parameters::take(text)?;
-        let mut config: Config = parameters.rest.parse().map_err(|error: postgres::Error| {
+        let (mode, roots, rest) = own_parameters(text)?;
+        let mut config: Config = rest.parse().map_err(|error: postgres::Error| {
             // The driver's message names the parameter, never its value.
             UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
         })?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(UrlError::new("a host is missing: postgres://USER:PASSWORD@HOST:PORT/DATABASE"));
         }
-        let roots = parameters.roots.filter(|path| path != "system").map(PathBuf::from);
-        let (mode, verify) = ssl_mode(parameters.mode.as_deref(), roots.is_some())?;
+        let roots = roots.filter(|path| path != "system").map(PathBuf::from);
+        let (mode, verify) = ssl_mode(mode.as_deref(), roots.is_some())?;
         config.ssl_mode(mode);
         set_limits(&mut config);
         Ok(Self { config, verify, roots })
-    }
-
-    pub(super) fn config(&self) -> Config {
-        self.config.clone()
-    }
-
-    pub(super) fn verify(&self) -> Verify {
-        self.verify
-    }
-
-    /// Returns the path of a PEM file of authorities, or `None` for the machine's authorities.
-    pub(super) fn roots(&self) -> Option<&PathBuf> {
-        self.roots.as_ref()
     }
 }
 
@@ -150,47 +117,34 @@ fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), Ur
     })
 }
 
-/// The parameters that the driver does not support, and the address without them.
-struct Parameters {
-    mode: Option<String>,
-    roots: Option<String>,
-    rest: String,
-}
-
-impl Parameters {
-    fn take(text: &str) -> Result<Self, UrlError> {
-        // The driver parses the address in the same way: everything before the first @ is user and password.
-        let host = text.find('@').map_or(0, |at| at + 1);
-        let (base, query) = match text[host..].split_once('?') {
-            Some((base, query)) => (format!("{}{base}", &text[..host]), query),
-            None => (text.to_owned(), ""),
-        };
-        let (mut mode, mut roots, mut kept) = (None, None, Vec::new());
-        for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty())
-        {
-            // Only known names are shown: anything else may be a part of a password.
-            let position = index + 1;
-            let (name, value) = parameter
-                .split_once('=')
-                .ok_or_else(|| UrlError::new(format!("parameter {position} after the \"?\" has no value")))?;
-            match name {
-                "sslmode" => mode = Some(decode(value)),
-                "sslrootcert" => roots = Some(decode(value)),
-                _ if KNOWN.contains(&name) => kept.push(parameter),
-                _ if REFUSED.contains(&name) => {
-                    return Err(UrlError::new(format!("the parameter {name} is not supported")));
-                }
-                _ => {
-                    return Err(UrlError::new(format!(
-                        "parameter {position} after the \"?\" is unknown; allowed: sslmode, sslrootcert, {}",
-                        KNOWN.join(", ")
-                    )));
-                }
+/// Returns the parameters `sslmode` and `sslrootcert`, which the driver does not support, and the address without them.
+fn own_parameters(text: &str) -> Result<(Option<String>, Option<String>, String), UrlError> {
+    // The driver parses the address in the same way: everything before the first @ is user and password.
+    let host = text.find('@').map_or(0, |at| at + 1);
+    let (base, query) = match text[host..].split_once('?') {
+        Some((base, query)) => (format!("{}{base}", &text[..host]), query),
+        None => (text.to_owned(), ""),
+    };
+    let (mut mode, mut roots, mut kept) = (None, None, Vec::new());
+    for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty()) {
+        // Only known names are shown: anything else may be a part of a password.
+        let position = index + 1;
+        let (name, value) = parameter
+            .split_once('=')
+            .ok_or_else(|| UrlError::new(format!("parameter {position} after the \"?\" has no value")))?;
+        match name {
+            "sslmode" => mode = Some(decode(value)),
+            "sslrootcert" => roots = Some(decode(value)),
+            _ if KNOWN.split(", ").any(|known| known == name) => kept.push(parameter),
+            _ => {
+                return Err(UrlError::new(format!(
+                    "parameter {position} after the \"?\" is not supported; allowed: sslmode, sslrootcert, {KNOWN}"
+                )));
             }
         }
-        let rest = if kept.is_empty() { base } else { format!("{base}?{}", kept.join("&")) };
-        Ok(Self { mode, roots, rest })
     }
+    let rest = if kept.is_empty() { base } else { format!("{base}?{}", kept.join("&")) };
+    Ok((mode, roots, rest))
 }
 
 fn decode(value: &str) -> String {

@@ -35,7 +35,7 @@ const SYSTEM_ROOTS: [&str; 4] = [
 pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenError> {
     let provider = Arc::new(ring::default_provider());
     let failed = |error: &dyn std::fmt::Display| OpenError::Tls(error.to_string());
-    let chain = match target.verify() {
+    let chain = match target.verify {
         Verify::Nothing => None,
         Verify::Authority | Verify::Full => Some(
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots(target)?), Arc::clone(&provider))
@@ -43,7 +43,7 @@ pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenErr
                 .map_err(|error| failed(&error))?,
         ),
     };
-    let checks_name = target.verify() == Verify::Full;
+    let checks_name = target.verify == Verify::Full;
     let verifier = Verifier { chain, checks_name, provider: Arc::clone(&provider) };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -56,7 +56,7 @@ pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenErr
 
 fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
     let mut store = RootCertStore::empty();
-    let Some(path) = target.roots() else {
+    let Some(path) = &target.roots else {
         // Certificates that cannot be read are skipped: most machines have a few outdated ones.
         let file = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
         let file = file.or_else(|| SYSTEM_ROOTS.iter().map(PathBuf::from).find(|file| file.exists()));

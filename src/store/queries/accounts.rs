@@ -31,49 +31,19 @@ const KEY_AND_OWNER: &str = select!(
 /// Adds a key. The account's deletion waits for this transaction, or this transaction waits for the deletion.
 const ADD_KEY: &str = "INSERT INTO api_keys \
      (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
-     SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?2 AND plan <> ?9 /*pg FOR KEY SHARE */";
+     SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?2 AND plan <> ?9 /*pg FOR KEY SHARE */ RETURNING 1";
 
-/// Records the moments at which keys were used. `?1` is an array of `[ID, MILLISECONDS]`.
-macro_rules! seen {
-    () => {
-        "(SELECT uuid(value ->> 0) AS id, max(to_timestamp(CAST(value ->> 1 AS bigint) / 1000.0)) AS at \
-         FROM json_each(?1) GROUP BY 1)"
-    };
-}
-/// Locks the keys in the order of their ids, so that two instances never wait for each other.
-const LOCK_SEEN: &str = concat!(
-    "SELECT 1 FROM api_keys WHERE id IN (SELECT id FROM ",
-    seen!(),
-    " AS seen) ORDER BY id /*pg FOR NO KEY UPDATE */"
-);
-const TOUCH: &str = concat!(
-    "UPDATE api_keys SET last_used_at = greatest(last_used_at, seen.at) FROM ",
-    seen!(),
-    " AS seen WHERE api_keys.id = seen.id"
-);
+const TOUCH: &str = "UPDATE api_keys SET last_used_at = greatest(last_used_at, ?2) WHERE id = ?1";
 
 impl Store {
     /// Adds an account. Returns `false` if one with this email address exists.
     pub fn add_account(&self, account: &Account, by: &Origin) -> Result<bool> {
-        self.write("add_account", |tx| {
-            let added = tx.execute(
-                "INSERT INTO accounts (id, email, plan, anchor, created_at, role) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                 ON CONFLICT (email) DO NOTHING",
-                values![
-                    account.id,
-                    &account.email,
-                    &account.plan,
-                    account.anchor,
-                    account.created_at,
-                    account.role.as_str(),
-                ],
-            )?;
-            if added == 1 {
-                let event = AuditEvent::of_account(Action::AccountCreated, account.id);
-                tx.note(&event.with("plan", account.plan.as_str()), account.created_at, by)?;
-            }
-            Ok(added == 1)
-        })
+        let sql = "INSERT INTO accounts (id, email, plan, anchor, created_at, role) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (email) DO NOTHING RETURNING 1";
+        let Account { id, email, plan, anchor, created_at, role } = account;
+        let values = values![*id, email, plan, *anchor, *created_at, role.as_str()];
+        let event = AuditEvent::of_account(Action::AccountCreated, *id).with("plan", plan.as_str());
+        Ok(self.noted::<i64>("add_account", sql, values, &event, *created_at, by)?.is_some())
     }
 
     /// Returns the account with that id.
@@ -114,27 +84,11 @@ impl Store {
 
     /// Adds a key. Returns `false` if the account is unknown or is being deleted.
     pub fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool> {
-        self.write("add_key", |tx| {
-            let added = tx.execute(
-                ADD_KEY,
-                values![
-                    key.id,
-                    key.account,
-                    &key.hash.0,
-                    &key.last_four,
-                    &key.label,
-                    key.created_at,
-                    key.last_used_at,
-                    key.revoked_at,
-                    BEING_DELETED,
-                ],
-            )?;
-            if added == 1 {
-                let event = AuditEvent::of_object(Action::KeyCreated, key.account, key.id);
-                tx.note(&event, key.created_at, by)?;
-            }
-            Ok(added == 1)
-        })
+        let KeyRecord { id, account, hash, last_four, label, created_at, last_used_at, revoked_at } = key;
+        let mut values = values![*id, *account, &hash.0, last_four, label, *created_at, *last_used_at];
+        values.extend(values![*revoked_at, BEING_DELETED]);
+        let event = AuditEvent::of_object(Action::KeyCreated, *account, id);
+        Ok(self.noted::<i64>("add_key", ADD_KEY, values, &event, *created_at, by)?.is_some())
     }
 
     /// Returns the key with that hash, revoked or not, and its owner.
@@ -144,10 +98,9 @@ impl Store {
 
     /// Returns all keys of an account, or of every account for `None`, the oldest first.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>> {
-        let operation = "keys";
         match account {
-            Some(account) => self.all(operation, keys!("WHERE k.account = ?1"), values![account]),
-            None => self.all(operation, keys!(""), values![]),
+            Some(account) => self.all("keys", keys!("WHERE k.account = ?1"), values![account]),
+            None => self.all("keys", keys!(""), values![]),
         }
     }
 
@@ -168,14 +121,14 @@ impl Store {
 
     /// Records when keys were last used. A recorded time never becomes earlier.
     pub fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<()> {
+        // In the order of their ids, so that two instances never wait for each other.
+        let mut seen = seen.to_vec();
+        seen.sort_unstable();
         if seen.is_empty() {
             return Ok(());
         }
-        let moment = |(id, at): &(KeyId, Timestamp)| (id.0, at.as_millisecond());
-        let seen = encode(&seen.iter().map(moment).collect::<Vec<_>>())?;
         self.write(background("touch_keys").light(), |tx| {
-            tx.rows(LOCK_SEEN, values![&seen])?;
-            tx.execute(TOUCH, values![&seen]).map(drop)
+            seen.iter().try_for_each(|(id, at)| tx.execute(TOUCH, values![*id, *at]).map(drop))
         })
     }
 }

@@ -147,8 +147,7 @@ impl Store {
 
     /// Refuses a pending row.
     pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<()> {
-        let operation = background("refuse_row").light();
-        self.write(operation, |tx| {
+        self.write(background("refuse_row").light(), |tx| {
             tx.rows(LOCK, values![row.batch])?;
             tx.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
         })
@@ -156,8 +155,7 @@ impl Store {
 
     /// Records that an account has not enough credits for its batches. They are tried again after that time.
     pub fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<()> {
-        let operation = background("wait_for_credits").light();
-        self.write(operation, |tx| tx.execute(WAIT, values![account, pause]).map(drop))
+        self.change(background("wait_for_credits").light(), WAIT, values![account, pause]).map(drop)
     }
 
     /// Ends the batches with no row that is pending and no run that is running, and reports each to the webhooks of its

@@ -11,36 +11,41 @@ use crate::model::account::{BEING_DELETED, Erased, Erasure};
 use crate::model::retention::{BATCH, BatchSize, RemovalResult};
 use crate::store::value::values;
 
+macro_rules! erase {
+    ($table:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE id IN (SELECT id FROM ",
+            $table,
+            " WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)"
+        )
+    };
+}
+
 const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \
      UNION ALL SELECT max(completed_at) FROM runs WHERE completed_at <= ?1) events";
 
 /// Locks an account. It does not wait for transactions that are starting a run or adding a key: see [`erase_rest`].
 const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
-/// Removes the keys of an account. It locks the rows in the order of their ids, as every statement that locks several
-/// rows.
-const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
-     (SELECT id FROM api_keys WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
-const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = ?1";
-/// Removes the watches of an account with their changes. It precedes [`ERASE_WEBHOOKS`]: a transaction that reports a change
-/// locks the watch first, and then the webhooks.
-const ERASE_WATCHES: &str = "DELETE FROM watches WHERE id IN \
-     (SELECT id FROM watches WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
-/// Removes the webhooks of an account with their deliveries.
-const ERASE_WEBHOOKS: &str = "DELETE FROM webhooks WHERE id IN \
-     (SELECT id FROM webhooks WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
-/// Removes the batches of an account with their rows. Their runs are removed as all others.
-const ERASE_BATCHES: &str = "DELETE FROM batches WHERE id IN \
-     (SELECT id FROM batches WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
+/// Removes what an account has besides its runs. Each statement locks the rows in the order of their ids, as every
+/// statement that locks several rows. Watches go before webhooks: a transaction that reports a change locks the watch
+/// first, and then the webhooks. The last one removes the keys.
+const ERASE: [&str; 8] = [
+    "DELETE FROM idempotency_keys WHERE account = ?1",
+    "DELETE FROM web_sessions WHERE account = ?1",
+    "DELETE FROM set_up_links WHERE account = ?1",
+    "DELETE FROM passwords WHERE account = ?1",
+    erase!("watches"),
+    erase!("webhooks"),
+    erase!("batches"),
+    erase!("api_keys"),
+];
+
 /// Removes batches that ended long ago and have no run left.
 const REMOVE_BATCHES: &str = "DELETE FROM batches WHERE id IN \
      (SELECT id FROM batches b WHERE b.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.batch = b.id) \
      ORDER BY id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
-const ERASE_SIGN_IN: [&str; 3] = [
-    "DELETE FROM web_sessions WHERE account = ?1",
-    "DELETE FROM set_up_links WHERE account = ?1",
-    "DELETE FROM passwords WHERE account = ?1",
-];
-
 const LIVE_RUNS: &str = "SELECT id FROM runs WHERE account = ?1 AND status = 'running'";
 /// Selects a batch of live runs. It skips rows that others are writing or deleting. A later batch removes them.
 const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
@@ -63,7 +68,7 @@ const CHANGES_BATCH: i64 = 1000;
 const SWEEP_CHANGES: &str = "DELETE FROM watch_changes WHERE id IN \
      (SELECT id FROM watch_changes WHERE at < ?1 ORDER BY at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
-/// Closes an account: see [`Ledger::close_account`](crate::store::Store::close_account).
+/// Closes an account, as [`Store::close_account`] does.
 fn close(tx: &mut Tx<'_>, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
     let Some(plan) = tx.first::<String>(PLAN, values![id])? else { return Ok(None) };
     let runs = count_runs(tx, id)?;
@@ -71,12 +76,7 @@ fn close(tx: &mut Tx<'_>, id: AccountId, at: Timestamp, by: &Origin) -> Result<O
         return Ok(Some(Erased { keys: 0, runs }));
     }
     tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
-    tx.execute(ERASE_REQUESTS, values![id])?;
-    erase_sign_in(tx, id)?;
-    tx.execute(ERASE_WATCHES, values![id])?;
-    tx.execute(ERASE_WEBHOOKS, values![id])?;
-    tx.execute(ERASE_BATCHES, values![id])?;
-    let keys = tx.execute(ERASE_KEYS, values![id])?;
+    let keys = erase(tx, id)?;
     let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
     tx.note(&event, at, by)?;
     for run in tx.all(LIVE_RUNS, values![id])? {
@@ -112,12 +112,7 @@ fn erase_rest(tx: &mut Tx<'_>, id: AccountId) -> Result<Erasure> {
     if count_runs(tx, id)? > 0 {
         return Ok(Erasure::More);
     }
-    tx.execute(ERASE_REQUESTS, values![id])?;
-    tx.execute(ERASE_KEYS, values![id])?;
-    erase_sign_in(tx, id)?;
-    tx.execute(ERASE_WATCHES, values![id])?;
-    tx.execute(ERASE_WEBHOOKS, values![id])?;
-    tx.execute(ERASE_BATCHES, values![id])?;
+    erase(tx, id)?;
     tx.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
     tx.announce(Notification::Access)?;
     Ok(Erasure::Done)
@@ -133,8 +128,9 @@ fn count_runs(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
     Ok(count.unwrap_or_default())
 }
 
-fn erase_sign_in(tx: &mut Tx<'_>, id: AccountId) -> Result<()> {
-    ERASE_SIGN_IN.iter().try_for_each(|sql| tx.execute(sql, values![id]).map(drop))
+/// Removes what an account has besides its runs. Returns the number of its keys.
+fn erase(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
+    ERASE.iter().try_fold(0, |_, sql| tx.execute(sql, values![id]))
 }
 
 impl Store {
@@ -143,8 +139,7 @@ impl Store {
     /// drivers and readers of its runs are notified. For an account that is already being deleted, returns the
     /// remaining amount. Returns `None` if the account is unknown.
     pub fn close_account(&self, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
-        let operation = "close_account";
-        self.write(operation, |tx| close(tx, id, at, by))
+        self.write("close_account", |tx| close(tx, id, at, by))
     }
 
     /// Continues the deletion of a closed account. Removes some of its runs with their results or, after the last of
@@ -165,14 +160,12 @@ impl Store {
     /// Returns the accounts whose deletion has begun and not ended.
     pub fn closed_accounts(&self) -> Result<Vec<AccountId>> {
         let sql = "SELECT id FROM accounts WHERE plan = ?1 ORDER BY id";
-        let operation = background("closed_accounts");
-        self.all(operation, sql, values![BEING_DELETED])
+        self.all(background("closed_accounts"), sql, values![BEING_DELETED])
     }
 
     /// Returns the time of the last event until then that the audit or the end of a run shows, if any.
     pub fn last_event(&self, until: Timestamp) -> Result<Option<Timestamp>> {
-        let operation = background("last_event").light();
-        Ok(self.first(operation, LAST_EVENT, values![until])?.flatten())
+        Ok(self.first(background("last_event").light(), LAST_EVENT, values![until])?.flatten())
     }
 
     /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Only one instance at a time

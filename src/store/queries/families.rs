@@ -1,8 +1,8 @@
 //! Families of runs: the runs that leads have started.
 
-use super::credits::forget_request;
 use super::fragments::{driven, run_columns};
 use super::prelude::*;
+use super::runs::note_deleted;
 use crate::model::drive::Lease;
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, FollowedLead, Lookup};
@@ -60,8 +60,8 @@ impl Store {
 
     /// Stores what the results of a run point to, as a JSON text. Does nothing if the lease is lost.
     pub fn keep_links(&self, run: RunId, lease: Lease, links: &str) -> Result<()> {
-        let operation = background("keep_links").light();
-        self.change(operation, KEEP_LINKS, values![run, lease.owner.0, lease.epoch, links]).map(drop)
+        let values = values![run, lease.owner.0, lease.epoch, links];
+        self.change(background("keep_links").light(), KEEP_LINKS, values).map(drop)
     }
 
     /// Returns the runs of a family in their order, each with what its results point to if that was stored.
@@ -77,8 +77,7 @@ impl Store {
 
     /// Records that no further lead of the family is followed. Does nothing if that is recorded.
     pub fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<()> {
-        let operation = background("end_following").light();
-        self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
+        self.change(background("end_following").light(), END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
     /// Returns at most `most` roots with ids above `after`, in order, that are to follow leads while no run of their
@@ -90,8 +89,7 @@ impl Store {
         after: RunId,
         most: usize,
     ) -> Result<Vec<(RunId, AccountId)>> {
-        let operation = background("idle_families");
-        self.all(operation, IDLE, values![simulated, after, most])
+        self.all(background("idle_families"), IDLE, values![simulated, after, most])
     }
 
     /// Deletes a root and all runs of its family, as [`Store::delete`](crate::store::Store::delete) deletes
@@ -109,9 +107,7 @@ impl Store {
             }
             let runs = tx.all(DELETE, values![root, account])?;
             for run in &runs {
-                forget_request(tx, *run)?;
-                tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
-                tx.announce(Notification::Deleted(*run))?;
+                note_deleted(tx, *run, account, at, by)?;
             }
             Ok(runs)
         })

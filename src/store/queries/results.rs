@@ -72,6 +72,15 @@ const SAVE: &str = concat!(
     " RETURNING stopped_at"
 );
 
+/// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
+const KEEP: &str = concat!(
+    "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE ",
+    driven!(),
+    " ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1"
+);
+const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
+const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
+
 /// The reports of the modules of a run that have ended, for `Vec<ModuleReport>`.
 macro_rules! reports {
     ($run:literal) => {
@@ -107,17 +116,9 @@ pub(super) fn save(
         let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
         tx.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
     }
-    let values = values![
-        run,
-        lease.owner.0,
-        lease.epoch,
-        encode(&delta.progress)?,
-        encode(&delta.coverage)?,
-        encode(&delta.lookups)?,
-        revision,
-        new,
-        holds,
-    ];
+    let Delta { progress, coverage, lookups, .. } = delta;
+    let mut values = values![run, lease.owner.0, lease.epoch, encode(progress)?, encode(coverage)?];
+    values.extend(values![encode(lookups)?, revision, new, holds]);
     Ok(match tx.first::<Option<Timestamp>>(SAVE, values)? {
         None => Write::LeaseLost,
         Some(None) => Write::Done,
@@ -160,32 +161,11 @@ impl Store {
         let ids = encode_ids(runs.into_iter().map(|run| run.0))?;
         self.all(background("revisions"), REVISIONS, values![ids])
     }
-}
 
-/// Encodes results for `batch!`.
-fn encode_batch(run: RunId, results: &[ResultRecord]) -> Result<String> {
-    let element = |record: &ResultRecord| {
-        let key = Uuid::from_bytes(EntityKey::of(record).0).simple().to_string();
-        Ok((run.0, record.id, key, encode_result(record)?))
-    };
-    encode(&results.iter().map(element).collect::<Result<Vec<_>>>()?)
-}
-
-/// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
-const KEEP: &str = concat!(
-    "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE ",
-    driven!(),
-    " ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1"
-);
-const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
-const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
-
-impl Store {
     /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
     pub fn keep_thumbnail(&self, run: RunId, lease: Lease, result: u32, png: &[u8]) -> Result<Write> {
-        let operation = background("keep_thumbnail").light();
         let values = values![run, lease.owner.0, lease.epoch, result, png];
-        let kept = self.change(operation, KEEP, values)?;
+        let kept = self.change(background("keep_thumbnail").light(), KEEP, values)?;
         Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
     }
 
@@ -198,4 +178,13 @@ impl Store {
     pub fn thumbnails(&self, run: RunId) -> Result<Thumbnails> {
         Ok(self.all("thumbnails", ALL, values![run])?.into_iter().collect())
     }
+}
+
+/// Encodes results for `batch!`.
+fn encode_batch(run: RunId, results: &[ResultRecord]) -> Result<String> {
+    let element = |record: &ResultRecord| {
+        let key = Uuid::from_bytes(EntityKey::of(record).0).simple().to_string();
+        Ok((run.0, record.id, key, encode_result(record)?))
+    };
+    encode(&results.iter().map(element).collect::<Result<Vec<_>>>()?)
 }

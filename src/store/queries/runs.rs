@@ -71,6 +71,25 @@ const LIST_BY_TAG: &str = list!(
      AND (CAST(?9 AS uuid) IS NULL OR id = ?9 OR root_run = ?9)"
 );
 
+/// Locks a run. A transaction that starts a run of its family holds this lock, too.
+const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
+/// Marks a run that has not ended, or that still follows leads, and the runs of its family. `?3` is the time. A run that
+/// was stopped before keeps its time.
+const STOP: &str = concat!(
+    "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN \
+     (SELECT id FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
+     AND (status = 'running' OR id = ?1 AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
+     RETURNING id, stopped_at, ",
+    waits!(),
+    ", status = 'running', stopped_at = ?3"
+);
+
+/// Selects runs that wait, unconfirmed, for longer than it takes to confirm them.
+const WAITING: &str = "SELECT id FROM runs WHERE unconfirmed AND status = 'running' AND owner IS NULL \
+     AND created_at < now() - ms(?1) LIMIT 100 /*pg FOR NO KEY UPDATE SKIP LOCKED */";
+const DELETE_BATCHES: &str = "DELETE FROM batches WHERE unconfirmed AND created_at < now() - ms(?1)";
+const DELETE_WATCHES: &str = "DELETE FROM watches WHERE unconfirmed AND created_at < now() - ms(?1)";
+
 impl Store {
     /// Saves what a driver has collected and renews the lease for `holds`, in one transaction. A result is unique in its run
     /// by its [`EntityKey`](crate::model::entity::EntityKey). If the entity of a new result is stored under the same id, an
@@ -102,7 +121,7 @@ impl Store {
             if ended == 1 {
                 report_end(tx, run)?;
             }
-            Ok(taken(ended))
+            Ok(if ended == 1 { Write::Done } else { Write::LeaseLost })
         })?;
         Ok(self.published(run, lease, write))
     }
@@ -138,39 +157,23 @@ impl Store {
     /// Returns at most `count` runs of an account, the newest first.
     pub fn list(&self, account: AccountId, filter: &ListFilter, count: usize) -> Result<Vec<RunSummary>> {
         let (before, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
-        let search_type = filter.search_type.map(SearchType::as_str);
-        let status = filter.status.map(Status::as_str);
-        let mut values = values![account, before, id, count];
-        let sql = match (&filter.root, &filter.text) {
-            _ if filter.watch.is_some() => {
-                values.push(Value::from(filter.watch));
-                LIST_BY_WATCH
+        let (of_type, status) =
+            (filter.search_type.map(SearchType::as_str), filter.status.map(Status::as_str));
+        let (sql, further) = match filter {
+            ListFilter { watch: Some(watch), .. } => (LIST_BY_WATCH, values![*watch]),
+            ListFilter { tag: Some(tag), text, root, .. } => {
+                (LIST_BY_TAG, values![of_type, status, encode(tag)?, text.as_ref(), *root])
             }
-            _ if filter.tag.is_some() => {
-                let tag = filter.tag.as_ref().map(encode).transpose()?;
-                let text = filter.text.as_ref();
-                values.extend(values![search_type, status, tag, text, filter.root]);
-                LIST_BY_TAG
-            }
-            (Some(root), _) => {
-                values.extend(values![search_type, status, *root]);
-                LIST_BY_ROOT
-            }
-            (None, Some(text)) => {
-                values.extend(values![search_type, status, text]);
-                LIST_BY_TEXT
-            }
-            (None, None) => {
-                values.extend(search_type.into_iter().chain(status).map(Value::from));
-                match (search_type, status) {
-                    (None, None) => LIST,
-                    (Some(_), None) => LIST_BY_TYPE,
-                    (None, Some(_)) => LIST_BY_STATUS,
-                    (Some(_), Some(_)) => LIST_BY_BOTH,
-                }
-            }
+            ListFilter { root: Some(root), .. } => (LIST_BY_ROOT, values![of_type, status, *root]),
+            ListFilter { text: Some(text), .. } => (LIST_BY_TEXT, values![of_type, status, text]),
+            _ => match (of_type, status) {
+                (None, None) => (LIST, values![]),
+                (Some(of_type), None) => (LIST_BY_TYPE, values![of_type]),
+                (None, Some(status)) => (LIST_BY_STATUS, values![status]),
+                (Some(of_type), Some(status)) => (LIST_BY_BOTH, values![of_type, status]),
+            },
         };
-        self.all("list", sql, values)
+        self.all("list", sql, [values![account, before, id, count], further].concat())
     }
 
     /// Returns at most `count` other runs that have ended, of the account, type and web of a run and with this normal form
@@ -196,9 +199,7 @@ impl Store {
             let sql = "DELETE FROM runs WHERE id = ?1 AND account = ?2";
             let is_deleted = tx.execute(sql, values![id, account])? == 1;
             if is_deleted {
-                forget_request(tx, id)?;
-                tx.note(&AuditEvent::of_object(Action::RunDeleted, account, id), at, by)?;
-                tx.announce(Notification::Deleted(id))?;
+                note_deleted(tx, id, account, at, by)?;
             }
             Ok(is_deleted)
         })
@@ -206,39 +207,9 @@ impl Store {
 
     /// Removes the idempotency keys that were recorded before `before`.
     pub fn forget_idempotency(&self, before: Timestamp) -> Result<()> {
-        let operation = background("forget_idempotency").light();
-        self.change(operation, FORGET_IDEMPOTENCY, values![before]).map(drop)
+        self.change(background("forget_idempotency").light(), FORGET_IDEMPOTENCY, values![before]).map(drop)
     }
-}
 
-impl Store {
-    /// Notifies other instances of a driver's write if it was accepted. Returns `write`.
-    fn published(&self, run: RunId, lease: Lease, write: Write) -> Write {
-        if write != Write::LeaseLost {
-            self.publish(run, lease.epoch);
-        }
-        write
-    }
-}
-
-fn taken(rows: u64) -> Write {
-    if rows == 1 { Write::Done } else { Write::LeaseLost }
-}
-
-/// Locks a run. A transaction that starts a run of its family holds this lock, too.
-const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
-/// Marks a run that has not ended, or that still follows leads, and the runs of its family. `?3` is the time. A run that
-/// was stopped before keeps its time.
-const STOP: &str = concat!(
-    "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN \
-     (SELECT id FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
-     AND (status = 'running' OR id = ?1 AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
-     RETURNING id, stopped_at, ",
-    waits!(),
-    ", status = 'running', stopped_at = ?3"
-);
-
-impl Store {
     /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
     /// not ended, which includes runs that were stopped before. Returns `None` if the run is unknown, deleted or of
     /// another account. A root that follows leads is stopped even if it has ended itself.
@@ -267,15 +238,7 @@ impl Store {
             Ok(Some(stopped))
         })
     }
-}
 
-/// Selects runs that wait, unconfirmed, for longer than it takes to confirm them.
-const WAITING: &str = "SELECT id FROM runs WHERE unconfirmed AND status = 'running' AND owner IS NULL \
-     AND created_at < now() - ms(?1) LIMIT 100 /*pg FOR NO KEY UPDATE SKIP LOCKED */";
-const DELETE_BATCHES: &str = "DELETE FROM batches WHERE unconfirmed AND created_at < now() - ms(?1)";
-const DELETE_WATCHES: &str = "DELETE FROM watches WHERE unconfirmed AND created_at < now() - ms(?1)";
-
-impl Store {
     /// Records that the caller gets the run.
     pub fn confirm_run(&self, RunId(id): RunId) {
         self.confirm("UPDATE runs SET unconfirmed = false WHERE id = ?1", id);
@@ -309,4 +272,25 @@ impl Store {
             tx.execute(DELETE_WATCHES, values![age]).map(drop)
         })
     }
+
+    /// Notifies other instances of a driver's write if it was accepted. Returns `write`.
+    fn published(&self, run: RunId, lease: Lease, write: Write) -> Write {
+        if write != Write::LeaseLost {
+            self.publish(run, lease.epoch);
+        }
+        write
+    }
+}
+
+/// Records that a run is deleted, in that transaction.
+pub(super) fn note_deleted(
+    tx: &mut Tx<'_>,
+    run: RunId,
+    account: AccountId,
+    at: Timestamp,
+    by: &Origin,
+) -> Result<()> {
+    forget_request(tx, run)?;
+    tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
+    tx.announce(Notification::Deleted(run))
 }

@@ -90,18 +90,11 @@ impl Store {
             if !lock(tx, session.account)? || !knows(tx, session.account, known)? {
                 return Ok(false);
             }
-            let values = values![
-                session.id,
-                session.account,
-                &token.0,
-                &session.csrf,
-                session.created_at,
-                session.last_seen_at,
-                session.expires_at,
-                &session.user_agent,
-                &session.address,
-            ];
-            tx.execute(OPEN, values)?;
+            let Session { id, account, csrf, created_at, last_seen_at, expires_at, user_agent, address } =
+                session;
+            let times = [*created_at, *last_seen_at, *expires_at].map(Value::from);
+            let values = [values![*id, *account, &token.0, csrf], times.into(), values![user_agent, address]];
+            tx.execute(OPEN, values.concat())?;
             tx.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
             let event = AuditEvent::of_object(Action::SignedIn, session.account, session.id);
             tx.note(&event, session.created_at, by)?;
@@ -117,8 +110,12 @@ impl Store {
     /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
     pub fn touch_session(&self, id: SessionId, seen: Timestamp, expires: Timestamp) -> Result<()> {
         // A page does not wait for a lock. The next page updates the session.
-        let operation = Operation::from("touch_session").light().within(TOUCH_WAIT);
-        self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
+        self.change(
+            Operation::from("touch_session").light().within(TOUCH_WAIT),
+            TOUCH,
+            values![id, seen, expires],
+        )
+        .map(drop)
     }
 
     /// Returns the sessions of an account that have not expired, the most recently used one first.
@@ -128,14 +125,9 @@ impl Store {
 
     /// Ends a session of that account. Returns `false` if the account has no such session.
     pub fn end_session(&self, account: AccountId, id: SessionId, at: Timestamp, by: &Origin) -> Result<bool> {
-        self.write("end_session", |tx| {
-            let sql = "DELETE FROM web_sessions WHERE id = ?1 AND account = ?2";
-            let ended = tx.execute(sql, values![id, account])? > 0;
-            if ended {
-                tx.note(&AuditEvent::of_object(Action::SignedOut, account, id), at, by)?;
-            }
-            Ok(ended)
-        })
+        let sql = "DELETE FROM web_sessions WHERE id = ?1 AND account = ?2 RETURNING 1";
+        let event = AuditEvent::of_object(Action::SignedOut, account, id);
+        Ok(self.noted::<i64>("end_session", sql, values![id, account], &event, at, by)?.is_some())
     }
 
     /// Adds a link and voids earlier ones of the account. Returns `false` if the account is unknown.

@@ -5,11 +5,9 @@ use super::credits::{note_charge, note_request, use_credits, used};
 use super::fragments::{next_turn, waits};
 use super::prelude::*;
 use super::watches::{begin, take_place};
-use crate::model::coverage::Coverage;
 use crate::model::credits::Charge;
 use crate::model::follow::NewMember;
-use crate::model::run::{Progress, count};
-use crate::model::search::Search;
+use crate::model::run::RunSummary;
 use crate::model::start::{Cause, NewRun, QueueLength, Refused, RowRef, Started};
 use crate::modules::query::Query;
 use crate::store::value::values;
@@ -144,38 +142,21 @@ fn start_row(tx: &mut Tx<'_>, row: RowRef, run: RunId) -> Result<bool> {
 }
 
 fn insert(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<()> {
-    let progress = Progress { modules_total: count(run.modules.len()), ..Progress::default() };
-    let Search { search_type, query, premium, options, choice, follow, .. } = &run.search;
-    let normal = Query::parse(*search_type, query).ok();
-    let (member, cause) = (run.cause.member(), &run.cause);
-    let values = values![
-        run.id,
-        run.account,
-        search_type.as_str(),
-        *premium,
-        run.simulated,
-        charge.credits,
-        run.created_at,
-        run.owner.map(|owner| owner.0),
-        run.holds,
-        query,
-        encode(&progress)?,
-        encode(&Coverage::default())?,
-        encode(&run.modules)?,
-        run.owner.is_some(),
-        encode(options)?,
-        follow.as_deref().map(encode).transpose()?,
-        member.map(|member| member.place.root),
-        member.map(|member| member.place.parent),
-        member.map_or(0, |member| i64::from(member.place.depth)),
-        cause.watch(),
-        cause.batch(),
-        cause.retried(),
-        choice.narrowed().as_ref().map(encode).transpose()?,
-        run.is_unconfirmed,
-        normal.as_ref().map(Query::normal),
+    let normal = Query::parse(run.search.search_type, &run.search.query).ok();
+    let summary = run.opening(charge.credits);
+    let RunSummary { search_type, premium, query, progress, coverage, options, follow, choice, .. } =
+        &summary;
+    let family = summary.family.as_ref();
+    let values = [
+        values![run.id, run.account, *search_type, *premium, run.simulated, charge.credits, run.created_at],
+        values![run.owner.map(|owner| owner.0), run.holds, query, encode(progress)?, encode(coverage)?],
+        values![encode(&run.modules)?, run.owner.is_some(), encode(options)?],
+        values![follow.as_deref().map(encode).transpose()?, family.map(|family| family.root)],
+        values![family.map(|family| family.parent), family.map_or(0, |family| i64::from(family.depth))],
+        values![summary.watch, summary.batch, summary.retry_of, choice.as_deref().map(encode).transpose()?],
+        values![run.is_unconfirmed, normal.as_ref().map(Query::normal)],
     ];
-    tx.execute(INSERT, values).map(drop)
+    tx.execute(INSERT, values.concat()).map(drop)
 }
 
 /// Returns the audit entry for a run that was charged and started. It never contains the query.

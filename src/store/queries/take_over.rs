@@ -6,12 +6,11 @@ use super::credits::refund;
 use super::fragments::{has_begun, ids, run_columns, waits};
 use super::outbox::report_end;
 use super::prelude::*;
-use super::results::RESULTS;
+use super::results::{RESULTS, reports};
 use crate::model::account::BEING_DELETED;
 use crate::model::drive::{Claim, Resumable};
-use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, RunError, RunSummary};
-use crate::store::value::{row, values};
+use crate::store::value::values;
 
 /// Selects runs without a driver by a condition, in that order. A run that another instance is taking at the same time
 /// is skipped. A run whose account is being deleted is deleted with it.
@@ -32,21 +31,6 @@ macro_rules! due {
 const INTERRUPTED: &str =
     due!(concat!(has_begun!(), " AND (owner IS NULL OR ?6 AND lease_until <= now())"), "created_at, id");
 const WAITING: &str = due!(concat!(waits!(), " AND NOT unconfirmed"), "turn, created_at, id");
-/// What a run that was taken over has besides its summary.
-struct Taken {
-    epoch: u64,
-    started_at: Timestamp,
-    now: Timestamp,
-    planned: Json<Vec<String>>,
-    reports: Vec<ModuleReport>,
-    lookups: Json<Vec<Lookup>>,
-}
-
-row! {
-    taken_columns: Taken from "" { epoch, started_at, now = "now()", planned, reports = "(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = runs.id)",
-        lookups }
-}
-
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
 const TAKE: &str = concat!(
@@ -57,8 +41,8 @@ const TAKE: &str = concat!(
      started_at = coalesce(started_at, CASE WHEN owner IS NULL THEN now() ELSE created_at END) \
      WHERE id IN ",
     ids!("?1"),
-    " RETURNING id, unconfirmed, ",
-    taken_columns!(),
+    " RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, ",
+    reports!("runs.id"),
     ", ",
     run_columns!()
 );
@@ -98,13 +82,14 @@ fn take_over(tx: &mut Tx<'_>, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
     let ids = encode_ids(due.iter().map(|run| run.0))?;
     let rows = tx.rows(TAKE, values![ids, claim.owner.0, claim.holds])?;
     // This is read by itself, because the documents of the run may be unreadable.
-    let rows = rows.into_iter().map(|row| Ok((row.clone().read::<(RunId, bool)>()?, row)));
-    let mut rows = rows
-        .map(|row| row.map(|((run, is_unconfirmed), row)| (run, (is_unconfirmed, row))))
-        .collect::<Result<HashMap<_, _>>>()?;
+    let by_run = rows.into_iter().map(|row| {
+        let (run, is_unconfirmed) = row.clone().read::<(RunId, bool)>()?;
+        Ok((run, (is_unconfirmed, row)))
+    });
+    let mut by_run = by_run.collect::<Result<HashMap<_, _>>>()?;
     let mut taken = Vec::new();
     for run in due {
-        let Some((is_unconfirmed, row)) = rows.remove(&run) else { continue };
+        let Some((is_unconfirmed, row)) = by_run.remove(&run) else { continue };
         if is_unconfirmed {
             log::info!("run {run}: ended, since its caller was refused");
             end_as_failed(tx, run, NOT_CONFIRMED)?;
@@ -125,21 +110,16 @@ fn take_over(tx: &mut Tx<'_>, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
 /// Reads a row of [`TAKE`], and the results of its run.
 fn resumable(tx: &mut Tx<'_>, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
     let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
-    let (_, taken, summary) = row.read::<((RunId, bool), Taken, RunSummary)>()?;
-    let lease = claim.owner.lease(taken.epoch);
-    let ran_for = match lease.epoch {
+    type Times = (u64, Timestamp, Timestamp);
+    let (_, (epoch, started_at, now), documents, summary) =
+        row.read::<((RunId, bool), Times, (Json<_>, Json<_>, Vec<ModuleReport>), RunSummary)>()?;
+    let (Json(modules), Json(lookups), done) = documents;
+    let ran_for = match epoch {
         0 => Duration::ZERO,
-        _ => taken.now.duration_since(taken.started_at).try_into().unwrap_or_default(),
+        _ => now.duration_since(started_at).try_into().unwrap_or_default(),
     };
-    Ok(Resumable {
-        lease,
-        ran_for,
-        summary,
-        modules: taken.planned.0,
-        done: taken.reports,
-        lookups: taken.lookups.0,
-        results: results.into_iter().map(|Json(result)| result).collect(),
-    })
+    let results = results.into_iter().map(|Json(result)| result).collect();
+    Ok(Resumable { lease: claim.owner.lease(epoch), ran_for, summary, modules, done, lookups, results })
 }
 
 /// Ends a run as failed that cannot be resumed, and refunds it.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::accounts::lock;
-use super::credits::{known_request, note_request};
+use super::credits::note_request;
 use super::outbox::report_watch;
 use super::prelude::*;
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
@@ -16,6 +16,15 @@ use crate::model::watch::{
     WatchError, WatchState, WatchUpdate,
 };
 use crate::store::value::{row, select, values};
+
+row! {
+    watch_columns: Watch from "" {
+        id, account, search = "search_type, query, premium, options, choice", every = "every_secs", notify_on, webhook,
+        paused, next_at, created_at, last_run, is_open
+    }
+}
+
+row! { change_columns: StoredChange from "" { id, kind, run_before, run_after, at, difference } }
 
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
@@ -41,33 +50,70 @@ const CHANGE: &str = concat!(
      WHERE id = ?1 AND account = ?2 RETURNING ",
     watch_columns!()
 );
-const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2";
+const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2 RETURNING 1";
 const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
-row! { change_columns: StoredChange from "" { id, kind, run_before, run_after, at, difference } }
 
 const CHANGES: &str =
     select!([change_columns], " FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
 
-/// Returns the watch of a request whose idempotency key is known.
-fn answer(tx: &mut Tx<'_>, account: AccountId, known: &Started) -> Result<Result<Watch, WatchError>> {
-    let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
-    Ok(tx.first(WATCH, values![WatchId(*id), account])?.ok_or(WatchError::UnknownWatch))
+/// A watch of which a run may be started.
+macro_rules! idle {
+    () => {
+        "paused IS NULL AND NOT is_open AND NOT unconfirmed"
+    };
 }
+
+const DUE: &str = select!(
+    [watch_columns],
+    " FROM watches WHERE ",
+    idle!(),
+    " AND next_at <= now() AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4"
+);
+const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
+const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
+const PAUSE: &str = concat!(
+    "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND ",
+    idle!(),
+    " RETURNING 1"
+);
+const LOCK_DUE: &str = select!(
+    [watch_columns],
+    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND next_at = ?2 AND ",
+    idle!(),
+    " /*pg FOR NO KEY UPDATE */"
+);
+const MOVE: &str = "UPDATE watches SET next_at = ?2 WHERE id = ?1";
+const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credits' AND account > ?1 ORDER BY account LIMIT ?2";
+/// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
+const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
+     AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
+const ENDED: &str = select!(
+    [watch_columns],
+    ", baseline FROM watches w WHERE is_open AND simulated = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id LIMIT ?2"
+);
+const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
+     WHERE id = ?1 AND last_run = ?2 AND is_open";
+const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before, run_after, at, difference) \
+     VALUES (?1, ?2, ?3, ?4, ?5, date_trunc('milliseconds', now()), ?6)";
 
 impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
     pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Result<Watch, WatchError>> {
-        self.write("add_watch", |tx| {
+        self.write_if("add_watch", Result::is_ok, |tx| {
             // So that two are not added at once.
             if !lock(tx, new.account)? {
                 return Ok(Err(WatchError::UnknownAccount));
             }
-            // Before the other checks, which the watch of the first request may have changed.
+            // Before the other checks, which the watch of the first request may have changed. A key stands for one run,
+            // one batch or one watch.
             if let Some(idempotency) = &new.idempotency
-                && let Some(known) = known_request(tx, new.account, idempotency)?
+                && let Some(known) = note_request(tx, new.account, RunId(new.id.0), at, idempotency)?
             {
-                return answer(tx, new.account, &known);
+                let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
+                let watch = tx.first(WATCH, values![id, new.account])?;
+                return Ok(watch.ok_or(WatchError::UnknownWatch));
             }
             if !is_known(tx, new.account, new.webhook)? {
                 return Ok(Err(WatchError::UnknownWebhook));
@@ -75,28 +121,13 @@ impl Store {
             if tx.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
                 return Ok(Err(WatchError::TooMany));
             }
-            // A key stands for one run, one batch or one watch.
-            if let Some(idempotency) = &new.idempotency
-                && let Some(known) = note_request(tx, new.account, RunId(new.id.0), at, idempotency)?
-            {
-                return answer(tx, new.account, &known);
-            }
-            let Search { search_type, query, premium, choice, options, .. } = &new.search;
-            let (options, choice) = (encode(options)?, encode(choice)?);
-            let values = values![
-                new.id,
-                new.account,
-                search_type.as_str(),
-                query,
-                *premium,
-                options,
-                choice,
-                new.simulated,
-                new.every.secs(),
-                encode(&new.notify_on)?,
-                new.webhook,
-                new.idempotency.is_none(),
-            ];
+            let NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency } =
+                new.clone();
+            let Search { search_type, query, premium, choice, options, .. } = search;
+            let mut values =
+                values![id, account, search_type, query, premium, encode(&options)?, encode(&choice)?];
+            let notify_on = encode(&notify_on)?;
+            values.extend(values![simulated, every.secs(), notify_on, webhook, idempotency.is_none()]);
             let watch = tx.first(INSERT, values)?;
             let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
                 .with("type", search_type.as_str())
@@ -169,13 +200,17 @@ impl Store {
     /// Deletes a watch with its changes and adds an audit entry. Its runs stay. Returns `false` if the account has no such
     /// watch.
     pub fn delete_watch(&self, account: AccountId, id: WatchId, at: Timestamp, by: &Origin) -> Result<bool> {
-        self.write(Operation::from("delete_watch").erasing(), |tx| {
-            let is_deleted = tx.execute(DELETE, values![id, account])? == 1;
-            if is_deleted {
-                tx.note(&AuditEvent::of_object(Action::WatchDeleted, account, id), at, by)?;
-            }
-            Ok(is_deleted)
-        })
+        let event = AuditEvent::of_object(Action::WatchDeleted, account, id);
+        Ok(self
+            .noted::<i64>(
+                Operation::from("delete_watch").erasing(),
+                DELETE,
+                values![id, account],
+                &event,
+                at,
+                by,
+            )?
+            .is_some())
     }
 
     /// Returns at most `count` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
@@ -195,87 +230,7 @@ impl Store {
             tx.all(CHANGES, values![id, before, count]).map(Some)
         })
     }
-}
 
-/// Returns whether the account has the webhook, if one is given.
-fn is_known(tx: &mut Tx<'_>, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
-    let Some(webhook) = webhook else { return Ok(true) };
-    tx.has(WEBHOOK, values![webhook, account])
-}
-
-fn no_watch() -> StorageError {
-    StorageError::broken("a statement has returned no watch")
-}
-
-/// A watch of which a run may be started.
-macro_rules! idle {
-    () => {
-        "paused IS NULL AND NOT is_open AND NOT unconfirmed"
-    };
-}
-
-const DUE: &str = select!(
-    [watch_columns],
-    " FROM watches WHERE ",
-    idle!(),
-    " AND next_at <= now() AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4"
-);
-const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
-const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
-const PAUSE: &str = concat!(
-    "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND ",
-    idle!(),
-    " RETURNING 1"
-);
-const LOCK_DUE: &str = select!(
-    [watch_columns],
-    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND next_at = ?2 AND ",
-    idle!(),
-    " /*pg FOR NO KEY UPDATE */"
-);
-const MOVE: &str = "UPDATE watches SET next_at = ?2 WHERE id = ?1";
-const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credits' AND account > ?1 ORDER BY account LIMIT ?2";
-/// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
-const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
-     AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
-const ENDED: &str = select!(
-    [watch_columns],
-    ", baseline FROM watches w WHERE is_open AND simulated = ?1 \
-     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id LIMIT ?2"
-);
-const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
-     WHERE id = ?1 AND last_run = ?2 AND is_open";
-const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before, run_after, at, difference) \
-     VALUES (?1, ?2, ?3, ?4, ?5, date_trunc('milliseconds', now()), ?6)";
-
-/// Locks the watch of a run that is being started. Returns the moment at which its next run will be due, or why the run
-/// must not be started. Of two transactions for one watch, the second waits here for the end of the first.
-pub(super) fn take_place(
-    tx: &mut Tx<'_>,
-    run: &NewRun,
-    start: WatchStart,
-) -> Result<Result<Timestamp, Started>> {
-    let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![start.watch, run.account])?;
-    let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
-    Ok(match (start.due_at, watch.last_run) {
-        // The last run may have been deleted, and the watch not closed yet.
-        (None, Some(last)) if watch.is_open && tx.has(EXISTS, values![last])? => Err(Started::Repeated(last)),
-        (None, _) => Ok(watch.next_at),
-        (Some(due_at), _)
-            if watch.paused.is_none() && !watch.is_open && watch.next_at == due_at && due_at <= now =>
-        {
-            Ok(watch.every.next_after(watch.id, watch.created_at, now))
-        }
-        (Some(_), _) => Err(Started::Refused(Refused::WatchNotDue)),
-    })
-}
-
-/// Records that a run of a watch was started.
-pub(super) fn begin(tx: &mut Tx<'_>, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
-    tx.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
-}
-
-impl Store {
     /// Returns at most `count` active watches of the simulated or the real web whose next run is due, after this one in
     /// the order of `(next_at, id)`. Writes nothing.
     pub fn due_watches(
@@ -285,15 +240,13 @@ impl Store {
         count: usize,
     ) -> Result<Vec<Watch>> {
         let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
-        let operation = background("due_watches");
-        self.all(operation, DUE, values![simulated, at, id, count])
+        self.all(background("due_watches"), DUE, values![simulated, at, id, count])
     }
 
     /// Pauses an active watch whose account cannot pay for the run that is due at this moment. Returns `false` if that run
     /// was started or skipped meanwhile.
     pub fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool> {
-        let operation = background("pause_unpaid").light();
-        Ok(!self.change(operation, PAUSE, values![id, due_at])?.is_empty())
+        Ok(!self.change(background("pause_unpaid").light(), PAUSE, values![id, due_at])?.is_empty())
     }
 
     /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
@@ -309,22 +262,19 @@ impl Store {
     /// Returns at most `count` accounts with ids above `after` that have watches which are paused because of credits.
     pub fn unpaid_accounts(&self, after: Option<AccountId>, count: usize) -> Result<Vec<AccountId>> {
         let after = after.unwrap_or(AccountId(Uuid::nil()));
-        let operation = background("unpaid_accounts");
-        self.all(operation, UNPAID, values![after, count])
+        self.all(background("unpaid_accounts"), UNPAID, values![after, count])
     }
 
     /// Makes the watches of an account active that are paused because of credits, if a run costs at most that many
     /// credits.
     pub fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<()> {
         let (standard, premium) = (credits >= STANDARD_COST, premium && credits >= PREMIUM_COST);
-        let operation = background("resume_paid").light();
-        self.change(operation, RESUME, values![account, standard, premium]).map(drop)
+        self.change(background("resume_paid").light(), RESUME, values![account, standard, premium]).map(drop)
     }
 
     /// Returns at most `count` watches whose last run has ended or was deleted, and was not compared.
     pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>> {
-        let operation = background("ended_runs");
-        let ended = self.all::<(Watch, _)>(operation, ENDED, values![simulated, count])?;
+        let ended = self.all::<(Watch, _)>(background("ended_runs"), ENDED, values![simulated, count])?;
         let run = |(watch, baseline): (Watch, _)| match watch.last_run {
             Some(run) => Ok(EndedRun { watch, run, baseline }),
             None => Err(StorageError::broken("a watch has an open run without an id")),
@@ -352,13 +302,42 @@ impl Store {
     }
 }
 
-row! {
-    watch_columns: Watch from "" {
-        id, account, search = "search_type, query, premium, options, choice", every = "every_secs", notify_on, webhook,
-        paused, next_at, created_at, last_run, is_open
-    }
+/// Returns whether the account has the webhook, if one is given.
+fn is_known(tx: &mut Tx<'_>, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
+    let Some(webhook) = webhook else { return Ok(true) };
+    tx.has(WEBHOOK, values![webhook, account])
 }
-pub(super) use watch_columns;
+
+fn no_watch() -> StorageError {
+    StorageError::broken("a statement has returned no watch")
+}
+
+/// Locks the watch of a run that is being started. Returns the moment at which its next run will be due, or why the run
+/// must not be started. Of two transactions for one watch, the second waits here for the end of the first.
+pub(super) fn take_place(
+    tx: &mut Tx<'_>,
+    run: &NewRun,
+    start: WatchStart,
+) -> Result<Result<Timestamp, Started>> {
+    let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![start.watch, run.account])?;
+    let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
+    Ok(match (start.due_at, watch.last_run) {
+        // The last run may have been deleted, and the watch not closed yet.
+        (None, Some(last)) if watch.is_open && tx.has(EXISTS, values![last])? => Err(Started::Repeated(last)),
+        (None, _) => Ok(watch.next_at),
+        (Some(due_at), _)
+            if watch.paused.is_none() && !watch.is_open && watch.next_at == due_at && due_at <= now =>
+        {
+            Ok(watch.every.next_after(watch.id, watch.created_at, now))
+        }
+        (Some(_), _) => Err(Started::Refused(Refused::WatchNotDue)),
+    })
+}
+
+/// Records that a run of a watch was started.
+pub(super) fn begin(tx: &mut Tx<'_>, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
+    tx.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
+}
 
 impl FromRow for Search {
     fn from_row(cells: &mut Cells) -> Result<Self> {

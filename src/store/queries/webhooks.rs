@@ -1,7 +1,5 @@
 //! Webhooks and their deliveries: as their owners see them, and as they are sent.
 
-use std::collections::HashMap;
-
 use super::accounts::lock;
 use super::fragments::ids;
 use super::outbox::add_delivery;
@@ -25,6 +23,14 @@ row! {
         last_attempt = "last_attempt_at, http_status, error, latency_ms, head"
     }
 }
+row! {
+    claimed_columns: Claimed from "" {
+        id, epoch, webhook, url = "(SELECT w.url FROM webhooks w WHERE w.id = webhook_deliveries.webhook)", body,
+        attempts, secrets = "(SELECT w.secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook), \
+            (SELECT w.earlier_secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook AND w.earlier_until > now())",
+        now = "date_trunc('milliseconds', now())"
+    }
+}
 
 const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
 const INSERT: &str =
@@ -46,8 +52,7 @@ const ROTATE: &str = concat!(
      WHERE id = ?1 AND account = ?2 RETURNING ",
     webhook_columns!()
 );
-const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2";
-
+const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2 RETURNING 1";
 const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 const DELIVERY: &str = select!([delivery_columns], " FROM webhook_deliveries WHERE id = ?1");
 const DELIVERIES: &str = select!(
@@ -61,11 +66,63 @@ const REPLAY: &str = concat!(
     delivery_columns!()
 );
 
+/// The condition that a delivery is due and that no instance sends it.
+macro_rules! is_due {
+    () => {
+        "d.due_at <= now() AND (d.held_until IS NULL OR d.held_until <= now())"
+    };
+}
+
+/// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
+/// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
+const DUE: &str = concat!(
+    "WITH RECURSIVE waiting (webhook) AS (SELECT \
+     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) \
+     WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT \
+     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook \
+     ORDER BY d.webhook LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) \
+     SELECT d.id, d.webhook FROM (SELECT \
+     (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
+    is_due!(),
+    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM waiting JOIN webhooks w ON w.id = waiting.webhook \
+     WHERE w.disabled IS NULL AND w.id NOT IN ",
+    ids!("?1"),
+    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?2"
+);
+const CLAIM: &str = concat!(
+    "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
+     (SELECT d.id FROM webhook_deliveries d WHERE d.id IN ",
+    ids!("?1"),
+    " AND ",
+    is_due!(),
+    " /*pg ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) \
+     RETURNING ",
+    claimed_columns!()
+);
+/// Locks a webhook, before its delivery: the order in which a webhook is deleted.
+const LOCK: &str = "SELECT account FROM webhooks WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
+/// Records an attempt. `?3` is the new status, `?4` the pause before the next attempt.
+const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
+     due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
+     last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
+     WHERE id = ?1 AND epoch = ?2";
+/// Records a success.
+const SUCCEEDED: &str =
+    "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
+/// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
+/// disabled. A webhook that is disabled already keeps its reason.
+const FAILED: &str = "UPDATE webhooks SET \
+     failing_since = coalesce(failing_since, date_trunc('milliseconds', now())), \
+     disabled = CASE WHEN ?2 THEN 'gone' WHEN failing_since + ms(?3) <= now() THEN 'failing' END \
+     WHERE id = ?1 AND disabled IS NULL RETURNING disabled";
+
+const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries \
+     WHERE created_at < now() - ms(?1) ORDER BY created_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
+
 impl Store {
     /// Adds a webhook with its secret, and an audit entry.
     pub fn add_webhook(&self, webhook: &Webhook, secret: &SealedSecret, by: &Origin) -> Result<WebhookAdded> {
-        let operation = "add_webhook";
-        self.write(operation, |tx| {
+        self.write("add_webhook", |tx| {
             // So that two are not added at once.
             if !lock(tx, webhook.account)? {
                 return Ok(WebhookAdded::UnknownAccount);
@@ -106,10 +163,8 @@ impl Store {
         let url = change.url.as_deref();
         let events = change.events.as_ref().map(encode).transpose()?;
         let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
-        self.write("change_webhook", |tx| {
-            let changed = tx.first(CHANGE, values![id, account, url, events, change.enabled])?;
-            noted(tx, changed, &event, at, by)
-        })
+        let values = values![id, account, url, events, change.enabled];
+        self.noted("change_webhook", CHANGE, values, &event, at, by)
     }
 
     /// Replaces the secret of a webhook and adds an audit entry. The earlier secret stays valid for `overlap`. Returns
@@ -124,10 +179,7 @@ impl Store {
         by: &Origin,
     ) -> Result<Option<Webhook>> {
         let event = AuditEvent::of_object(Action::WebhookRotated, account, id);
-        self.write("rotate_secret", |tx| {
-            let changed = tx.first(ROTATE, values![id, account, &secret.0, overlap])?;
-            noted(tx, changed, &event, at, by)
-        })
+        self.noted("rotate_secret", ROTATE, values![id, account, &secret.0, overlap], &event, at, by)
     }
 
     /// Deletes a webhook with its deliveries and adds an audit entry. Returns `false` if the account has no such
@@ -139,14 +191,8 @@ impl Store {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool> {
-        self.write("delete_webhook", |tx| {
-            let is_deleted = tx.execute(DELETE, values![id, account])? == 1;
-            if is_deleted {
-                let event = AuditEvent::of_object(Action::WebhookDeleted, account, id);
-                tx.note(&event, at, by)?;
-            }
-            Ok(is_deleted)
-        })
+        let event = AuditEvent::of_object(Action::WebhookDeleted, account, id);
+        Ok(self.noted::<i64>("delete_webhook", DELETE, values![id, account], &event, at, by)?.is_some())
     }
 
     /// Adds a delivery of an event that no run has caused. Returns `None` if the account has no such webhook.
@@ -184,14 +230,15 @@ impl Store {
     /// Returns at most `most` deliveries that are due and that no instance sends, with their webhooks: the first one of
     /// each webhook that is not excepted.
     pub fn due_deliveries(&self, except: &[WebhookId], most: usize) -> Result<Vec<(DeliveryId, WebhookId)>> {
-        let operation = background("due_deliveries");
-        self.read(operation, |tx| tx.all(DUE, values![encode_ids(except.iter().map(|id| id.0))?, most]))
+        self.read(background("due_deliveries"), |tx| {
+            tx.all(DUE, values![encode_ids(except.iter().map(|id| id.0))?, most])
+        })
     }
 
     /// Takes those of the deliveries that are still due. Until `holds` is over, no instance takes them again.
     pub fn claim_deliveries(&self, ids: &[DeliveryId], holds: Duration) -> Result<Vec<Claimed>> {
-        let operation = background("claim_deliveries").light();
-        self.write(operation, |tx| claim(tx, ids, holds))
+        let ids = encode_ids(ids.iter().map(|id| id.0))?;
+        self.write(background("claim_deliveries").light(), |tx| tx.all(CLAIM, values![ids, holds]))
     }
 
     /// Records an attempt unless the claim was lost. If it has failed, the next one is made after `pause`. Returns the
@@ -202,34 +249,25 @@ impl Store {
         answer: &Attempt,
         pause: Option<Duration>,
     ) -> Result<Option<DisabledReason>> {
-        let operation = background("record_attempt").light();
-        self.write(operation, |tx| record(tx, claimed, answer, pause))
+        self.write(background("record_attempt").light(), |tx| record(tx, claimed, answer, pause))
     }
 
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
     pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64> {
-        let operation = background("remove_deliveries").light();
-        self.write(operation, |tx| tx.execute(REMOVE, values![age, count]))
+        self.write(background("remove_deliveries").light(), |tx| tx.execute(REMOVE, values![age, count]))
     }
-}
-
-/// Adds the audit entry of a webhook, if there is one, and returns it.
-fn noted(
-    tx: &mut Tx<'_>,
-    changed: Option<Webhook>,
-    event: &AuditEvent,
-    at: Timestamp,
-    by: &Origin,
-) -> Result<Option<Webhook>> {
-    if changed.is_some() {
-        tx.note(event, at, by)?;
-    }
-    Ok(changed)
 }
 
 impl FromCell for SealedSecret {
     fn from_cell(cell: Value) -> Option<Self> {
         FromCell::from_cell(cell).map(Self)
+    }
+}
+
+impl FromRow for Vec<SealedSecret> {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
+        let (secret, earlier) = cells.read::<(_, Option<_>)>()?;
+        Ok([Some(secret), earlier].into_iter().flatten().collect())
     }
 }
 
@@ -240,84 +278,6 @@ impl FromRow for Option<Attempt> {
         let latency_ms = latency_ms.unwrap_or_default();
         Ok(at.map(|at| Attempt { at, http_status, error, latency_ms, response_head }))
     }
-}
-
-/// The condition that a delivery is due and that no instance sends it.
-macro_rules! is_due {
-    () => {
-        "d.due_at <= now() AND (d.held_until IS NULL OR d.held_until <= now())"
-    };
-}
-
-/// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
-/// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
-const DUE: &str = concat!(
-    "WITH RECURSIVE waiting (webhook) AS (SELECT \
-     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) \
-     WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT \
-     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook \
-     ORDER BY d.webhook LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) \
-     SELECT d.id, d.webhook FROM (SELECT \
-     (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
-    is_due!(),
-    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM waiting JOIN webhooks w ON w.id = waiting.webhook \
-     WHERE w.disabled IS NULL AND w.id NOT IN ",
-    ids!("?1"),
-    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?2"
-);
-const CLAIM: &str = concat!(
-    "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
-     (SELECT d.id FROM webhook_deliveries d WHERE d.id IN ",
-    ids!("?1"),
-    " AND ",
-    is_due!(),
-    " /*pg ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) \
-     RETURNING id, webhook, epoch, attempts, body, date_trunc('milliseconds', now())"
-);
-const RECEIVERS: &str = concat!(
-    "SELECT id, url, secret, CASE WHEN earlier_until > now() THEN earlier_secret END FROM webhooks WHERE id IN ",
-    ids!("?1")
-);
-
-/// Locks a webhook, before its delivery: the order in which a webhook is deleted.
-const LOCK: &str = "SELECT account FROM webhooks WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
-/// Records an attempt. `?3` is the new status, `?4` the pause before the next attempt.
-const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
-     due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
-     last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
-     WHERE id = ?1 AND epoch = ?2";
-/// Records a success.
-const SUCCEEDED: &str =
-    "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
-/// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
-/// disabled. A webhook that is disabled already keeps its reason.
-const FAILED: &str = "UPDATE webhooks SET \
-     failing_since = coalesce(failing_since, date_trunc('milliseconds', now())), \
-     disabled = CASE WHEN ?2 THEN 'gone' WHEN failing_since + ms(?3) <= now() THEN 'failing' END \
-     WHERE id = ?1 AND disabled IS NULL RETURNING disabled";
-
-const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries \
-     WHERE created_at < now() - ms(?1) ORDER BY created_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
-
-/// Takes those of the deliveries that are still due.
-fn claim(tx: &mut Tx<'_>, ids: &[DeliveryId], holds: Duration) -> Result<Vec<Claimed>> {
-    let ids = encode_ids(ids.iter().map(|id| id.0))?;
-    let taken: Vec<(DeliveryId, WebhookId, u64, u32, String, Timestamp)> =
-        tx.all(CLAIM, values![ids, holds])?;
-    if taken.is_empty() {
-        return Ok(Vec::new());
-    }
-    type Receiver = (WebhookId, String, SealedSecret, Option<SealedSecret>);
-    let ids = encode_ids(taken.iter().map(|(_, webhook, ..)| webhook.0))?;
-    let receivers: Vec<Receiver> = tx.all(RECEIVERS, values![ids])?;
-    let receivers: HashMap<_, _> =
-        receivers.into_iter().map(|(id, url, new, old)| (id, (url, new, old))).collect();
-    let claimed = taken.into_iter().filter_map(|(id, webhook, epoch, attempts, body, now)| {
-        let (url, secret, earlier) = receivers.get(&webhook)?.clone();
-        let secrets = [Some(secret), earlier].into_iter().flatten().collect();
-        Some(Claimed { id, webhook, epoch, attempts, body, now, url, secrets })
-    });
-    Ok(claimed.collect())
 }
 
 /// Records an attempt, as [`Store::record_attempt`](crate::store::Store::record_attempt) does.
@@ -334,19 +294,11 @@ fn record(
         Some(_) => DeliveryStatus::Pending,
         None => DeliveryStatus::Failed,
     };
-    let recorded = tx.execute(
-        RECORD,
-        values![
-            claimed.id,
-            claimed.epoch,
-            status.as_str(),
-            pause.unwrap_or_default(),
-            answer.http_status,
-            answer.error.as_deref(),
-            answer.latency_ms,
-            answer.response_head.as_deref(),
-        ],
-    )?;
+    let Attempt { http_status, error, latency_ms, response_head, .. } = answer.clone();
+    let pause = pause.unwrap_or_default();
+    let values =
+        values![claimed.id, claimed.epoch, status, pause, http_status, error, latency_ms, response_head];
+    let recorded = tx.execute(RECORD, values)?;
     if recorded == 0 {
         return Ok(None);
     }

@@ -116,11 +116,6 @@ fn add_functions(connection: &Connection) -> SqlResult<()> {
         let id = id.map_err(|error| Error::UserFunctionError(error.into()))?;
         Ok(id.map(|id| id.as_bytes().to_vec()))
     })?;
-    // Times are whole milliseconds in SQLite.
-    connection.create_scalar_function("to_timestamp", 1, pure, |call| {
-        let seconds = call.get::<Option<f64>>(0)?;
-        Ok(seconds.map(|seconds| (seconds * 1000.0).round() as i64))
-    })?;
     connection.create_scalar_function("decode", 2, pure, |call| {
         let failed = |why: &str| Error::UserFunctionError(why.into());
         let text = call.get_raw(0).as_str()?;
