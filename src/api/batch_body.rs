@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::Api;
-use super::decode::{self, SearchBody};
+use super::decode::{SearchBody, SearchRequest};
 use super::error::ApiError;
-use super::members::{Members, object};
+use super::request;
 use crate::http::Request;
 use crate::model::batch::{MAX_SEARCHES, batch_name};
 use crate::model::run::count;
@@ -20,28 +21,42 @@ use crate::runs::batches::draft::{Draft, InvalidRow};
 use crate::runs::batches::table::{self, TableError};
 
 /// A batch of searches.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = BatchRequest)]
-#[expect(
-    dead_code,
-    reason = "only its schema is used: the searches are read one by one, so that each mistake is told"
-)]
 pub struct BatchBody {
     /// The searches. `wait` and `stream` have no effect. The same search is made once.
-    #[schema(min_items = 1, max_items = 1000)]
-    searches: Vec<BatchSearchBody>,
-    /// A name for people.
-    #[schema(value_type = Option<String>, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", examples("applicants of May"))]
+    // They are read one by one, so that each mistake is listed.
+    #[schema(value_type = Vec<BatchSearchRequest>, min_items = 1, max_items = 1000)]
+    searches: Vec<Value>,
+    /// A name for people, without control characters.
+    #[schema(max_length = 100, examples("applicants of May"))]
     name: Option<String>,
-    /// Whether to tell only the price, duplicates and invalid searches. Nothing is charged and nothing is stored.
-    #[schema(value_type = Option<bool>, examples(true))]
+    /// Whether to list only the price, duplicates and invalid searches. Nothing is charged and nothing is stored.
+    #[schema(examples(true))]
     dry_run: Option<bool>,
 }
 
-/// A search of a batch: a body of `POST /v1/searches`, of which the batch may also make variants. Its schema is in
-/// `search_schema`.
-#[derive(Debug)]
-pub struct BatchSearchBody;
+/// A search of a batch, of which the batch may also make variants.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(
+    dead_code,
+    reason = "only its schema is used: its parts are read one by one, so that a mistake has its path"
+)]
+struct BatchSearchRequest {
+    #[serde(flatten)]
+    search: SearchRequest,
+    #[serde(flatten)]
+    options: BatchSearchOptions,
+}
+
+/// The options of a search that only a batch has.
+#[derive(Debug, Deserialize, ToSchema)]
+struct BatchSearchOptions {
+    /// Search the best ten variants of the username: the username itself and nine others. The others follow the last search
+    /// of the list. All of them count towards the 1,000 searches. Only for usernames.
+    #[schema(examples(true))]
+    variants: Option<bool>,
+}
 
 /// A file of searches. Generated clients send it as it is only if the schema says that it is a file.
 #[derive(Debug, ToSchema)]
@@ -53,29 +68,19 @@ pub struct CsvFile(String);
 const VARIANTS: usize = 10;
 
 /// The query parameters of a new batch.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct BatchParameters {
     /// Type of the queries of a CSV file that have none.
-    #[param(rename = "type")]
+    #[serde(rename = "type")]
     search_type: Option<SearchType>,
     /// A name for people, if it is not in the body.
-    #[param(max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "applicants of May")]
+    #[param(max_length = 100, example = "applicants of May")]
     name: Option<String>,
-    /// Whether to tell only the price, duplicates and invalid searches, as `dry_run` in the body.
+    /// Whether to list only the price, duplicates and invalid searches, as `dry_run` in the body.
+    #[serde(default)]
     #[param(required = false, default = false, example = true)]
     dry_run: bool,
-}
-
-impl BatchParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let types = SearchType::ALL.map(SearchType::as_str);
-        Ok(Self {
-            search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
-            name: decode::parameter(request, "name")?,
-            dry_run: decode::flag_parameter(request, "dry_run")?.unwrap_or(false),
-        })
-    }
 }
 
 /// A list of searches that may become a batch.
@@ -93,19 +98,18 @@ impl BatchOrder {
     ///
     /// # Errors
     /// Returns 415 for another content type, and 400 for a body that is no list of 1 to 1,000 searches.
-    pub(super) fn read(api: &Api, request: &Request) -> Result<Self, ApiError> {
-        let BatchParameters { search_type, name, dry_run } = BatchParameters::read(request)?;
-        if is_csv(request) {
-            let draft = table::read(&request.body, search_type)?;
+    pub(super) fn read(api: &Api, http: &Request) -> Result<Self, ApiError> {
+        let BatchParameters { search_type, name, dry_run } = request::query(http)?;
+        if is_csv(http) {
+            let draft = table::read(&http.body, search_type)?;
             return Ok(Self { draft, name: checked_name(name)?, dry_run });
         }
-        decode::require_json(request).map_err(|_| ApiError::unsupported_batch_type())?;
-        let members = object(&request.body)?;
-        let own_name = members.optional("name", Members::text)?.map(str::to_owned);
+        request::require_json(http).map_err(|_| ApiError::unsupported_batch_type())?;
+        let body: BatchBody = request::json(http)?;
         Ok(Self {
-            dry_run: members.flag("dry_run")? || dry_run,
-            name: checked_name(own_name.or(name))?,
-            draft: draft(api, &members)?,
+            dry_run: body.dry_run.unwrap_or_default() || dry_run,
+            name: checked_name(body.name.or(name))?,
+            draft: draft(api, &body.searches)?,
         })
     }
 
@@ -126,12 +130,7 @@ fn checked_name(name: Option<String>) -> Result<Option<String>, ApiError> {
         .map_err(|allowed| ApiError::invalid_request("name", format!("name is not {allowed}"), allowed))
 }
 
-fn draft(api: &Api, members: &Members) -> Result<Draft, ApiError> {
-    let allowed = format!("an array of 1 to {MAX_SEARCHES} searches");
-    let Some(Value::Array(searches)) = members.get("searches") else {
-        let message = format!("searches is not {allowed}");
-        return Err(ApiError::invalid_request("searches", message, allowed));
-    };
+fn draft(api: &Api, searches: &[Value]) -> Result<Draft, ApiError> {
     if !(1..=MAX_SEARCHES).contains(&searches.len()) {
         return Err(TableError::number(searches.len()).into());
     }
@@ -167,18 +166,17 @@ struct CheckedSearch {
 }
 
 fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
-    let Value::Object(members) = search else {
+    if !search.is_object() {
         return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
-    };
-    let members = Members(members.iter().map(|(name, value)| (name.clone(), value.clone())).collect());
-    let body = SearchBody::from_members(&members)?;
-    let premium = body.is_premium();
-    if body.choice != Choice::default() {
-        api.runs.modules_for(&body.query, premium, &body.choice)?;
     }
-    let (search, query) = (body.search(), body.query);
-    let variants = if members.flag("variants")? { variants(api, &query, &search)? } else { Vec::new() };
-    Ok(CheckedSearch { query, search, variants })
+    let SearchBody { query, search: checked, .. } = SearchBody::read(search)?;
+    if checked.choice != Choice::default() {
+        api.runs.modules_for(&query, checked.premium, &checked.choice)?;
+    }
+    let options: BatchSearchOptions = request::read(search)?;
+    let wants_variants = options.variants.unwrap_or_default();
+    let variants = if wants_variants { variants(api, &query, &checked)? } else { Vec::new() };
+    Ok(CheckedSearch { query, search: checked, variants })
 }
 
 /// Returns the searches for the variants of a username without itself.

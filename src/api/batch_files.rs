@@ -2,32 +2,24 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, json_response};
-use super::decode;
 use super::error::ApiError;
+use super::request;
 use crate::base::ids::BatchId;
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, file_name};
 use crate::report::batch_export::write_batch;
 
 /// The query parameters of an export.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct BatchExportParameters {
     /// Format of the file; `json` by default.
-    #[param(required = false)]
-    format: BatchFormat,
-}
-
-impl BatchExportParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let names = BatchFormat::ALL.map(BatchFormat::as_str);
-        let format = decode::choice_parameter(request, "format", BatchFormat::from_name, &names)?;
-        Ok(Self { format: format.unwrap_or(BatchFormat::Json) })
-    }
+    #[param(required = false, value_type = BatchFormat)]
+    format: Option<BatchFormat>,
 }
 
 /// Gets the results of all searches of a batch as a file.
@@ -50,7 +42,8 @@ impl BatchExportParameters {
     )
 )]
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let BatchExportParameters { format } = BatchExportParameters::read(call.request)?;
+    let BatchExportParameters { format } = request::query(call.request)?;
+    let format = format.unwrap_or(BatchFormat::Json);
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "batch", format.as_str());
     let head = Response::empty(200)
@@ -64,7 +57,7 @@ pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 }
 
 /// A format of the matrix: `json` or `csv`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MatrixFormat {
     /// One document.
@@ -74,24 +67,12 @@ pub enum MatrixFormat {
 }
 
 /// The query parameters of the matrix.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct MatrixParameters {
     /// Format of the file; `json` by default.
-    #[param(required = false)]
-    format: MatrixFormat,
-}
-
-impl MatrixParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let choose = |name: &str| match name {
-            "json" => Some(MatrixFormat::Json),
-            "csv" => Some(MatrixFormat::Csv),
-            _ => None,
-        };
-        let format = decode::choice_parameter(request, "format", choose, &["json", "csv"])?;
-        Ok(Self { format: format.unwrap_or(MatrixFormat::Json) })
-    }
+    #[param(required = false, value_type = MatrixFormat)]
+    format: Option<MatrixFormat>,
 }
 
 /// Gets the outcomes of a batch: its queries by the platforms that were asked.
@@ -110,7 +91,8 @@ impl MatrixParameters {
     )
 )]
 pub fn matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let MatrixParameters { format } = MatrixParameters::read(call.request)?;
+    let MatrixParameters { format } = request::query(call.request)?;
+    let format = format.unwrap_or(MatrixFormat::Json);
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "matrix", "csv");
     let api = Arc::clone(api);

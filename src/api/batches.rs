@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile, read_order};
@@ -11,10 +11,11 @@ use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
 use super::pages::{PageParameters, cut};
+use super::request;
 use crate::account::service::AccountError;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::model::batch::{self, BatchAdded, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
 use crate::model::run::count;
 use crate::model::start::Idempotency;
@@ -22,8 +23,6 @@ use crate::modules::query::SearchType;
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
 use crate::runs::service::idempotency_valid_since;
 
-/// Lowest, highest and default number of searches in the answer for a batch.
-const ROW_LIMITS: (u32, u32, u32) = (1, 1000, 100);
 /// The maximum number of invalid searches and of duplicates that an answer tells.
 const MOST_TOLD: usize = 100;
 
@@ -248,9 +247,8 @@ pub struct BatchList<'a> {
     responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let page = PageParameters::read(call.request)?;
-    let (limit, cursor) = (page.limit, page.cursor()?);
-    let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor, limit)?;
+    let PageParameters { limit, cursor } = request::query(call.request)?;
+    let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor.map(BatchId), limit)?;
     let now = api.clock.now();
     let next_cursor = batches.last().filter(|_| has_more).map(|batch| batch.id);
     let batches: Vec<BatchHead<'_>> = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
@@ -313,24 +311,17 @@ pub struct BatchWithSearches<'a> {
 }
 
 /// The query parameters of a batch.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RowParameters {
     /// The most searches in the answer.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1, 1000>")]
     #[param(required = false, value_type = usize, minimum = 1, maximum = 1000, default = 100, example = 1000)]
-    limit: u32,
+    limit: Option<u32>,
     /// Leaves out the searches up to this place.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 0, { u32::MAX }>")]
     #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0, example = 100)]
-    after: u32,
-}
-
-impl RowParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        Ok(Self {
-            limit: decode::number_parameter(request, "limit", ROW_LIMITS)?,
-            after: decode::number_parameter(request, "after", (0, u32::MAX, 0))?,
-        })
-    }
+    after: Option<u32>,
 }
 
 /// Reads a batch: the number of its searches by state, and the searches.
@@ -345,8 +336,8 @@ impl RowParameters {
     responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>, headers(("Link" = String))))
 )]
 pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let RowParameters { limit, after } = RowParameters::read(call.request)?;
-    let limit = limit as usize;
+    let parameters: RowParameters = request::query(call.request)?;
+    let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
     let batch = api.find_batch(call)?;
     let mut rows = api.batches.rows(batch.id, after, limit + 1)?;
     let next_after = cut(&mut rows, limit).map(|row| row.position);

@@ -1,161 +1,203 @@
-//! Strict parsing of request bodies and parameters. Errors name the field, the mistake and what is allowed.
+//! The body of a search, and the headers and parameters that several operations read.
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use utoipa::IntoParams;
+use sha2::{Digest as _, Sha256};
+use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
-use super::follow_body;
-use super::members::{Members, object, whole};
+use super::members::{self, Members};
+use super::request;
+pub(super) use super::request::require_json;
 use crate::http::Request;
-use crate::model::follow::FollowOrder;
+use crate::model::follow::{Class, FollowOrder};
 use crate::model::run::{RunOptions, TimeBudget};
 use crate::model::search::Search;
-use crate::modules::catalog::Choice;
+use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
 
+/// The longest purpose of a search in characters.
+const MAX_PURPOSE: usize = 200;
 /// The longest `Idempotency-Key` in characters.
 const MAX_IDEMPOTENCY_KEY: usize = 255;
 
-/// The validated body of `POST /v1/searches`.
+/// A search.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub struct SearchRequest {
+    /// Type of the query.
+    #[serde(rename = "type")]
+    search_type: SearchType,
+    /// The query: an email address, a username, or a domain or its address. White space around it is ignored. One leading
+    /// `@` of a username is dropped; it has 1 to 64 letters of any script, digits and `._+~-`. A domain must have a
+    /// registrable part in the public suffix list: IP addresses, single labels and special-use names (`localhost`, `.local`,
+    /// `.onion`, …) are refused, also in an email address. At most 1,024 bytes.
+    #[schema(min_length = 1, max_length = 1024, examples("octocat", "name+tag@example.com", "example.com"))]
+    query: String,
+    /// Answer with the results if the run ends within the longest wait (30 seconds, as configured: see capabilities), else
+    /// with status `running`.
+    #[schema(examples(true))]
+    wait: Option<bool>,
+    /// Answer with a stream of events; takes precedence over `wait`.
+    #[schema(examples(true))]
+    stream: Option<bool>,
+    /// Also ask modules that need a browser: 2 credits instead of 1. Ignored for other types than `username`.
+    #[schema(examples(true))]
+    premium: Option<bool>,
+    /// Ask only these modules, by id: see `GET /v1/modules`. All must be of this type and enabled; an adult one that is named
+    /// is asked without `nsfw`.
+    #[serde(default, deserialize_with = "request::list::<_, _, 1, MAX_NAMES>")]
+    #[schema(min_items = 1, max_items = 1000, examples(json!(["github"])))]
+    modules: Option<Vec<String>>,
+    /// Do not ask these modules, by id; they may be of any type.
+    #[serde(default, deserialize_with = "request::list::<_, _, 0, MAX_NAMES>")]
+    #[schema(max_items = 1000, examples(json!(["gitlab"])))]
+    exclude_modules: Option<Vec<String>>,
+    /// Ask only modules of these categories. All must be known, and at least one module must remain.
+    #[serde(default, deserialize_with = "request::list::<_, _, 1, MAX_NAMES>")]
+    #[schema(min_items = 1, max_items = 1000, examples(json!(["coding"])))]
+    categories: Option<Vec<String>>,
+    /// Also ask adult sites.
+    #[schema(examples(true))]
+    nsfw: Option<bool>,
+    /// Ask only third parties, so that no request reaches the searched domain or its name servers.
+    #[schema(examples(true))]
+    passive: Option<bool>,
+    /// Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learnt from the
+    /// module's earlier answers.
+    #[schema(examples(true))]
+    patient: Option<bool>,
+    /// Seconds after which the search ends with the answers that it has, from its start and without its time in the queue.
+    /// Modules without an answer then end as `timeout` with the reason `time_budget`.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1, 120>")]
+    #[schema(minimum = 1, maximum = 120, examples(20))]
+    time_budget: Option<u8>,
+    /// Fetch the profile pictures of the accounts that are found, at most 100. Results then get `metadata.avatar`: see
+    /// `GET /v1/searches/{run_id}/thumbnails/{result_id}`. Ignored with `passive`.
+    #[schema(examples(true))]
+    avatars: Option<bool>,
+    /// Follow the leads of the results: accounts are looked up without a charge, at most 100 in each search, and other leads
+    /// start searches of their own, charged 1 credit each.
+    follow: Option<FollowRequest>,
+    /// Why you search, for the audit log of the operator: a text without control characters. It is in no answer, report or
+    /// export, and it stays in the log after the search is deleted. White space around it is ignored.
+    #[schema(min_length = 1, max_length = 200, examples("ticket 4711: takeover of a customer account"))]
+    purpose: Option<String>,
+}
+
+/// How the leads of a search are followed.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+struct FollowRequest {
+    /// Most leads between this search and another one; 1 if it is not given.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1, 3>")]
+    #[schema(minimum = 1, maximum = 3, examples(1))]
+    depth: Option<u8>,
+    /// Most searches that leads start; 10 if it is not given.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 0, 50>")]
+    #[schema(maximum = 50, examples(10))]
+    max_searches: Option<u8>,
+    /// The weakest class of leads that are followed; `stated` if it is not given.
+    links: Option<Class>,
+}
+
+/// A valid body of `POST /v1/searches`.
 #[derive(Debug)]
 pub struct SearchBody {
     /// The query.
     pub query: Query,
+    /// What is searched for. The ids of its modules are not looked up yet.
+    pub search: Search,
     /// Whether to answer with the results if the run ends in time.
     pub wait: bool,
-    /// Whether to ask browser modules too.
-    pub premium: bool,
     /// Whether to answer with a stream. Takes precedence over `wait`.
     pub stream: bool,
-    /// How long its checks may take, and whether profile pictures are fetched.
-    pub options: RunOptions,
-    /// The modules to ask. Their ids are not looked up yet.
-    pub choice: Choice,
-    /// How leads are followed, if they are.
-    pub follow: Option<Arc<FollowOrder>>,
-    /// Why the caller searches, for the audit.
-    pub purpose: Option<String>,
 }
 
 impl SearchBody {
-    /// Parses the body.
+    /// Reads the body.
     ///
     /// # Errors
     /// Returns 415 for another content type, 400 for any other mistake.
     pub fn from_request(request: &Request) -> Result<Self, ApiError> {
-        require_json(request)?;
-        Self::from_members(&object(&request.body)?)
+        Self::read(&request::json_value(request)?)
     }
 
-    /// Parses the members of a body that describes a search.
+    /// Reads the members of a body that describes a search.
     ///
     /// # Errors
     /// Returns 400 for a mistake.
     pub(super) fn from_members(members: &Members) -> Result<Self, ApiError> {
-        let search_type = search_type(members)?;
-        let query = Query::parse(search_type, members.text("query")?)
+        Self::read(&members.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
+    /// Reads an object that describes a search.
+    ///
+    /// # Errors
+    /// Returns 400 for a mistake.
+    pub(super) fn read(object: &Value) -> Result<Self, ApiError> {
+        let request: SearchRequest = request::read(object)?;
+        let query = Query::parse(request.search_type, &request.query)
             .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
         let choice = Choice {
-            modules: members.names("modules", 1)?,
-            exclude_modules: members.names("exclude_modules", 0)?,
-            categories: members.names("categories", 1)?,
-            nsfw: members.flag("nsfw")?,
-            passive: members.flag("passive")?,
+            modules: request.modules.unwrap_or_default(),
+            exclude_modules: request.exclude_modules.unwrap_or_default(),
+            categories: request.categories.unwrap_or_default(),
+            nsfw: request.nsfw.unwrap_or_default(),
+            passive: request.passive.unwrap_or_default(),
         };
-        let follow = follow_body::follow(members)?;
-        let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
-        Ok(Self {
-            query,
-            wait: members.flag("wait")?,
-            premium: members.flag("premium")?,
-            stream: members.flag("stream")?,
-            options: RunOptions {
-                patient: members.flag("patient")?,
-                time_budget: members.optional("time_budget", time_budget)?,
-                avatars: members.flag("avatars")?,
-                ..RunOptions::default()
-            },
-            choice,
-            follow,
-            purpose: members.optional("purpose", follow_body::purpose)?,
-        })
+        let follow = request.follow.map(|follow| {
+            Arc::new(FollowOrder {
+                depth: follow.depth.unwrap_or(1),
+                max_searches: follow.max_searches.unwrap_or(FollowOrder::DEFAULT_SEARCHES),
+                links: follow.links.unwrap_or(Class::Stated),
+                choice: choice.clone(),
+            })
+        });
+        let options = RunOptions {
+            patient: request.patient.unwrap_or_default(),
+            time_budget: request.time_budget.and_then(|secs| TimeBudget::from_secs(secs.into())),
+            avatars: request.avatars.unwrap_or_default(),
+            ..RunOptions::default()
+        };
+        // Only usernames have modules that need a browser.
+        let premium = request.premium.unwrap_or_default() && request.search_type == SearchType::Username;
+        let purpose = request.purpose.as_deref().map(purpose).transpose()?;
+        let search = Search { premium, options, choice, follow, purpose, ..Search::plain(&query) };
+        let (wait, stream) = (request.wait.unwrap_or_default(), request.stream.unwrap_or_default());
+        Ok(Self { query, search, wait, stream })
     }
 
-    /// Returns whether browser modules take part. Only usernames have them; the flag is ignored for other
-    /// types.
-    pub fn is_premium(&self) -> bool {
-        self.premium && self.query.search_type() == SearchType::Username
-    }
-
-    /// Returns what is searched for.
-    pub fn search(&self) -> Search {
-        let Self { options, choice, follow, purpose, .. } = self;
-        Search {
-            premium: self.is_premium(),
-            options: *options,
-            choice: choice.clone(),
-            follow: follow.clone(),
-            purpose: purpose.clone(),
-            ..Search::plain(&self.query)
-        }
-    }
-
-    /// Returns the SHA-256 of the body's meaning. Order and spacing of the fields do not matter.
+    /// Returns the SHA-256 of the body's meaning. Order and spacing of the members do not matter.
     pub fn fingerprint(&self) -> [u8; 32] {
-        let mut hash = Sha256::new();
-        let choice = &self.choice;
-        // A body with default values keeps the fingerprint from before these members existed, so that stored keys
-        // stay valid. The options are an object and the choice begins with an array, so they cannot be confused.
-        hash.update(self.options.fingerprint());
-        if *choice != Choice::default() {
-            for mut list in [&choice.modules, &choice.exclude_modules, &choice.categories].map(Clone::clone) {
-                list.sort_unstable();
-                list.dedup();
-                hash.update(json!(list).to_string());
-            }
-            hash.update([choice.nsfw, choice.passive].map(u8::from));
+        let mut search = self.search.clone();
+        let Choice { modules, exclude_modules, categories, .. } = &mut search.choice;
+        for names in [modules, exclude_modules, categories] {
+            names.sort_unstable();
+            names.dedup();
         }
-        if let Some(order) = &self.follow {
-            // The choice is a part of its own.
-            let FollowOrder { depth, max_searches, links, .. } = &**order;
-            hash.update(json!({"depth": depth, "max_searches": max_searches, "links": links}).to_string());
-        }
-        if let Some(purpose) = &self.purpose {
-            hash.update(json!({"purpose": purpose}).to_string());
-        }
-        hash.chain_update([self.wait, self.premium, self.stream].map(u8::from))
-            .chain_update(self.query.search_type().as_str())
-            // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with
-            // the choice.
-            .chain_update([0])
-            .chain_update(self.query.raw())
-            .finalize()
-            .into()
+        let follow = search.follow.take().map(|order| (order.depth, order.max_searches, order.links));
+        let meaning = json!([search, follow, self.wait, self.stream]);
+        Sha256::digest(meaning.to_string()).into()
     }
+}
+
+fn purpose(text: &str) -> Result<String, ApiError> {
+    let text = text.trim();
+    if (1..=MAX_PURPOSE).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        return Ok(text.to_owned());
+    }
+    let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
+    Err(ApiError::invalid_request("purpose", format!("purpose is not {allowed}"), allowed))
 }
 
 /// Returns whether a body that failed to parse asked for a stream, as far as it can be read. Decides what the
 /// request counts as.
 pub fn asks_for_stream(request: &Request) -> bool {
-    object(&request.body).is_ok_and(|members| members.get("stream") == Some(&Value::Bool(true)))
+    members::value(&request.body).is_ok_and(|body| body["stream"] == true)
 }
 
-pub(super) fn require_json(request: &Request) -> Result<(), ApiError> {
-    let content_type = request.header("content-type").unwrap_or_default();
-    let mut parts = content_type.split(';').map(str::trim);
-    let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
-    let is_utf8 = parts.all(|parameter| match parameter.split_once('=') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
-            value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-        }
-        _ => true,
-    });
-    if is_json && is_utf8 { Ok(()) } else { Err(ApiError::unsupported_media_type()) }
-}
-
+/// Returns the type of search that a call of a tool names.
 pub(super) fn search_type(members: &Members) -> Result<SearchType, ApiError> {
     let message = match members.get("type") {
         Some(Value::String(name)) => match SearchType::from_name(name) {
@@ -167,70 +209,6 @@ pub(super) fn search_type(members: &Members) -> Result<SearchType, ApiError> {
     };
     let names = SearchType::ALL.map(SearchType::as_str);
     Err(ApiError::invalid_request("type", message, &names[..]))
-}
-
-fn time_budget(members: &Members, field: &str) -> Result<TimeBudget, ApiError> {
-    let secs = members.get(field).and_then(|value| whole(value, 0..=u16::MAX));
-    secs.and_then(|secs| TimeBudget::from_secs(secs.into())).ok_or_else(|| {
-        let allowed = format!("a whole number of seconds from 1 to {}", TimeBudget::MAX_SECS);
-        ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
-    })
-}
-
-/// Returns a query parameter that may be given once.
-///
-/// # Errors
-/// Returns 400 if it is given twice.
-pub fn parameter(request: &Request, name: &str) -> Result<Option<String>, ApiError> {
-    let mut values = request.query_pairs().into_iter().filter(|(key, _)| key == name).map(|(_, value)| value);
-    let first = values.next();
-    if values.next().is_some() {
-        return Err(ApiError::invalid_request(name, format!("{name} is given twice"), "one value"));
-    }
-    Ok(first)
-}
-
-/// Returns a query parameter that is a whole number from `from` to `to`, or `default` if it is missing.
-///
-/// # Errors
-/// Returns 400 for any other value.
-pub fn number_parameter(
-    request: &Request,
-    name: &str,
-    (from, to, default): (u32, u32, u32),
-) -> Result<u32, ApiError> {
-    let Some(text) = parameter(request, name)? else { return Ok(default) };
-    // `+7` parses as a number, but is most likely a mistake.
-    let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
-    number.filter(|number| (from..=to).contains(number)).ok_or_else(|| {
-        let allowed = format!("a whole number from {from} to {to}");
-        ApiError::invalid_request(name, format!("{name} is not {allowed}"), allowed)
-    })
-}
-
-/// Returns a query parameter that is one of some names.
-///
-/// # Errors
-/// Returns 400 for any other value.
-pub fn choice_parameter<T>(
-    request: &Request,
-    name: &str,
-    choose: impl Fn(&str) -> Option<T>,
-    allowed: &[&str],
-) -> Result<Option<T>, ApiError> {
-    let Some(text) = parameter(request, name)? else { return Ok(None) };
-    match choose(&text) {
-        Some(chosen) => Ok(Some(chosen)),
-        None => Err(ApiError::invalid_request(name, format!("{name} is unknown"), allowed)),
-    }
-}
-
-/// Returns a query parameter that is `true` or `false`.
-///
-/// # Errors
-/// Returns 400 for any other value.
-pub fn flag_parameter(request: &Request, name: &str) -> Result<Option<bool>, ApiError> {
-    choice_parameter(request, name, |text| text.parse().ok(), &["true", "false"])
 }
 
 /// Returns the `Idempotency-Key`: 1 to 255 printable ASCII characters.

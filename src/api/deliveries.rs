@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::context::{Api, Call, json_response};
 use super::error::ApiError;
 use super::pages::{PageParameters, cut};
+use super::request;
 use crate::base::ids::DeliveryId;
 use crate::http::Reply;
 use crate::model::webhook::Delivery;
@@ -45,9 +46,8 @@ pub struct DeliveryList {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    let page = PageParameters::read(call.request)?;
-    let (limit, cursor) = (page.limit, page.cursor()?);
-    let found = api.store.deliveries(account, id, cursor, limit + 1)?;
+    let PageParameters { limit, cursor } = request::query(call.request)?;
+    let found = api.store.deliveries(account, id, cursor.map(DeliveryId), limit + 1)?;
     let mut deliveries = found.ok_or_else(|| ApiError::no_such("webhook"))?;
     let next_cursor = cut(&mut deliveries, limit).map(|last| last.id);
     let has_more = next_cursor.is_some();

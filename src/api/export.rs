@@ -2,32 +2,25 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::context::{Api, Call};
-use super::decode;
 use super::error::ApiError;
-use crate::http::{Reply, Request, Response};
+use super::request;
+use crate::http::{Reply, Response};
 use crate::report::Format;
 use crate::report::body::ReportBody;
 use crate::report::file_name::content_disposition;
 use crate::runs::record::RunRecord;
 
 /// The query parameters of an export.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExportParameters {
     /// Format of the file; `json` by default.
-    #[param(required = false)]
-    format: Format,
-}
-
-impl ExportParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let names = Format::ALL.map(Format::as_str);
-        let format = decode::choice_parameter(request, "format", Format::from_name, &names)?;
-        Ok(Self { format: format.unwrap_or(Format::Json) })
-    }
+    #[param(required = false, value_type = Format)]
+    format: Option<Format>,
 }
 
 /// Gets a run as a file.
@@ -56,7 +49,8 @@ impl ExportParameters {
 )]
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
-    let ExportParameters { format } = ExportParameters::read(call.request)?;
+    let ExportParameters { format } = request::query(call.request)?;
+    let format = format.unwrap_or(Format::Json);
     let run = format.read(&api.runs.reader, &found)?;
     if format != Format::Pdf {
         return file(api, &run, format).map(Reply::Now);

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
-use super::decode;
 use super::error::ApiError;
+use super::request;
 use crate::base::ids::RunId;
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::model::run::Status;
 use crate::report::graph::GraphFormat;
 use crate::runs::graph::Graph;
@@ -61,23 +61,15 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 }
 
 /// The query parameters of a graph.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct GraphParameters {
     /// Format of the graph; `json` by default.
-    #[param(required = false)]
-    format: GraphFormat,
+    #[param(required = false, value_type = GraphFormat)]
+    format: Option<GraphFormat>,
     /// Whether the searches that leads of this one and theirs have started are included.
-    #[param(required = false, default = true, example = false)]
-    family: bool,
-}
-
-impl GraphParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let names = GraphFormat::ALL.map(GraphFormat::as_str);
-        let format = decode::choice_parameter(request, "format", GraphFormat::from_name, &names)?;
-        Ok(Self { format: format.unwrap_or(GraphFormat::Json), family: with_family(request)? })
-    }
+    #[param(required = false, value_type = bool, default = true, example = false)]
+    family: Option<bool>,
 }
 
 /// Gets the graph of a run.
@@ -99,7 +91,8 @@ impl GraphParameters {
 )]
 pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
-    let GraphParameters { format, family } = GraphParameters::read(call.request)?;
+    let GraphParameters { format, family } = request::query(call.request)?;
+    let (format, family) = (format.unwrap_or(GraphFormat::Json), family.unwrap_or(true));
     let run = api.runs.reader.record(&found)?;
     let catalog = api.runs.catalog();
     let (run_id, status) = (run.summary.id, run.summary.status);
@@ -111,11 +104,6 @@ pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         .with_header("X-Run-Id", run_id.to_string())
         .with_header("X-Run-Status", status.as_str());
     Ok(Reply::Now(response))
-}
-
-/// Returns whether the runs below a run are included, which they are by default.
-pub(super) fn with_family(request: &Request) -> Result<bool, ApiError> {
-    Ok(decode::flag_parameter(request, "family")?.unwrap_or(true))
 }
 
 /// Calls `make` with what a run has found, and with what the runs below it have found if `family` is true.

@@ -1,12 +1,10 @@
 //! The members of a JSON object in a request.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
 use super::error::ApiError;
-use crate::modules::catalog::MAX_NAMES;
 
 /// The most levels of nesting in a body. Valid bodies have three.
 const MAX_DEPTH: usize = 16;
@@ -14,8 +12,17 @@ const MAX_DEPTH: usize = 16;
 /// Returns the members of a body that is a JSON object.
 ///
 /// # Errors
-/// Returns 400 for anything else, for a repeated member, and for more than 16 levels of nesting.
+/// The same as [`value`].
 pub(super) fn object(body: &[u8]) -> Result<Members, ApiError> {
+    let Value::Object(object) = value(body)? else { return Ok(Members(HashMap::new())) };
+    Ok(Members(object.into_iter().collect()))
+}
+
+/// Returns a body that is a JSON object.
+///
+/// # Errors
+/// Returns 400 for anything else, for a repeated member, and for more than 16 levels of nesting.
+pub(super) fn value(body: &[u8]) -> Result<Value, ApiError> {
     // A reader may skip a byte order mark (RFC 8259, section 8.1).
     let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
     let invalid =
@@ -36,7 +43,7 @@ pub(super) fn object(body: &[u8]) -> Result<Members, ApiError> {
     match value {
         // Of a repeated member, serde_json keeps the last value. Two parsers could read different requests.
         Value::Object(_) if members != colons => Err(invalid("duplicate member in the body".to_owned())),
-        Value::Object(object) => Ok(Members(object.into_iter().collect())),
+        Value::Object(_) => Ok(value),
         _ => Err(invalid("the body is not a JSON object".to_owned())),
     }
 }
@@ -102,43 +109,6 @@ impl Members {
             None => Err(ApiError::invalid_request(field, format!("{field} is missing"), "a string")),
         }
     }
-
-    /// Returns a boolean, `false` if it is missing or null.
-    pub(super) fn flag(&self, field: &str) -> Result<bool, ApiError> {
-        match self.given(field) {
-            None => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => {
-                Err(ApiError::invalid_request(field, format!("{field} is not a boolean"), "true or false"))
-            }
-        }
-    }
-
-    /// Returns a list of names, empty if it is missing or null.
-    pub(super) fn names(&self, field: &str, at_least: usize) -> Result<Vec<String>, ApiError> {
-        let Some(value) = self.given(field) else { return Ok(Vec::new()) };
-        let wrong = |message: &str| {
-            let allowed = format!("an array of {at_least} to {MAX_NAMES} strings");
-            ApiError::invalid_request(field, format!("{field} {message}"), allowed)
-        };
-        let Value::Array(items) = value else { return Err(wrong("is not an array")) };
-        if !(at_least..=MAX_NAMES).contains(&items.len()) {
-            return Err(wrong(&format!("has {} members", items.len())));
-        }
-        let name = |item: &Value| item.as_str().map(str::to_owned);
-        items
-            .iter()
-            .map(name)
-            .collect::<Option<_>>()
-            .ok_or_else(|| wrong("has a member that is not a string"))
-    }
-}
-
-/// Returns a whole number in this range. For JSON Schema, 6.0 is an integer, too.
-pub(super) fn whole(value: &Value, range: RangeInclusive<u16>) -> Option<u16> {
-    let range = f64::from(*range.start())..=f64::from(*range.end());
-    let number = value.as_f64().filter(|number| number.fract() == 0.0 && range.contains(number));
-    number.map(|number| number as u16)
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
 //! | [`access`], [`auth`] | access rules, authentication |
-//! | [`decode`], [`search_schema`] | request bodies and parameters; the schema of a search's body |
-//! | `members`, [`follow`], `follow_body` | JSON objects; following leads |
+//! | `request`, `members` | reads bodies and parameters into types that derive `Deserialize`; JSON objects |
+//! | [`decode`] | the body of a search; headers of requests |
+//! | [`follow`] | following leads |
 //! | [`batch_body`] | the body of a batch, as JSON or as CSV |
 //! | [`error`] | errors that become responses: their codes and their body |
 //! | [`pages`] | pages of lists: parameters, cursors, the `Link` header |
@@ -39,7 +40,6 @@ pub mod docs;
 pub mod error;
 pub mod export;
 pub mod follow;
-mod follow_body;
 pub mod health;
 pub mod leads;
 pub mod mcp;
@@ -51,15 +51,14 @@ pub mod pages;
 pub mod people;
 pub mod ping;
 pub mod reading;
+mod request;
 pub mod routes;
-pub mod search_schema;
 pub mod searches;
 pub mod service;
 pub mod stopping;
 pub mod stream;
 pub mod thumbnails;
 pub mod variants;
-pub mod watch_body;
 pub mod watches;
 pub mod webhooks;
 

@@ -1,55 +1,41 @@
 //! Pages of lists, with the addresses of other pages in `Link` (RFC 8288).
 
 use std::fmt::{Display, Write as _};
-use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use url::form_urlencoded::Serializer;
 use utoipa::IntoParams;
+use uuid::Uuid;
 
 use super::context::{Api, Call, json_response};
-use super::decode;
-use super::error::ApiError;
+use super::request;
 use crate::http::{Reply, Request};
 
 /// The parameters of lists that the links repeat. Others are unknown or belong to one page.
 const KEPT: [&str; 5] = ["limit", "type", "status", "root_run_id", "tag"];
 
 /// The query parameters of a list whose cursor is an id.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageParameters {
     /// The most items on one page.
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    #[serde(default = "default_limit", deserialize_with = "limit")]
+    #[param(required = false, minimum = 1, maximum = 100, default = 20, example = 50)]
     pub(super) limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
-    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ad")]
-    cursor: Option<String>,
+    #[serde(default, deserialize_with = "request::cursor")]
+    #[param(example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ad")]
+    pub(super) cursor: Option<Uuid>,
 }
 
-impl PageParameters {
-    pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
-        Ok(Self { limit: limit(request)?, cursor: decode::parameter(request, "cursor")? })
-    }
-
-    pub(super) fn cursor<C: FromStr>(&self) -> Result<Option<C>, ApiError> {
-        self.cursor.as_deref().map(parse_cursor).transpose()
-    }
+/// The most items on one page (`src/manual/api.md`).
+pub(super) fn default_limit() -> usize {
+    20
 }
 
-/// Returns `limit`: the most items on one page (`src/manual/api.md`).
-pub(super) fn limit(request: &Request) -> Result<usize, ApiError> {
-    decode::number_parameter(request, "limit", (1, 100, 20)).map(|limit| limit as usize)
-}
-
-/// Returns `cursor`: where the page begins.
-pub(super) fn cursor<C: FromStr>(request: &Request) -> Result<Option<C>, ApiError> {
-    decode::parameter(request, "cursor")?.as_deref().map(parse_cursor).transpose()
-}
-
-fn parse_cursor<C: FromStr>(text: &str) -> Result<C, ApiError> {
-    let allowed = "the next_cursor of an earlier answer";
-    text.parse().map_err(|_| ApiError::invalid_request("cursor", "invalid cursor", allowed))
+pub(super) fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let limit = request::whole::<_, u8, 1, 100>(deserializer)?;
+    Ok(limit.map_or_else(default_limit, usize::from))
 }
 
 /// Cuts items, of which one more than `limit` was read, to a page. Returns the last one if there are more.

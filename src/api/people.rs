@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
-use super::leads::{of_family, with_family};
+use super::leads::of_family;
+use super::request;
 use crate::base::ids::RunId;
 use crate::http::Reply;
 use crate::model::run::Status;
@@ -33,12 +34,12 @@ pub struct PeopleList {
 }
 
 /// The query parameters of the list of people.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PeopleParameters {
     /// Whether the searches that leads of this one and theirs have started are included.
-    #[param(required = false, default = true, example = false)]
-    family: bool,
+    #[param(required = false, value_type = bool, default = true, example = false)]
+    family: Option<bool>,
 }
 
 /// Lists the people of a run.
@@ -54,7 +55,8 @@ pub struct PeopleParameters {
     responses((status = 200, description = "The people in the results found so far.", body = PeopleList))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let PeopleParameters { family } = PeopleParameters { family: with_family(call.request)? };
+    let PeopleParameters { family } = request::query(call.request)?;
+    let family = family.unwrap_or(true);
     Ok(ok_json(&people_of(api, api.runs.reader.record(&api.find(call)?)?, family)?))
 }
 

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::cache::Snapshot;
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode::IfNoneMatch;
 use super::error::ApiError;
-use super::notes::tag_parameter;
-use super::{decode, pages};
+use super::{notes, pages, request};
 use crate::base::ids::{AccountId, RunId};
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, count};
 use crate::modules::query::SearchType;
@@ -195,65 +194,45 @@ impl<'a> SearchList<'a> {
 }
 
 /// The query parameters of a list of runs without filters.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RunPageParameters {
     /// The most runs on one page.
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    #[serde(default = "pages::default_limit", deserialize_with = "pages::limit")]
+    #[param(required = false, minimum = 1, maximum = 100, default = 20, example = 50)]
     pub(super) limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
+    #[serde(default, deserialize_with = "request::cursor")]
     #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
         example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
     pub(super) cursor: Option<Cursor>,
 }
 
-impl RunPageParameters {
-    pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
-        Ok(Self { limit: pages::limit(request)?, cursor: pages::cursor(request)? })
-    }
-}
-
 /// The query parameters of the list.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ListParameters {
     /// The most runs on one page.
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    #[serde(default = "pages::default_limit", deserialize_with = "pages::limit")]
+    #[param(required = false, minimum = 1, maximum = 100, default = 20, example = 50)]
     limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
+    #[serde(default, deserialize_with = "request::cursor")]
     #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
         example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
     cursor: Option<Cursor>,
     /// Only runs of this type.
-    #[param(rename = "type")]
+    #[serde(rename = "type")]
     search_type: Option<SearchType>,
     /// Only runs with this status.
     status: Option<Status>,
     /// The first run of a family: only this run and the runs whose `root_run_id` it is.
+    #[serde(default, deserialize_with = "request::id")]
     #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab")]
     root_run_id: Option<RunId>,
     /// Only runs with this tag, in any case.
-    // The pattern is that of tags in requests.
-    #[param(
-        pattern = r"^[^\x00-\x22\x24-\x2a\x2c\x3b-\x3f\x5b-\x5e\x60\x7b-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u206f\u3000]{1,40}$",
-        example = "case-7"
-    )]
+    #[param(min_length = 1, max_length = 40, example = "case-7")]
     tag: Option<String>,
-}
-
-impl ListParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        let types = SearchType::ALL.map(SearchType::as_str);
-        let statuses = Status::ALL.map(Status::as_str);
-        Ok(Self {
-            limit: pages::limit(request)?,
-            search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
-            status: decode::choice_parameter(request, "status", Status::from_name, &statuses)?,
-            cursor: pages::cursor(request)?,
-            root_run_id: root_parameter(request)?,
-            tag: tag_parameter(request)?,
-        })
-    }
 }
 
 /// Lists recent searches.
@@ -270,17 +249,10 @@ impl ListParameters {
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let ListParameters { limit, cursor, search_type, status, root_run_id, tag } =
-        ListParameters::read(call.request)?;
+        request::query(call.request)?;
+    let tag = tag.as_deref().map(notes::one_tag).transpose()?;
     let before = cursor.map(Cursor::place);
     let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, tag, before };
     let page = api.runs.reader.page(account, &filter, limit)?;
     Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
-}
-
-fn root_parameter(request: &Request) -> Result<Option<RunId>, ApiError> {
-    let Some(text) = decode::parameter(request, "root_run_id")? else { return Ok(None) };
-    let id = text.parse().map_err(|_| {
-        ApiError::invalid_request("root_run_id", "invalid id", "the hyphenated form of a UUID")
-    })?;
-    Ok(Some(id))
 }

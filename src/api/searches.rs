@@ -6,20 +6,21 @@ use std::time::{Duration, Instant};
 
 use log::warn;
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, json_response};
-use super::decode::{self, SearchBody};
+use super::decode::{self, SearchBody, SearchRequest};
 use super::error::ApiError;
+use super::request;
 use super::stream::{self, StreamEvent};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::base::storage::StorageError;
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::model::audit::Origin;
 use crate::model::coverage::Coverage;
-use crate::model::credits::{Charge, cost};
+use crate::model::credits::Charge;
 use crate::model::follow::MAX_SEARCHES;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
 use crate::model::start::{Cause, Idempotency, Refused};
@@ -119,7 +120,7 @@ impl<'a> Answer<'a> {
                 the seconds that hold. Anything else is ignored, as the standard says."),
     ),
     request_body(
-        content = SearchBody,
+        content = SearchRequest,
         description = "A JSON object in UTF-8 of at most 64 KiB, each member once, nested at most 16 levels deep.",
         examples(
             ("username" = (summary = "username", value = json!({"type": "username", "query": "octocat"}))),
@@ -203,9 +204,9 @@ impl Order {
             // Checked again when the run starts. Checked here so that an invalid choice is refused before a
             // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
             // catalogue.
-            api.runs.modules_for(&body.query, body.is_premium(), &body.choice)?;
+            api.runs.modules_for(&body.query, body.search.premium, &body.search.choice)?;
         }
-        require_premium(api, caller, body.is_premium())?;
+        require_premium(api, caller, body.search.premium)?;
         let flight = match &key {
             Some(key) => Some(InFlight::begin(&api.in_flight, caller.account.id, key)?),
             None => None,
@@ -240,12 +241,12 @@ impl Order {
     /// Charges and starts the search, or finds the run of an earlier request with the same idempotency key.
     pub(super) fn start_run(&mut self) -> Result<Found, ApiError> {
         let (api, account) = (&self.api, self.caller.account.id);
-        let charge = api.accounts.charge(&self.caller, cost(self.body.is_premium()));
+        let charge = api.accounts.charge(&self.caller, self.body.search.cost());
         let valid_since = idempotency_valid_since(api.clock.now());
         let body_hash = self.body.fingerprint();
         let request = StartRequest {
             account,
-            search: self.body.search(),
+            search: self.body.search.clone(),
             cause: Cause::Request,
             charge,
             origin: Origin::request(self.caller.actor, &self.request_id),
@@ -353,19 +354,14 @@ fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
 }
 
 /// The query parameters of a deletion.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct DeleteParameters {
     /// Also delete the searches that its leads and theirs have started. Otherwise they are kept, and those that run
     /// continue.
+    #[serde(default)]
     #[param(required = false, default = false, example = true)]
     family: bool,
-}
-
-impl DeleteParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        Ok(Self { family: decode::flag_parameter(request, "family")?.unwrap_or(false) })
-    }
 }
 
 /// Deletes a run.
@@ -383,7 +379,7 @@ impl DeleteParameters {
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let id = call.id("run")?;
-    let DeleteParameters { family } = DeleteParameters::read(call.request)?;
+    let DeleteParameters { family } = request::query(call.request)?;
     let (account, by) = (caller.account.id, Origin::request(caller.actor, call.request_id));
     let is_deleted = match family {
         true => api.runs.delete_family(id, account, &by)?,

@@ -5,17 +5,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
 use utoipa::openapi::schema::{Discriminator, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::context::{Api, Call};
-use super::decode;
 use super::error::ApiError;
 use super::openapi::schemas::{Schemas, named};
+use super::request;
 use crate::account::service::Caller;
 use crate::base::ids::{RequestId, RunId};
-use crate::http::{Reply, Request, Response};
+use crate::http::{Reply, Response};
 use crate::model::run::ResultRecord;
 use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
 use crate::runs::family::frames::{ChildData, LeadData};
@@ -29,19 +30,14 @@ const KEY_CHECK_INTERVAL: Duration = Duration::from_millis(1100);
 const KEY_CACHE_AGE: Duration = Duration::from_millis(800);
 
 /// The query parameters of a stream.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct StreamParameters {
     /// Leaves out results up to this id, for a client that has them from an earlier stream. By default a
     /// stream begins with the first result.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 0, { u32::MAX }>")]
     #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0, example = 17)]
-    after: u32,
-}
-
-impl StreamParameters {
-    fn read(request: &Request) -> Result<Self, ApiError> {
-        Ok(Self { after: decode::number_parameter(request, "after", (0, u32::MAX, 0))? })
-    }
+    after: Option<u32>,
 }
 
 /// Streams a run.
@@ -64,9 +60,13 @@ impl StreamParameters {
 )]
 pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
-    let StreamParameters { after } = StreamParameters::read(call.request)?;
+    let StreamParameters { after } = request::query(call.request)?;
     let id = found.id();
-    Ok(with_run_headers(reply(api, call.caller()?, found, after, call.request_id), &api.root, id))
+    Ok(with_run_headers(
+        reply(api, call.caller()?, found, after.unwrap_or(0), call.request_id),
+        &api.root,
+        id,
+    ))
 }
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.

@@ -1,20 +1,15 @@
 //! Variants: the usernames that a person may have chosen.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::json;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
-use utoipa::{PartialSchema, ToSchema};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
-use super::decode;
 use super::error::ApiError;
-use super::members::{Members, object, whole};
-use super::search_schema;
+use super::request;
 use crate::http::Reply;
+use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::person::Person;
 use crate::modules::variants::username::of_username;
@@ -22,8 +17,8 @@ use crate::modules::variants::variant::Variant;
 
 /// The longest name in characters.
 const MAX_NAME: usize = 100;
-/// The first and the last year.
-const YEARS: [u16; 2] = [1900, 2099];
+/// The two forms of the body.
+const FORMS: &str = "either first and last, or username";
 
 /// The usernames that a person may have chosen.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,105 +32,69 @@ pub struct Variants {
     pub variants: Vec<Variant>,
 }
 
-/// The names of a person, or one of their usernames.
-#[derive(Debug)]
-pub enum VariantsBody {
-    /// The names.
-    Person(Person),
-    /// The username.
-    Username(String),
+/// Either the names of a person (`first` and `last`, in any script), or one of their usernames.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = VariantsRequest)]
+pub struct VariantsBody {
+    /// First name.
+    #[schema(min_length = 1, max_length = 100, examples("Ada"))]
+    first: Option<String>,
+    /// Last name.
+    #[schema(min_length = 1, max_length = 100, examples("Lovelace"))]
+    last: Option<String>,
+    /// Middle name.
+    #[schema(min_length = 1, max_length = 100, examples("King"))]
+    middle: Option<String>,
+    /// Nickname, which may replace the first name.
+    #[schema(min_length = 1, max_length = 100, examples("countess"))]
+    nick: Option<String>,
+    /// Year that may follow a name, such as the year of birth.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1900, 2099>")]
+    #[schema(minimum = 1900, maximum = 2099, examples(1985))]
+    year: Option<u16>,
+    /// A username.
+    #[schema(min_length = 1, max_length = 1024, examples("ada.lovelace"))]
+    username: Option<String>,
 }
 
 impl VariantsBody {
-    fn read(body: &[u8]) -> Result<Self, ApiError> {
-        let members = object(body)?;
-        let of_person = ["first", "last"].into_iter().find(|name| members.given(name).is_some());
-        if members.given("username").is_some() {
-            if let Some(field) = of_person {
-                let message = format!("{field} is given besides username");
-                return Err(ApiError::invalid_request(field, message, "either first and last, or username"));
+    fn variants(self, catalog: &Catalog) -> Result<Vec<Variant>, ApiError> {
+        let Self { first, last, middle, nick, year, username } = self;
+        let Some(username) = username else {
+            if first.is_none() && last.is_none() {
+                return Err(ApiError::invalid_request("body", "first, last and username are missing", FORMS));
             }
-            let query = Query::parse(SearchType::Username, members.text("username")?)
-                .map_err(|error| ApiError::invalid_request("username", error.message, error.allowed))?;
-            let name = query.raw().trim();
-            return Ok(Self::Username(name.strip_prefix('@').unwrap_or(name).to_owned()));
+            let (first, last) = (name("first", first)?, name("last", last)?);
+            let missing =
+                |field: &str| ApiError::invalid_request(field, format!("{field} is missing"), "a string");
+            let person = Person {
+                first: first.ok_or_else(|| missing("first"))?,
+                last: last.ok_or_else(|| missing("last"))?,
+                middle: name("middle", middle)?,
+                nick: name("nick", nick)?,
+                year,
+            };
+            return Ok(person.variants(catalog));
+        };
+        for (field, given) in [("first", first), ("last", last)] {
+            if given.is_some() {
+                let message = format!("{field} is given besides username");
+                return Err(ApiError::invalid_request(field, message, FORMS));
+            }
         }
-        if of_person.is_none() {
-            let message = "first, last and username are missing";
-            return Err(ApiError::invalid_request("body", message, "either first and last, or username"));
-        }
-        Ok(Self::Person(Person {
-            first: name(&members, "first")?,
-            last: name(&members, "last")?,
-            middle: members.optional("middle", name)?,
-            nick: members.optional("nick", name)?,
-            year: members.optional("year", year)?,
-        }))
+        let query = Query::parse(SearchType::Username, &username)
+            .map_err(|error| ApiError::invalid_request("username", error.message, error.allowed))?;
+        let name = query.raw().trim();
+        Ok(of_username(name.strip_prefix('@').unwrap_or(name), catalog))
     }
 }
 
-fn name(members: &Members, field: &str) -> Result<String, ApiError> {
-    let name = members.text(field)?;
-    if (1..=MAX_NAME).contains(&name.chars().count()) {
-        return Ok(name.to_owned());
+fn name(field: &str, name: Option<String>) -> Result<Option<String>, ApiError> {
+    if name.as_ref().is_none_or(|name| (1..=MAX_NAME).contains(&name.chars().count())) {
+        return Ok(name);
     }
     let allowed = format!("1 to {MAX_NAME} characters");
     Err(ApiError::invalid_request(field, format!("{field} does not have {allowed}"), allowed))
-}
-
-fn year(members: &Members, field: &str) -> Result<u16, ApiError> {
-    let [first, last] = YEARS;
-    members.get(field).and_then(|year| whole(year, first..=last)).ok_or_else(|| {
-        let allowed = format!("a whole number from {first} to {last}");
-        ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
-    })
-}
-
-impl ToSchema for VariantsBody {
-    fn name() -> Cow<'static, str> {
-        Cow::Borrowed("VariantsRequest")
-    }
-}
-
-impl PartialSchema for VariantsBody {
-    fn schema() -> RefOr<Schema> {
-        let text = |kinds: &[Type], example: &str, about: &str| {
-            ObjectBuilder::new()
-                .schema_type(SchemaType::from_iter(kinds.iter().cloned()))
-                .description(Some(about))
-                .min_length(Some(1))
-                .max_length(Some(MAX_NAME))
-                .examples([json!(example)])
-        };
-        let required = |example: &str, about: &str| text(&[Type::String], example, about);
-        let optional = |example: &str, about: &str| text(&[Type::String, Type::Null], example, about);
-        let year = ObjectBuilder::new()
-            .schema_type(SchemaType::from_iter([Type::Integer, Type::Null]))
-            .description(Some("Year that may follow a name, such as the year of birth."))
-            .minimum(Some(YEARS[0]))
-            .maximum(Some(YEARS[1]))
-            .examples([json!(1985)]);
-        let person = ObjectBuilder::new()
-            .title(Some("names"))
-            .description(Some("The names of a person, in any script."))
-            .property("first", required("Ada", "First name."))
-            .property("last", required("Lovelace", "Last name."))
-            .property("middle", optional("King", "Middle name."))
-            .property("nick", optional("countess", "Nickname, which may replace the first name."))
-            .property("year", year)
-            .required("first")
-            .required("last");
-        let username = ObjectBuilder::new()
-            .title(Some("username"))
-            .description(Some("A username."))
-            .property("username", search_schema::query(SearchType::Username))
-            .required("username");
-        OneOfBuilder::new()
-            .description(Some("Either the names of a person, or one of their usernames."))
-            .item(person)
-            .item(username)
-            .into()
-    }
 }
 
 /// Lists usernames that a person may have chosen.
@@ -157,11 +116,7 @@ impl PartialSchema for VariantsBody {
     )
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    decode::require_json(call.request)?;
-    let catalog = api.runs.catalog();
-    let variants = match VariantsBody::read(&call.request.body)? {
-        VariantsBody::Person(person) => person.variants(&catalog),
-        VariantsBody::Username(name) => of_username(&name, &catalog),
-    };
+    let body: VariantsBody = request::json(call.request)?;
+    let variants = body.variants(&api.runs.catalog())?;
     Ok(ok_json(&Variants { count: variants.len(), variants }))
 }

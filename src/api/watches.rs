@@ -2,23 +2,25 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, ok_json};
-use super::decode::{self, SearchBody};
+use super::decode::{self, SearchBody, SearchRequest};
 use super::error::ApiError;
 use super::pages::{PageParameters, cut};
 use super::reading::{RunPageParameters, SearchList};
+use super::request;
 use super::searches::{Answer, Order, accepted_run, require_premium};
-use super::watch_body::{WatchBody, WatchChangeBody};
-use crate::base::ids::{WatchChangeId, WatchId};
+use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
 use crate::http::{Reply, Response};
+use crate::model::interval::Interval;
 use crate::model::page::ListFilter;
+use crate::model::search::Search;
 use crate::model::start::Idempotency;
-use crate::model::watch::{NewWatch, StoredChange, WatchRecord};
+use crate::model::watch::{ChangeKind, NewWatch, StoredChange, WatchRecord, WatchState, WatchUpdate};
 use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::registry;
 
@@ -62,6 +64,72 @@ pub struct WatchChangeList {
     pub next_cursor: Option<WatchChangeId>,
 }
 
+/// A watch: the search that is repeated, with its options, and how often. Members of a single search (`wait`, `stream`,
+/// `follow`, `purpose`) have no effect.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(
+    dead_code,
+    reason = "only its schema is used: its parts are read one by one, so that a mistake has its path"
+)]
+pub struct WatchRequest {
+    #[serde(flatten)]
+    search: SearchRequest,
+    #[serde(flatten)]
+    options: WatchOptions,
+}
+
+/// How often a watch searches, and who gets its events.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct WatchOptions {
+    /// Time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.
+    #[schema(examples("1d"))]
+    every: String,
+    /// Kinds of changes that webhooks get; all if it is not given.
+    #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
+    #[schema(min_items = 1, examples(json!(["added", "removed"])))]
+    notify_on: Option<Vec<ChangeKind>>,
+    /// Webhook that gets the events, whatever it has subscribed to. If it is not given, all webhooks get them that have
+    /// subscribed to `watch.changed`.
+    #[serde(default, deserialize_with = "request::id")]
+    #[schema(value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    webhook_id: Option<WebhookId>,
+}
+
+/// The changes of a watch. What is not given stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct WatchChangeBody {
+    /// New time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.
+    #[schema(examples("12h"))]
+    every: Option<String>,
+    /// New kinds of changes that webhooks get.
+    #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
+    #[schema(min_items = 1, examples(json!(["removed"])))]
+    notify_on: Option<Vec<ChangeKind>>,
+    /// Webhook that gets the events from now on. `null` stands for all webhooks that have subscribed to `watch.changed`.
+    #[serde(default, deserialize_with = "new_webhook")]
+    #[schema(value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    webhook_id: Option<Option<WebhookId>>,
+    /// `paused` starts no further runs; `active` starts them again. A run that was due meanwhile then starts at once.
+    state: Option<WatchState>,
+}
+
+fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<WebhookId>>, D::Error> {
+    request::id(deserializer).map(Some)
+}
+
+fn interval(text: &str) -> Result<Interval, ApiError> {
+    text.parse().map_err(|error| {
+        let allowed = format!("{} to {}, such as 12h", Interval::SHORTEST, Interval::LONGEST);
+        ApiError::invalid_request("every", ToString::to_string(&error), allowed)
+    })
+}
+
+fn in_order(mut kinds: Vec<ChangeKind>) -> Vec<ChangeKind> {
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
 /// Creates a watch.
 ///
 /// Its first run starts at once, and further ones at fixed moments, one interval apart. Each run is charged as a search.
@@ -78,7 +146,7 @@ pub struct WatchChangeList {
                 characters, kept for 24 hours. The same key with the same body gives the same watch (422 for another \
                 one)."),
     ),
-    request_body(content = WatchBody, description = "The watch."),
+    request_body(content = WatchRequest, description = "The watch."),
     responses(
         (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = WatchRecord),
         (status = 403, description = "suppressed"),
@@ -90,12 +158,23 @@ pub struct WatchChangeList {
 pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let WatchBody { search, mut watch } = WatchBody::read(api, call)?;
+    let body = request::json_value(call.request)?;
+    let (search, options) = (SearchBody::read(&body)?, request::read::<WatchOptions>(&body)?);
+    let mut watch = NewWatch {
+        id: WatchId::new(),
+        account: caller.account.id,
+        simulated: api.config.sandbox,
+        search: Search { follow: None, purpose: None, ..search.search.clone() },
+        every: interval(&options.every)?,
+        notify_on: options.notify_on.map_or_else(|| ChangeKind::ALL.to_vec(), in_order),
+        webhook: options.webhook_id,
+        idempotency: None,
+    };
     if api.runs.is_suppressed(&search.query) {
         return Err(ApiError::suppressed());
     }
-    api.runs.modules_for(&search.query, search.is_premium(), &search.choice)?;
-    require_premium(api, caller, search.is_premium())?;
+    api.runs.modules_for(&search.query, watch.search.premium, &watch.search.choice)?;
+    require_premium(api, caller, watch.search.premium)?;
     let (body_hash, valid_since) = (fingerprint(&search, &watch), idempotency_valid_since(api.clock.now()));
     watch.idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
     let watch = registry::create(&api.store, &watch, api.clock.now(), &call.origin()?)?;
@@ -122,9 +201,8 @@ fn fingerprint(search: &SearchBody, watch: &NewWatch) -> [u8; 32] {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let page = PageParameters::read(call.request)?;
-    let (limit, cursor) = (page.limit, page.cursor()?);
-    let mut found = api.store.watches(account, cursor, limit + 1)?;
+    let PageParameters { limit, cursor } = request::query(call.request)?;
+    let mut found = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
     let next_cursor = cut(&mut found, limit).map(|last| last.id);
     let watches: Vec<WatchRecord> = found.into_iter().map(WatchRecord::from).collect();
     let has_more = next_cursor.is_some();
@@ -163,7 +241,14 @@ pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
-    let update = WatchChangeBody::read(call.request)?;
+    let change: WatchChangeBody = request::json(call.request)?;
+    let update = WatchUpdate {
+        every: change.every.as_deref().map(interval).transpose()?,
+        notify_on: change.notify_on.map(in_order),
+        webhook: change.webhook_id,
+        state: change.state,
+        is_due: false,
+    };
     let watch = api.store.change_watch(account, id, &update, api.clock.now(), &call.origin()?)??;
     Ok(ok_json(&WatchRecord::from(watch)))
 }
@@ -197,7 +282,7 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let watch = api.find_watch(call)?;
-    let RunPageParameters { limit, cursor } = RunPageParameters::read(call.request)?;
+    let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let before = cursor.map(crate::model::page::Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
     let page = api.runs.reader.page(watch.account, &filter, limit)?;
@@ -218,9 +303,8 @@ pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
-    let page = PageParameters::read(call.request)?;
-    let (limit, cursor) = (page.limit, page.cursor()?);
-    let found = api.store.watch_changes(account, id, cursor, limit + 1)?;
+    let PageParameters { limit, cursor } = request::query(call.request)?;
+    let found = api.store.watch_changes(account, id, cursor.map(WatchChangeId), limit + 1)?;
     let mut changes = found.ok_or_else(|| ApiError::no_such("watch"))?;
     let next_cursor = cut(&mut changes, limit).map(|last| last.id);
     let has_more = next_cursor.is_some();

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, ok_json};
-use super::decode;
 use super::error::ApiError;
-use super::members::{Members, object};
-use crate::http::{Reply, Request, Response};
+use super::request;
+use crate::http::{Reply, Response};
 use crate::model::event::EventType;
 use crate::model::webhook::{Delivery, Webhook, WebhookChange};
-use crate::webhooks::registry::Webhooks;
+use crate::webhooks::registry::WebhookError;
 use crate::webhooks::secret::SigningSecret;
 
 /// A webhook with its secret, which is shown only once.
@@ -47,37 +46,22 @@ pub struct WebhookList {
 }
 
 /// A new webhook.
-#[derive(Debug, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 pub struct WebhookBody {
     /// Address of the receiver: `https`, without a user name, a password and a fragment.
     #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
-    pub url: String,
+    url: String,
     /// Events that are sent.
-    #[schema(min_items = 1)]
-    pub events: Vec<EventType>,
+    #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
+    #[schema(value_type = Vec<EventType>, required, min_items = 1)]
+    events: Option<Vec<EventType>>,
 }
 
-impl WebhookBody {
-    fn read(webhooks: &Webhooks, request: &Request) -> Result<Self, ApiError> {
-        decode::require_json(request)?;
-        let members = object(&request.body)?;
-        let url = webhooks.url(members.text("url")?)?;
-        let events = members.names("events", 1)?;
-        Ok(Self { url, events: Webhooks::events(events.iter().map(String::as_str))? })
-    }
-}
-
-fn change_body(webhooks: &Webhooks, request: &Request) -> Result<WebhookChange, ApiError> {
-    decode::require_json(request)?;
-    let members = object(&request.body)?;
-    let url = members.optional("url", Members::text)?;
-    let events = members.optional("events", |members, field| members.names(field, 1))?;
-    let events = events.map(|names| Webhooks::events(names.iter().map(String::as_str)));
-    Ok(WebhookChange {
-        url: url.map(|url| webhooks.url(url)).transpose()?,
-        events: events.transpose()?,
-        enabled: members.optional("enabled", Members::flag)?,
-    })
+/// Returns the events sorted, each once.
+fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, ApiError> {
+    events.sort_unstable();
+    events.dedup();
+    if events.is_empty() { Err(WebhookError::InvalidEvents.into()) } else { Ok(events) }
 }
 
 /// Creates a webhook.
@@ -99,7 +83,8 @@ fn change_body(webhooks: &Webhooks, request: &Request) -> Result<WebhookChange, 
 )]
 pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let WebhookBody { url, events } = WebhookBody::read(&api.webhooks, call.request)?;
+    let WebhookBody { url, events } = request::json(call.request)?;
+    let (url, events) = (api.webhooks.url(&url)?, in_order(events.unwrap_or_default())?);
     let created = api.webhooks.create(account, url, events, &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &WebhookWithSecret::new(created))))
 }
@@ -150,7 +135,9 @@ pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 )]
 pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    let change = change_body(&api.webhooks, call.request)?;
+    let mut change: WebhookChange = request::json(call.request)?;
+    change.url = change.url.map(|url| api.webhooks.url(&url)).transpose()?;
+    change.events = change.events.map(in_order).transpose()?;
     let changed = api.store.change_webhook(account, id, &change, api.clock.now(), &call.origin()?)?;
     Ok(ok_json(&changed.ok_or_else(|| ApiError::no_such("webhook"))?))
 }

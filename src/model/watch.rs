@@ -140,7 +140,7 @@ pub struct WatchActivity {
 
 words! {
     /// The state of a watch.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     #[schema(as = WatchState)]
     pub enum WatchState {

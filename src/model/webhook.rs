@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 
@@ -73,7 +73,7 @@ words! {
 }
 
 /// The changes of a webhook. What is not given stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[schema(as = WebhookChangeBody)]
 pub struct WebhookChange {
     /// New address of the receiver.

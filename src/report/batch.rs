@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::body::ReportBody;
@@ -25,7 +25,7 @@ words! {
     /// A format of the results of a batch: `json` (one document), `ndjson` (one result on each line) or `csv` (one row
     /// for each result).
     // The word is the extension of the files, too.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum BatchFormat {
         /// One document with the report of each search.

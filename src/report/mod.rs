@@ -48,7 +48,7 @@ mod watches;
 use std::error::Error;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::storage::StorageError;
@@ -68,7 +68,7 @@ words! {
     /// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser), `md`
     /// (Markdown), `graphml` or `stix` (the entities and what joins them).
     // The word is the extension of the files, too.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     #[schema(as = ReportFormat)]
     pub enum Format {

@@ -22,9 +22,11 @@ mod pages;
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::context::{Api, Call};
-use super::decode;
 use super::error::ApiError;
+use super::request;
 use crate::http::{Reply, Response};
 use frame::{answer, show};
 
@@ -52,13 +54,19 @@ pub fn redoc(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(show(&pages::REDOC, call.request))
 }
 
+/// The query parameters of the manual's index.
+#[derive(Deserialize)]
+struct IndexParameters {
+    q: Option<String>,
+}
+
 /// `GET /manual`: the list of pages, or the sections that contain the words of `q`.
 ///
 /// # Errors
 /// Returns 400 if `q` is sent twice.
 pub fn manual_index(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let query = decode::parameter(call.request, "q")?.unwrap_or_default();
-    Ok(manual::index(call.request, &query))
+    let IndexParameters { q } = request::query(call.request)?;
+    Ok(manual::index(call.request, &q.unwrap_or_default()))
 }
 
 /// `GET /manual/{topic}`: a page, or its source with `.md` at the end.

@@ -13,7 +13,7 @@ mod stix;
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::text::write_json;
@@ -23,7 +23,7 @@ use about::About;
 
 words! {
     /// A format of a graph: `json`, `graphml` (for Gephi, yEd and Neo4j) or `stix` (a STIX 2.1 bundle).
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum GraphFormat {
         /// Nodes and edges.

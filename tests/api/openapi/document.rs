@@ -10,7 +10,7 @@ use crate::cli::ran;
 use crate::support::folder::Folder;
 use crate::support::python::venv;
 use crate::support::server::Setup;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const VALIDATOR: &str = "openapi-spec-validator==0.9.0";
 
@@ -58,17 +58,15 @@ fn the_document_is_cached_and_compressed() {
 #[test]
 fn the_examples_of_a_search_begin_one() {
     let server = Setup::new().all_modules().start();
-    for name in ["DomainSearch", "EmailSearch", "UsernameSearch"] {
-        let properties = DOCUMENT["components"]["schemas"][name]["properties"].as_object().unwrap();
-        let example =
-            |property: &Value| property.pointer("/examples/0").or(property.pointer("/enum/0")).cloned();
-        let members =
-            properties.iter().map(|(name, property)| (name.clone(), example(property).expect(name)));
-        let body: Value = members.filter(|(name, _)| name != "stream").collect();
-        let answer = server.post(&body);
-        assert_eq!(answer.status, 200, "{answer}");
-        assert_eq!(answer.json()["status"], "completed", "{answer}");
-    }
+    let properties = DOCUMENT["components"]["schemas"]["SearchRequest"]["properties"].as_object().unwrap();
+    let members =
+        properties.iter().filter(|(name, _)| !matches!(name.as_str(), "type" | "stream" | "follow"));
+    let example = |name: &String, property: &Value| property.pointer("/examples/0").cloned().expect(name);
+    let mut body: Value = members.map(|(name, property)| (name.clone(), example(name, property))).collect();
+    (body["type"], body["follow"]) = ("username".into(), json!({"depth": 1, "max_searches": 10}));
+    let answer = server.post(&body);
+    assert_eq!(answer.status, 200, "{answer}");
+    assert_eq!(answer.json()["status"], "completed", "{answer}");
 }
 
 /// Asserts that every component is referenced.
