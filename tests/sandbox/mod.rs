@@ -1,7 +1,6 @@
 //! The simulated web: black-box, through the real engine. Every built-in module is
 //! played by `catalog check --sandbox --faults`: see `tests/catalog/proof.rs`.
 
-mod dead;
 mod drift;
 mod drifts;
 mod families;

@@ -126,14 +126,10 @@ impl Site {
         context
     }
 
-    /// Returns the causes for which the module cannot be simulated, and its rules that never decide.
+    /// Returns the causes for which the module cannot be simulated.
     pub(in crate::sandbox) fn problems(self: &Arc<Self>) -> Vec<Problem> {
-        let mut all: Vec<String> =
-            [Aim::Hit, Aim::Miss].into_iter().filter_map(|aim| problem(self, aim)).collect();
-        if all.is_empty() {
-            all = dead_rules(self);
-        }
-        all.into_iter().map(|what| Problem { module: self.entry().id.clone(), what }).collect()
+        let all = [Aim::Hit, Aim::Miss].into_iter().filter_map(|aim| problem(self, aim));
+        all.map(|what| Problem { module: self.entry().id.clone(), what }).collect()
     }
 }
 
@@ -175,27 +171,6 @@ fn problem(site: &Arc<Site>, aim: Aim) -> Option<String> {
     let what = judge(site, &Arc::new(bare(&site.module)), plan, &second).err()?;
     let what = what.unwrap_or_else(|| "no answer".to_owned());
     Some(format!("the answers that work for one query do not for another: {what}"))
-}
-
-/// Returns the rules for a hit or a miss that no answer can fulfil, each with the outcome instead. Each rule is tried
-/// as the module's only rule for that verdict.
-fn dead_rules(site: &Site) -> Vec<String> {
-    let entry = site.entry();
-    let alone = |aim: Aim, index: usize| match aim {
-        Aim::Hit => Entry { hit: vec![entry.hit[index].clone()], ..entry.clone() },
-        Aim::Miss => Entry { miss: vec![entry.miss[index].clone()], ..entry.clone() },
-    };
-    let counts = [(Aim::Hit, entry.hit.len()), (Aim::Miss, entry.miss.len())];
-    let rules = counts.into_iter().filter(|(_, count)| *count > 1);
-    let rules = rules.flat_map(|(aim, count)| (0..count).map(move |index| (aim, index)));
-    let dead = rules.filter_map(|(aim, index)| {
-        let what = match Module::compile(alone(aim, index)) {
-            Ok(module) => problem(&Arc::new(Site::new(Arc::new(module), site.seed)), aim)?,
-            Err(mistakes) => mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
-        };
-        Some(format!("{}[{index}] never decides: {what}", aim.as_str()))
-    });
-    dead.collect()
 }
 
 /// Returns an enabled copy of the module. It has no control check, which a trial does not need.
