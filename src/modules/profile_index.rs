@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
-use url::Url;
+use url::{Position, Url};
 
 use super::identity::{is_language, is_own_page, site};
 use super::module::Module;
@@ -138,10 +138,10 @@ impl ProfileIndex {
     /// or of another site.
     pub fn account_at(&self, url: &Url) -> Option<NamedAccount> {
         let host = bare_host(site(url));
-        let path = path_of(url);
+        let path = &url[Position::BeforePath..];
         let at = |host: &str| {
             let of_host = self.forms.get(host).into_iter().flatten().filter(|form| !form.is_label);
-            of_host.filter_map(|form| account(form, form.name_in(&path)?)).next()
+            of_host.filter_map(|form| account(form, form.name_in(path)?)).next()
         };
         at(&host).or_else(|| at(host_of_version(&host)?)).or_else(|| {
             let (label, rest) = host.split_once('.')?;
@@ -246,20 +246,6 @@ pub fn is_id(name: &str) -> bool {
 /// Splits a text at the first slash, which belongs to the second part.
 fn cut_at_path(text: &str) -> (&str, &str) {
     text.split_at(text.find('/').unwrap_or(text.len()))
-}
-
-/// Returns the path, query and fragment of an address.
-fn path_of(url: &Url) -> String {
-    let mut text = url.path().to_owned();
-    if let Some(query) = url.query() {
-        text.push('?');
-        text.push_str(query);
-    }
-    if let Some(fragment) = url.fragment() {
-        text.push('#');
-        text.push_str(fragment);
-    }
-    text
 }
 
 /// Returns the host of which another one is only a version, such as `reddit.com` for `old.reddit.com`.

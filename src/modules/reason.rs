@@ -9,10 +9,11 @@ macro_rules! reasons {
         /// The reason of an outcome, where the outcome alone does not explain the end of a check.
         ///
         /// The words are part of the API and of stored runs. New words may be added, but existing ones never change.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Reason {
             $($(#[$doc])* #[serde(rename = $word)] $variant,)*
             /// A word that this version does not know, from a database that another version wrote.
+            #[default]
             #[serde(rename = "other", other)]
             Other,
         }

@@ -1,7 +1,5 @@
 //! Finds JSON inside the scripts of a page: `window.X = {…}`, `JSON.parse("…")`.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use super::json_size::{self, MAX_COST};
@@ -68,7 +66,7 @@ impl Documents {
             return None;
         }
         let length = self.balanced(code)?;
-        let value = self.read(&without_undefined(&code[..length]))?;
+        let value = self.read(&code[..length])?;
         self.push(value);
         Some(length)
     }
@@ -147,10 +145,10 @@ impl Documents {
     }
 }
 
-/// Parses a text as JSON. Strings may contain what JavaScript allows in its strings: single surrogates, which become
-/// U+FFFD, other escapes, and control characters.
+/// Parses a text as JSON. It may contain what JavaScript allows beside it: `undefined`, which becomes null, and in strings
+/// single surrogates, which become U+FFFD, other escapes, and control characters.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&with_valid_strings(text))).ok()
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&as_json(text))).ok()
 }
 
 /// Returns the content of a script without the comment signs around it, which hid it from old browsers.
@@ -163,14 +161,18 @@ pub(crate) fn without_comment(script: &str) -> &str {
     ["-->", "//]]>", "/*]]>*/", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
 }
 
-fn with_valid_strings(text: &str) -> String {
+fn as_json(text: &str) -> String {
+    const UNDEFINED: &str = "undefined";
     let mut out = String::with_capacity(text.len());
     let mut is_inside = false;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' if is_inside => out.push_str(&valid_escape(&mut chars)),
-            '\0'..='\u{1f}' if is_inside => out.push_str(&unicode_escape(c.into())),
+            _ if is_inside && c != '"' => add_in_string(c, &mut chars, &mut out),
+            'u' if chars.as_str().starts_with(&UNDEFINED[1..]) => {
+                out.push_str("null");
+                chars = chars.as_str()[UNDEFINED.len() - 1..].chars();
+            }
             _ => {
                 is_inside ^= c == '"';
                 out.push(c);
@@ -178,6 +180,16 @@ fn with_valid_strings(text: &str) -> String {
         }
     }
     out
+}
+
+/// Adds a character of a string to JSON. `chars` are those behind it, which belong to it after a backslash.
+fn add_in_string(c: char, chars: &mut std::str::Chars<'_>, out: &mut String) {
+    match c {
+        '\\' => out.push_str(&valid_escape(chars)),
+        '"' => out.push_str("\\\""),
+        '\0'..='\u{1f}' => out.push_str(&unicode_escape(c.into())),
+        _ => out.push(c),
+    }
 }
 
 /// Reads an escape after its backslash, as JavaScript does, and returns one that JSON allows. What is no escape in
@@ -239,61 +251,15 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Replaces `undefined`, which JavaScript allows, by `null`.
-fn without_undefined(text: &str) -> Cow<'_, str> {
-    if !text.contains("undefined") {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['"', 'u']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let length = match string_length(rest.as_bytes()) {
-            Some(length) if rest.starts_with('"') => length,
-            _ if rest.starts_with("undefined") => {
-                out.push_str("null");
-                rest = &rest["undefined".len()..];
-                continue;
-            }
-            _ => 1,
-        };
-        out.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
-
 /// Returns the text of a string literal, or `None` if an escape is invalid.
 fn unescaped(literal: &str) -> Option<String> {
-    let mut out = String::with_capacity(literal.len());
+    let mut out = String::from('"');
     let mut chars = literal.chars();
     while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next()? {
-            'n' => out.push('\n'),
-            't' => out.push('\t'),
-            'r' => out.push('\r'),
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
-            'x' => out.push(char::from_u32(digits(&mut chars, 2)?)?),
-            // A surrogate stays an escape, so that the JSON parser joins the pair.
-            'u' => match digits(&mut chars, 4)? {
-                half @ 0xd800..=0xdfff => out.push_str(&unicode_escape(half)),
-                code => out.push(char::from_u32(code)?),
-            },
-            '\n' => {}
-            'v' => out.push('\u{b}'),
-            '0' => out.push('\0'),
-            digit if digit.is_ascii_digit() => return None,
-            other => out.push(other),
-        }
+        add_in_string(c, &mut chars, &mut out);
     }
-    Some(out)
+    out.push('"');
+    serde_json::from_str(&out).ok()
 }
 
 fn digits(chars: &mut std::str::Chars<'_>, count: usize) -> Option<u32> {

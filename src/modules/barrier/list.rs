@@ -60,7 +60,7 @@ pub(super) enum Needs {
 
 /// One pattern of a barrier. It matches if all of its conditions hold. Several patterns with one reason are
 /// alternatives.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Pattern {
     /// A remark for people.
@@ -86,24 +86,6 @@ pub(super) struct Pattern {
     pub(super) none: Vec<String>,
     /// Whether the page must contain little readable text.
     pub(super) short: bool,
-}
-
-impl Default for Pattern {
-    fn default() -> Self {
-        Self {
-            _about: String::new(),
-            reason: Reason::Other,
-            limit: false,
-            needs: Needs::Any,
-            status: Vec::new(),
-            header: Vec::new(),
-            all: Vec::new(),
-            any: Vec::new(),
-            also: Vec::new(),
-            none: Vec::new(),
-            short: false,
-        }
-    }
 }
 
 impl Pattern {

@@ -1,8 +1,5 @@
 //! Reads the text of a catalogue file into entries and collects all mistakes in its form.
 
-use std::fmt;
-
-use serde::de::{Deserializer as _, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -43,7 +40,7 @@ impl Place<'_> {
     }
 }
 
-/// Returns the entries of a file that can be read, each . The mistakes of all
+/// Returns the entries of a file that can be read. The mistakes of all
 /// other entries are added to `faults`. `first_line` is the number of the text's first line in the file.
 pub(super) fn entries<'t>(
     file: &'t str,
@@ -123,34 +120,11 @@ fn told(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns the elements of a JSON array without reading them, at most one more than allowed. Returns `None`
-/// if the text is JSON but not an array.
+/// Returns the elements of a JSON array without reading them. Returns `None` if the text is JSON but not an array.
 fn elements(text: &str) -> Result<Option<Vec<&RawValue>>, serde_json::Error> {
-    if !text.trim_start().starts_with('[') {
-        return serde_json::from_str::<&RawValue>(text).map(|_| None);
-    }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let list = reader.deserialize_seq(Elements)?;
-    reader.end()?;
-    Ok(Some(list))
-}
-
-struct Elements;
-
-impl<'t> Visitor<'t> for Elements {
-    type Value = Vec<&'t RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'t>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(element) = seq.next_element()? {
-            if list.len() <= MAX_ENTRIES {
-                list.push(element);
-            }
-        }
-        Ok(list)
+    if text.trim_start().starts_with('[') {
+        serde_json::from_str(text).map(Some)
+    } else {
+        serde_json::from_str::<&RawValue>(text).map(|_| None)
     }
 }

@@ -24,6 +24,14 @@ macro_rules! entry_text {
             }
         }
 
+        $crate::modules::definition::text::entry_text_serde!($name, $parse);
+    };
+}
+pub(crate) use entry_text;
+
+/// Implements serde and the JSON schema for a type whose `as_str` is its text.
+macro_rules! entry_text_serde {
+    ($name:ident, $parse:expr) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 $crate::modules::definition::text::read(from, $parse)
@@ -51,7 +59,7 @@ macro_rules! entry_text {
         }
     };
 }
-pub(crate) use entry_text;
+pub(crate) use entry_text_serde;
 
 /// Reads a text and parses it.
 pub(crate) fn read<'de, D: Deserializer<'de>, T>(

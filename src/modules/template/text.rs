@@ -1,17 +1,14 @@
 //! Parses templates and fills them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use percent_encoding::{CONTROLS, utf8_percent_encode};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize};
 use url::Url;
 
 use super::filter::Filter;
 use crate::base::encoding::percent_encode;
-use crate::modules::definition::text::{self, entry_text};
+use crate::modules::definition::text::{entry_text, entry_text_serde};
 use crate::modules::keys::OperatorKeys;
 use crate::modules::pattern::Searches;
 use crate::modules::query::{Query, SearchType};
@@ -141,8 +138,7 @@ impl Ord for Template {
 macro_rules! template_of_kind {
     ($(#[$doc:meta])* $name:ident, $kind:expr) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Serialize)]
-        #[serde(transparent)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct $name(Template);
 
         impl $name {
@@ -160,25 +156,7 @@ macro_rules! template_of_kind {
             }
         }
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                text::read(from, Self::parse)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                String::json_schema(generator)
-            }
-        }
+        entry_text_serde!($name, $name::parse);
     };
 }
 
