@@ -282,44 +282,24 @@ impl<'e> Check<'e> {
         if rule.is_empty() {
             self.add("", "no condition: it would match every answer; add at least a `status`");
         }
-        self.pattern("final_url", rule.final_url.as_ref());
-        self.pattern("regex", rule.regex.as_ref());
+        for (field, pattern) in rule.patterns() {
+            self.pattern(field, pattern);
+        }
         for (name, regex) in &rule.header {
             self.regex(&format!("header.{name}"), regex);
         }
-        let shown = [
-            ("text", rule.text.as_slice()),
-            ("title", rule.title.as_slice()),
-            ("title_is", rule.title_is.as_slice()),
-        ];
-        for (field, template) in
-            shown.into_iter().flat_map(|(field, list)| list.iter().map(move |it| (field, it)))
-        {
-            if template.trim().is_empty() {
-                self.add(field, "an empty text is on every page");
+        for (field, template) in rule.templates() {
+            let is_shown = ["text", "title"].iter().any(|shown| field.starts_with(shown));
+            if is_shown && template.trim().is_empty() {
+                self.add(&field, "an empty text is on every page");
             }
-        }
-        let lists = [
-            ("words", rule.words.as_slice()),
-            ("any_word", rule.any_word.as_slice()),
-            ("no_word", rule.no_word.as_slice()),
-            ("text", rule.text.as_slice()),
-        ];
-        for (field, templates) in lists {
-            for (index, template) in templates.iter().enumerate() {
-                self.at(&format!("{field}[{index}]"), |check| check.template(template, Place::Other));
-            }
-        }
-        let single = [("title", &rule.title), ("title_is", &rule.title_is), ("body_is", &rule.body_is)];
-        for (field, template) in single.into_iter().filter_map(|(field, it)| Some((field, it.as_ref()?))) {
-            self.at(field, |check| check.template(template, Place::Other));
+            self.at(&field, |check| check.template(template, Place::Other));
         }
         self.conditions("json", &rule.json);
         for (index, css) in rule.css.iter().enumerate() {
-            let condition = css.parts().1;
-            self.at(&format!("css[{index}]"), |check| {
-                check.pattern("matches", condition.and_then(|condition| condition.matches.as_ref()));
-            });
+            if let Some(pattern) = css.pattern() {
+                self.at(&format!("css[{index}]"), |check| check.pattern("matches", pattern));
+            }
         }
     }
 
@@ -329,16 +309,11 @@ impl<'e> Check<'e> {
                 if !rule.has_condition() {
                     check.add("", "no condition beside `at` (an empty `any_of` is none); add `\"exists\": true` or a condition on the value");
                 }
-                check.pattern("matches", rule.matches.as_ref());
-                check.pattern("not_matches", rule.not_matches.as_ref());
-                for (field, template) in [
-                    ("equals_template", &rule.equals_template),
-                    ("contains", &rule.contains),
-                    ("not_contains", &rule.not_contains),
-                ] {
-                    if let Some(template) = template {
-                        check.at(field, |check| check.template(template, Place::Other));
-                    }
+                for (field, pattern) in rule.patterns() {
+                    check.pattern(field, pattern);
+                }
+                for (field, template) in rule.templates() {
+                    check.at(field, |check| check.template(template, Place::Other));
                 }
             });
         }
@@ -432,9 +407,11 @@ impl<'e> Check<'e> {
     fn list(&mut self, list: &ListResult) {
         self.index_of_probe(list.probe);
         if let Elements::Regex(pattern) = &list.each.elements {
-            self.pattern("each", Some(pattern));
+            self.pattern("each", pattern);
         }
-        self.pattern("keep", list.keep.as_ref());
+        if let Some(pattern) = &list.keep {
+            self.pattern("keep", pattern);
+        }
         self.conditions("where", &list.filter);
         if !list.filter.is_empty() && !list.each.gives_json() {
             self.add("where", "its pointers need JSON elements; use `keep` for texts");
@@ -457,8 +434,7 @@ impl<'e> Check<'e> {
         self.check(field, regex.check());
     }
 
-    fn pattern(&mut self, field: &str, pattern: Option<&Pattern>) {
-        let Some(pattern) = pattern else { return };
+    fn pattern(&mut self, field: &str, pattern: &Pattern) {
         self.check(field, pattern.check());
         if let Some(template) = pattern.template() {
             self.at(field, |check| check.template(template, Place::Other));

@@ -1,7 +1,12 @@
 //! The confidence of a hit. It is computed from the evidence and never written in a catalogue entry.
 
-use super::definition::Matcher;
-use super::rule::ConditionKinds;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::definition::{ConditionKinds, Matcher};
+use super::module::Module;
+use crate::base::words::words;
 
 /// The strength of the evidence for a hit, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +85,58 @@ pub(crate) fn confidence(strength: Strength, control: Control) -> f64 {
         Control::Shaky => -0.15,
     };
     ((strength.base() + shift) * 100.0).round() / 100.0
+}
+
+words! {
+    /// The weakest evidence on which a module's hits can be based, from strong to weak.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Evidence {
+        /// The API's answer repeats the queried name.
+        ApiEcho = "api_echo",
+        /// The page repeats the queried name.
+        PageEcho = "page_echo",
+        /// There is a marker for the hit and another marker for the miss.
+        BothMarkers = "both_markers",
+        /// Hits can rest on one marker: a text, an element or a member of JSON.
+        OneMarker = "one_marker",
+        /// Hits can rest on a status code or the address of a redirect.
+        Status = "status",
+    }
+}
+
+impl From<Strength> for Evidence {
+    fn from(strength: Strength) -> Self {
+        match strength {
+            Strength::Status => Self::Status,
+            Strength::Marker | Strength::Member => Self::OneMarker,
+            Strength::BothMarkers | Strength::BothMembers => Self::BothMarkers,
+            Strength::EchoInText => Self::PageEcho,
+            Strength::EchoInJson => Self::ApiEcho,
+        }
+    }
+}
+
+impl Module {
+    /// Returns the weakest evidence on which the module's hits can be based.
+    pub fn evidence(&self) -> Evidence {
+        let strengths = self.entry().hit.iter().map(|rule| Strength::of(rule, &self.entry().miss));
+        // A module without a rule for hits is rejected.
+        strengths.min().unwrap_or(Strength::Status).into()
+    }
+
+    /// Returns whether the module has both a rule for a hit and a rule for a miss.
+    pub fn has_both_rules(&self) -> bool {
+        !self.entry().hit.is_empty() && !self.entry().miss.is_empty()
+    }
+
+    /// Returns the names of the metadata that the module reads, over all its results.
+    pub fn metadata_names(&self) -> BTreeSet<&str> {
+        let entry = self.entry();
+        let lists = entry.results.iter().flat_map(|list| list.metadata.keys());
+        let all = entry.result.iter().flat_map(|main| main.metadata.keys()).chain(lists);
+        all.map(String::as_str).collect()
+    }
 }
 
 #[cfg(test)]

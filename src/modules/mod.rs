@@ -27,7 +27,6 @@
 //! | [`keys`] | the operator's keys for services that need one |
 //! | [`learn`] | rules that are learned from the answers of a site |
 //! | [`shared_hosts`] | hosts that belong to no one person or organization |
-//! | [`traits`] | the properties of a module that are known without a request |
 //! | [`mistake`] | the mistakes in an entry |
 //! | [`feed`] | lists that all checks share |
 //! | `answer` | the text, JSON and HTML of a response |
@@ -45,14 +44,13 @@
 //! | `pointer` | JSON pointers |
 //! | `public_suffix` | the Public Suffix List |
 //! | `render` | the marks that a browser waits for |
-//! | `rule` | whether rules hold |
 //! | `script_json` | JSON in scripts |
 //! | `tables` | the tables beside the catalogue |
 //! | `template` | templates, with escaping by position |
 //!
 //! # Extending the rule language
-//! - **A condition of rules** needs a field in [`definition`] and its test in `rule::matcher` (or `rule::json`). The
-//!   simulated web makes answers for it in `sandbox::pages::matcher`.
+//! - **A condition of rules** needs a field and its test in `definition::rule` (`matcher`, `json` or `css`). The simulated
+//!   web makes answers for it in `sandbox::pages` (`matcher` or `conditions`).
 //! - **A kind of extractor** needs a variant in `definition::source` and code in `extract::source`.
 //! - **A transform** needs a variant of [`definition::Transform`] and code in `extract::transform`.
 //! - **A barrier** needs a line in `catalog/tables/barriers.json`, and two pages in the tests of `barrier`: one
@@ -94,7 +92,6 @@ mod public_suffix;
 pub mod query;
 pub mod reason;
 mod render;
-pub(crate) mod rule;
 pub mod rules_version;
 pub mod sample;
 mod script_json;
@@ -103,5 +100,4 @@ pub(crate) mod tables;
 pub(crate) mod template;
 pub mod terms;
 mod text;
-pub mod traits;
 pub mod variants;

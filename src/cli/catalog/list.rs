@@ -11,10 +11,10 @@ use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::ListFormat;
 use crate::cli::table::write_table;
+use crate::modules::confidence::Evidence;
 use crate::modules::definition::{Contact, Off, Verified};
 use crate::modules::module::Module;
 use crate::modules::query::SearchType;
-use crate::modules::traits::Evidence;
 
 /// List modules: id, platform, type, category, evidence of their hits and rules, and special properties
 #[derive(Debug, Args)]

@@ -126,6 +126,7 @@ pub use limits::MAX_PROBES;
 pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
 pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
+pub(crate) use rule::{ConditionKinds, as_text};
 pub use rule::{CssCondition, CssRule, JsonRule, JsonType, Matcher, StatusClass, StatusRule};
 pub use schema::json_schema;
 pub use source::{Each, Source};

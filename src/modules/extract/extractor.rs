@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::reading::Reading;
 use super::source::captures;
 use super::transform;
+use crate::modules::definition::as_text;
 use crate::modules::definition::{
     Each, Elements, Extractor, LongExtractor, MAX_VALUES, Reads, Source, Transform,
 };
-use crate::modules::rule::json::as_text;
 use crate::modules::template::Values;
 
 /// The default maximum number of values of one extractor.

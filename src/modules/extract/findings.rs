@@ -11,10 +11,10 @@ use super::items::{Item, MAX_ITEMS};
 use super::page_profile::PageProfile;
 use super::reading::{Answers, Reading};
 use super::valid::valid;
+use crate::modules::definition::as_text;
 use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, ResultType};
 use crate::modules::outcome::Finding;
 use crate::modules::query::SearchType;
-use crate::modules::rule::json::as_text;
 use crate::modules::template::{Template, Values, Variable};
 use crate::modules::text::clean;
 

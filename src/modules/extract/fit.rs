@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::number::{count_number, number};
 use super::transform::date_time;
 use super::valid::{email_address, host_name, web_address};
+use crate::modules::definition::as_text;
 use crate::modules::definition::{FieldType, field_type};
-use crate::modules::rule::json::as_text;
 
 /// The beginnings of times that mean "never" where a program had no time to give.
 const NEVER: [&str; 2] = ["0001-", "1970-01-01T00:00:00Z"];

@@ -9,8 +9,8 @@ use url::Url;
 use super::number::number;
 use crate::base::encoding::percent_decode_lossy;
 use crate::modules::definition::Transform;
+use crate::modules::definition::as_text;
 use crate::modules::html::fragment_text;
-use crate::modules::rule::json::as_text;
 use crate::modules::text::{squeeze, unquote_txt};
 
 /// The maximum number of parts that `lines` and `split` give.

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::evidence::Side;
 use super::words::{WORDS, has_part, is_of_failure, names_missing, says_missing};
 use crate::modules::answer::Answer;
+use crate::modules::definition::as_text;
 use crate::modules::html::Selectors;
 use crate::modules::probe::Response;
-use crate::modules::rule::json::as_text;
 use crate::modules::text::{same_name, squeeze};
 
 /// The most values of a document, and the most classes and identifiers of a page, that are looked at.

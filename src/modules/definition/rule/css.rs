@@ -1,11 +1,56 @@
 //! Conditions on HTML elements.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::modules::answer::Answer;
-use crate::modules::definition::{CssCondition, CssRule};
+use crate::modules::definition::limits::{is_true, yes};
+use crate::modules::definition::text;
 use crate::modules::html::{Element, Selector};
 use crate::modules::pattern::Pattern;
 use crate::modules::template::{Template, Values};
 use crate::modules::text::same_name;
+
+/// A condition on the elements that a CSS selector finds. The short form is
+/// the selector alone, which must find an element.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum CssRule {
+    /// A selector that must find an element.
+    Found(Selector),
+    /// The long form of the condition, as an object.
+    Detailed(CssCondition),
+}
+
+/// The long form of a condition on the elements that a CSS selector finds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "css_rule")]
+pub struct CssCondition {
+    /// The selector: compound selectors (`tag#id.class[attr^="v"]`) joined by a space, in a list joined by `,`.
+    #[schemars(length(min = 1))]
+    pub select: Selector,
+    /// Whether there must be such an element (`true`, the default) or must not be one (`false`).
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub exists: bool,
+    /// The attribute that is read instead of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+    /// A regex (a template for regexes) that must be found in the text (or attribute) of one element.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<Pattern>,
+    /// Whether the trimmed text (or attribute) of one element, without a
+    /// leading `@`, must be the query, regardless of case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equals_query: Option<bool>,
+}
+
+impl<'de> Deserialize<'de> for CssRule {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        text::read_either(from, |text| Selector::parse(text).map(Self::Found), Self::Detailed)
+    }
+}
 
 impl CssRule {
     /// Returns the selector, and the condition on the elements that it finds.
@@ -14,6 +59,17 @@ impl CssRule {
             Self::Found(select) => (select, None),
             Self::Detailed(condition) => (&condition.select, Some(condition)),
         }
+    }
+
+    /// Returns the regex that must be found in an element.
+    pub(crate) fn pattern(&self) -> Option<&Pattern> {
+        self.parts().1?.matches.as_ref()
+    }
+
+    /// Returns whether a condition is about the query.
+    pub(crate) fn asks_for_query(&self) -> bool {
+        self.parts().1.is_some_and(|condition| condition.equals_query.is_some())
+            || self.pattern().and_then(Pattern::template).is_some_and(Template::has_query)
     }
 
     /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to
@@ -31,8 +87,7 @@ impl CssRule {
     }
 
     pub(crate) fn echoes_query(&self) -> bool {
-        let matches = self.parts().1.and_then(|condition| condition.matches.as_ref());
-        let template = matches.and_then(Pattern::template);
+        let template = self.pattern().and_then(Pattern::template);
         self.proves_name() || (self.is_positive() && template.is_some_and(Template::shows_query))
     }
 

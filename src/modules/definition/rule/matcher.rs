@@ -1,13 +1,19 @@
 //! A rule: conditions on an answer that must all hold.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
+use super::css::CssRule;
+use super::json::JsonRule;
 use crate::modules::answer::Answer;
-use crate::modules::definition::{CssRule, JsonRule, Matcher, StatusRule};
+use crate::modules::definition::limits::is_false;
 use crate::modules::html::Selectors;
-use crate::modules::pattern::Pattern;
+use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::modules::template::{Template, Values};
 use crate::modules::text::{holds_name, squeeze};
 
@@ -32,6 +38,131 @@ pub(crate) struct ConditionKinds {
     pub(crate) absence: bool,
     /// Whether the matcher reads the body.
     pub(crate) reads_body: bool,
+}
+
+/// A rule whose conditions must all hold for the answer of one probe.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "matcher", extend("minProperties" = 1, "errorMessage" = "it would match every answer; add at least a `status`"))]
+pub struct Matcher {
+    /// The index of the probe whose answer the rule reads; 0 is the first. Default: the last answer that was
+    /// obtained. If a later probe could not be sent because a saved value was missing, only a `miss` rule or
+    /// a rule with a `probe` can hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<usize>,
+    /// Status codes (`200`) and classes (`"4xx"`), one of which must match.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub status: Vec<StatusRule>,
+    /// A regex (a template for regexes) that is searched in the final URL, after redirects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub final_url: Option<Pattern>,
+    /// Header names, each with a regex that one of its values must match. `""` matches if the header is present.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub header: BTreeMap<String, SearchRegex>,
+    /// Header names that must be absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub no_header: Vec<String>,
+    /// Texts (templates) that must all be in the body.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub words: Vec<Template>,
+    /// Texts (templates) of which at least one must be in the body.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub any_word: Vec<Template>,
+    /// Texts (templates) that must not be in the body.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub no_word: Vec<Template>,
+    /// Texts (templates) that must all be in the visible text of the page, with runs of white space made one
+    /// space. The title, scripts, styles, templates and hidden elements are not visible text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub text: Vec<Template>,
+    /// A text (template) that must be in the page's title, with runs of white space made one space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Template>,
+    /// The whole title of the page (a template), with runs of white space made one space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title_is: Option<Template>,
+    /// Whether `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ignore_case: bool,
+    /// The text (a template) that the whole trimmed body must equal. `""` matches an empty body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_is: Option<Template>,
+    /// A regex (a template for regexes) that is searched in the body. It runs in linear time and in multi-line mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub regex: Option<Pattern>,
+    /// Whether the head of the page must show the query as a whole word, in any case: in the title, the
+    /// canonical address, `og:title`, `og:url` or `profile:username`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shows_query: bool,
+    /// Conditions on the body as JSON. None of them holds for a body that is not JSON.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub json: Vec<JsonRule>,
+    /// Conditions on the body as HTML.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub css: Vec<CssRule>,
+}
+
+/// A status code (`200`) or a class of status codes (`"2xx"`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum StatusRule {
+    /// One status code, 100 to 599.
+    Code(
+        #[schemars(
+            range(min = 100, max = 599),
+            extend("errorMessage" = "allowed are 100 to 599 and \"1xx\" to \"5xx\"")
+        )]
+        u16,
+    ),
+    /// A class of status codes: `"1xx"` to `"5xx"`.
+    Class(StatusClass),
+}
+
+impl StatusRule {
+    /// Returns the first and the last status code that match.
+    pub(crate) fn range(self) -> (u16, u16) {
+        let from = match self {
+            Self::Code(code) => return (code, code),
+            Self::Class(StatusClass::Informational) => 100,
+            Self::Class(StatusClass::Success) => 200,
+            Self::Class(StatusClass::Redirection) => 300,
+            Self::Class(StatusClass::ClientError) => 400,
+            Self::Class(StatusClass::ServerError) => 500,
+        };
+        (from, from + 99)
+    }
+}
+
+impl fmt::Display for StatusRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "{code}"),
+            Self::Class(_) => write!(f, "{}xx", self.range().0 / 100),
+        }
+    }
+}
+
+/// A class of status codes, named as in RFC 9110, section 15.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the names are those of the RFC")]
+pub enum StatusClass {
+    #[serde(rename = "1xx")]
+    Informational,
+    #[serde(rename = "2xx")]
+    Success,
+    #[serde(rename = "3xx")]
+    Redirection,
+    #[serde(rename = "4xx")]
+    ClientError,
+    #[serde(rename = "5xx")]
+    ServerError,
 }
 
 impl Matcher {
@@ -161,18 +292,35 @@ impl Matcher {
             || self.shows_query
     }
 
+    /// Returns the templates, each with its field.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = (String, &Template)> {
+        let lists = [
+            ("words", &self.words),
+            ("any_word", &self.any_word),
+            ("no_word", &self.no_word),
+            ("text", &self.text),
+        ];
+        let listed = lists.into_iter().flat_map(|(field, list)| {
+            list.iter().enumerate().map(move |(index, it)| (format!("{field}[{index}]"), it))
+        });
+        let single = [("title", &self.title), ("title_is", &self.title_is), ("body_is", &self.body_is)];
+        listed.chain(single.into_iter().filter_map(|(field, it)| Some((field.to_owned(), it.as_ref()?))))
+    }
+
+    /// Returns the regexes with variables, each with its field.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+        let fields = [("final_url", &self.final_url), ("regex", &self.regex)];
+        fields.into_iter().filter_map(|(field, pattern)| Some((field, pattern.as_ref()?)))
+    }
+
     /// Returns whether a condition is about the query.
     pub(crate) fn asks_for_query(&self) -> bool {
-        let css = self.css.iter().filter_map(|rule| rule.parts().1);
-        let patterns =
-            self.regex.iter().chain(&self.final_url).chain(css.clone().filter_map(|it| it.matches.as_ref()));
-        let texts = [&self.words, &self.any_word, &self.no_word, &self.text].into_iter().flatten();
-        let single = [&self.title, &self.title_is, &self.body_is].into_iter().flatten();
-        let mut templates = texts.chain(single).chain(patterns.filter_map(Pattern::template));
+        let patterns = self.patterns().filter_map(|(_, pattern)| pattern.template());
+        let mut templates = self.templates().map(|(_, template)| template).chain(patterns);
         self.shows_query
             || templates.any(Template::has_query)
             || self.json.iter().any(JsonRule::asks_for_query)
-            || css.clone().any(|condition| condition.equals_query.is_some())
+            || self.css.iter().any(CssRule::asks_for_query)
     }
 
     /// Adds the selectors of the conditions.

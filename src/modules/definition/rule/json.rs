@@ -2,12 +2,101 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::modules::definition::{JsonRule, JsonType};
 use crate::modules::pattern::Pattern;
+use crate::modules::pointer::Pointer;
 use crate::modules::template::{Template, Values};
 use crate::modules::text::same_name;
+
+/// The types of JSON values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the names are those of JSON")]
+pub enum JsonType {
+    String,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    Null,
+}
+
+impl JsonType {
+    /// Returns the type of a value.
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+}
+
+/// A condition on the values that a JSON pointer selects. If a rule has several conditions, one value must
+/// fulfil them all. If the pointer has a `*`, it is enough that one of the values does.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "json_rule", extend("minProperties" = 2, "errorMessage" = "say `\"exists\": true`, or what the value must be"))]
+pub struct JsonRule {
+    /// An RFC 6901 pointer. The segment `*` selects every element or member; `""` is the whole document.
+    #[schemars(regex(pattern = "^(/|$)"), extend("errorMessage" = "a JSON pointer is empty or begins with `/`"))]
+    pub at: Pointer,
+    /// Whether a value must be present (`true`) or absent (`false`). Null counts as absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exists: Option<bool>,
+    /// Whether the value must be present and null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null: Option<bool>,
+    /// The JSON value that the selected value must equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equals: Option<Value>,
+    /// The JSON values of which the selected value must equal one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any_of: Vec<Value>,
+    /// The JSON value that no selected value may equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_equals: Option<Value>,
+    /// Whether the value, as text, must be the query's normal form, regardless of case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equals_query: Option<bool>,
+    /// A template whose filled text the value must equal, regardless of case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equals_template: Option<Template>,
+    /// The type of the value: `string`, `number`, `boolean`, `array`, `object` or `null`.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub json_type: Option<JsonType>,
+    /// The least length of a string (in characters), array or object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<usize>,
+    /// The greatest length of a string (in characters), array or object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<usize>,
+    /// The number that the value must exceed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// The number that the value must be below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<f64>,
+    /// The text (template) that must be part of a string, or an element of an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<Template>,
+    /// The text that no selected value may contain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_contains: Option<Template>,
+    /// A regex (a template for regexes) that must be found in a string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<Pattern>,
+    /// A regex (a template for regexes) that must not be found in any selected string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_matches: Option<Pattern>,
+}
 
 impl JsonRule {
     /// Returns whether the rule holds on `root`. If the pointer selects more values than are read, no value
@@ -97,11 +186,27 @@ impl JsonRule {
         self.equals_query == Some(true) || self.equals_template.as_ref().is_some_and(Template::shows_query)
     }
 
+    /// Returns the templates, each with its field.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = (&'static str, &Template)> {
+        let fields = [
+            ("equals_template", &self.equals_template),
+            ("contains", &self.contains),
+            ("not_contains", &self.not_contains),
+        ];
+        fields.into_iter().filter_map(|(field, template)| Some((field, template.as_ref()?)))
+    }
+
+    /// Returns the regexes, each with its field.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+        let fields = [("matches", &self.matches), ("not_matches", &self.not_matches)];
+        fields.into_iter().filter_map(|(field, pattern)| Some((field, pattern.as_ref()?)))
+    }
+
     /// Returns whether a condition is about the query.
     pub(crate) fn asks_for_query(&self) -> bool {
-        let patterns = self.matches.iter().chain(&self.not_matches).filter_map(Pattern::template);
-        let templates = self.equals_template.iter().chain(&self.contains).chain(&self.not_contains);
-        self.equals_query.is_some() || templates.chain(patterns).any(Template::has_query)
+        let patterns = self.patterns().filter_map(|(_, pattern)| pattern.template());
+        let mut templates = self.templates().map(|(_, template)| template).chain(patterns);
+        self.equals_query.is_some() || templates.any(Template::has_query)
     }
 
     /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.
