@@ -26,7 +26,7 @@ const LAYERS: [(&str, &str); 20] = [
     ("api", "base manual modules model store account runs watches webhooks http report"),
     ("web", "base modules model store account runs watches webhooks http report"),
     ("admin", "base modules model store account runs webhooks http api"),
-    ("config", "base account http net"),
+    ("config", "base model store account http net"),
     ("sandbox", "base modules model store account runs http net api web"),
     (
         "app",

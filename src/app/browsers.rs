@@ -14,7 +14,7 @@ pub(super) fn start(settings: &BrowserSettings, net: NetConfig) -> Result<Option
         net,
     };
     RealBrowsers::start(&config).map(Some).map_err(|error| match error {
-        BrowserError::Program(_) | BrowserError::Net(_) => AppError::config(error),
+        BrowserError::Program(_) => AppError::config(error),
         BrowserError::EgressProxy(..) | BrowserError::Failed(_) => AppError::failed(error),
     })
 }

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use super::error::AppError;
-use super::parts::http_prober;
+use super::parts::net_config;
 use crate::base::address::is_loopback;
 use crate::config::EngineConfig;
 use crate::modules::catalog::{MAX_FILE_BYTES, decode, read_file};
 use crate::modules::definition::{Method, Via};
-use crate::modules::probe::{CookieJar, Request, Trace};
+use crate::modules::probe::{CookieJar, Prober as _, Request, Trace};
+use crate::net::HttpProber;
 
 /// The longest time for a download.
 const DOWNLOAD_TIME: Duration = Duration::from_secs(120);
@@ -43,8 +44,7 @@ fn download(url: Url, engine: &EngineConfig) -> Result<String, AppError> {
         render: None,
         trace: Trace { module: "catalogue-bundle".into(), probe: 0, query: "".into(), control: false },
     };
-    let prober = http_prober(engine)?;
-    let response = prober
+    let response = HttpProber::new(net_config(engine))
         .send(&request, &mut CookieJar::default(), Instant::now() + DOWNLOAD_TIME)
         .map_err(AppError::failed)?;
     check_scheme(&response.final_url, engine)?;

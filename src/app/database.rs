@@ -8,8 +8,8 @@ use log::{info, warn};
 use signal_hook::iterator::Signals;
 
 use super::error::AppError;
-use crate::config::ServeConfig;
-use crate::store::{self, DatabaseUrl, Store};
+use crate::config::{ServeConfig, Time};
+use crate::store::{self, Store};
 
 /// Pause between two attempts to open a database.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -17,14 +17,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Opens the database. Returns `None` if the process is told to stop while it waits.
 ///
 /// # Errors
-/// Fails if the database cannot be opened, or not within `--database-wait`.
+/// Fails if the database cannot be opened, or not in time.
 pub(super) fn open(config: &ServeConfig, signals: &mut Signals) -> Result<Option<Arc<Store>>, AppError> {
-    let url: DatabaseUrl = config.storage.database.expose().parse().map_err(AppError::config)?;
-    let wait = config.server.database_wait;
+    let wait = config.engine.time(Time::DatabaseWait);
     let until = Instant::now() + wait;
     let mut is_logged = false;
     loop {
-        let error = match store::open(&url, store::Role::Server) {
+        let error = match store::open(&config.storage.database, store::Role::Server) {
             Ok(store) => return Ok(Some(store)),
             Err(error) => error,
         };

@@ -1,7 +1,7 @@
 //! [`Instance`]: all parts of a server.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use log::warn;
 
@@ -21,9 +21,10 @@ use crate::admin;
 use crate::api::cache::Snapshots;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
-use crate::config::{PrivacyConfig, RateLimitConfig, ServeConfig};
+use crate::config::{PrivacyConfig, ServeConfig, Time};
 use crate::http::{LoadReader, Server, Traffic};
 use crate::model::credits::STANDARD_COST;
+use crate::model::quota::Policy;
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
 use crate::runs::batches::service::Batches;
@@ -33,6 +34,9 @@ use crate::runs::suppression::Suppressed;
 use crate::store::Store;
 use crate::watches::keeper::WatchKeeper;
 use crate::web::{self, Web, WebConfig};
+
+/// A session of the web app ends after this time in any case.
+const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
 
 /// A server with its database, without its sockets.
 pub(super) struct Instance {
@@ -67,7 +71,7 @@ impl Instance {
         let plans = config.accounts.plans.clone();
         let accounts = Arc::new(Accounts::new(store.clone(), plans, Arc::clone(&clock)));
         let sign_ins = sign_ins(config, &store, &clock)?;
-        let limiter = Arc::new(RateLimiter::new(rate_limits(&config.rate_limits), store.clone()));
+        let limiter = Arc::new(RateLimiter::new(rate_limits(&config.server.rate_limits), store.clone()));
         let snapshots = Arc::new(Snapshots::default());
         let engine = engine(config, catalog, &store, &clock, &accounts, &snapshots)?;
         if let Some(list) = suppressed {
@@ -208,11 +212,19 @@ fn engine(
         continues_batches: true,
     };
     let (engine, clock) = (&config.engine, Arc::clone(clock));
-    Engine::build(engine, catalog, server.max_runs, server.lease, store.clone(), clock, hooks)
+    Engine::build(engine, catalog, server.max_runs, engine.time(Time::Lease), store.clone(), clock, hooks)
 }
 
-fn rate_limits(config: &RateLimitConfig) -> RateLimits {
-    RateLimits { search: config.search, stream: config.stream, read: config.read }
+fn rate_limits(config: &[(Policy, u32)]) -> RateLimits {
+    let mut limits = RateLimits::default();
+    for (policy, count) in config {
+        match policy {
+            Policy::Search => limits.search = *count,
+            Policy::Stream => limits.stream = *count,
+            Policy::Read => limits.read = *count,
+        }
+    }
+    limits
 }
 
 fn sign_ins(
@@ -220,7 +232,7 @@ fn sign_ins(
     store: &Arc<Store>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<SignIns>, AppError> {
-    let limits = SessionLimits { idle: config.web.session_idle, longest: config.web.session_longest };
+    let limits = SessionLimits { idle: config.engine.time(Time::SessionIdle), longest: LONGEST_SESSION };
     let sign_ins = SignIns::new(Arc::clone(store), Arc::clone(clock), limits);
     sign_ins
         .map(Arc::new)
@@ -232,7 +244,7 @@ fn web_config(config: &ServeConfig, engine: &Engine, base_url: String) -> WebCon
         base_url,
         sandbox: engine.sandbox.is_some(),
         stream_timeout: config.server.stream_timeout,
-        keep_alive: config.server.keep_alive,
+        keep_alive: config.engine.time(Time::KeepAlive),
     }
 }
 
@@ -241,7 +253,7 @@ fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiCon
         base_url,
         sync_wait: config.server.wait_timeout,
         stream_timeout: config.server.stream_timeout,
-        keep_alive: config.server.keep_alive,
+        keep_alive: config.engine.time(Time::KeepAlive),
         sandbox: engine.sandbox.is_some(),
         cors_origins: config.server.cors_origins.clone(),
     }

@@ -9,13 +9,13 @@ use super::browsers;
 use super::error::AppError;
 use crate::base::clock::Clock;
 use crate::base::{descriptors, threads};
-use crate::config::{EngineConfig, SandboxMode};
+use crate::config::{EngineConfig, SandboxMode, Time};
 use crate::modules::catalog::{Catalog, Sources};
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
-use crate::net::{ByTransport, HttpProber, NetConfig, RealBrowsers};
+use crate::net::{HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
 use crate::runs::service::{RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions};
@@ -28,6 +28,9 @@ const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// The longest time that a run whose checks are done waits for an unavailable store. This is longer than a restart, a
 /// failover or freeing disk space takes. Memory stays bounded, because no run starts meanwhile.
 const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
+
+/// The memory for the parsed answers of sites, in bytes. Checks wait for it.
+const ANSWER_MEMORY: usize = 256 * 1024 * 1024;
 
 /// The fewest threads that searches need: the first workers, and as many for drivers, look-ups of addresses,
 /// maintenance and signals.
@@ -75,7 +78,7 @@ impl Engine {
             RunsConfig {
                 check_workers: check_workers(config),
                 host_concurrency: config.host_concurrency,
-                share_answers: config.share_answers,
+                share_answers: config.time(Time::ShareAnswers),
                 max_runs,
                 max_waiting: MAX_WAITING_RUNS,
                 limits: Limits {
@@ -85,8 +88,8 @@ impl Engine {
                     // periodically.
                     lease: lease * 3 / 4,
                     store_patience: STORE_OUTAGE_LIMIT,
-                    host_retry: config.host_retry,
-                    quarantine_retry: config.quarantine_retry,
+                    host_retry: config.time(Time::HostRetry),
+                    quarantine_retry: config.time(Time::QuarantineRetry),
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,
@@ -171,31 +174,27 @@ pub(super) type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
 pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, AppError> {
-    let http = http_prober(config)?;
+    let http = HttpProber::new(net_config(config));
     let Some(browsers) = browsers::start(&config.browsers, net_config(config))? else {
-        return Ok((http, None));
+        return Ok((Arc::new(http), None));
     };
-    let browser = browsers.prober();
-    Ok((Arc::new(ByTransport { http, browser }), Some(Arc::new(browsers))))
+    Ok((Arc::new(http.with_browser(browsers.prober())), Some(Arc::new(browsers))))
 }
 
-/// Returns a prober that sends requests over real sockets.
-pub(super) fn http_prober(config: &EngineConfig) -> Result<Arc<dyn Prober>, AppError> {
-    Ok(Arc::new(HttpProber::new(net_config(config)).map_err(AppError::config)?))
-}
-
-fn net_config(config: &EngineConfig) -> NetConfig {
+/// Returns the configuration of outgoing requests.
+pub(super) fn net_config(config: &EngineConfig) -> NetConfig {
     NetConfig {
         user_agent: config.user_agent.clone(),
         allow_private_targets: config.allow_private_targets,
-        outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
-        ca_file: config.ca_file.clone(),
+        outbound_proxy: config.outbound_proxy.clone(),
+        authorities: config.authorities.clone(),
         ..NetConfig::default()
     }
 }
 
 /// Returns a checker that sends its requests through `prober`.
 pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: OperatorKeys) -> Arc<Checker> {
-    let checker = Checker::new(prober, keys, config.user_agent.clone(), config.control_ttl);
-    Arc::new(checker.with_answer_memory(config.answer_memory_mb.saturating_mul(1024 * 1024)))
+    let user_agent = config.user_agent.to_str().unwrap_or_default();
+    let checker = Checker::new(prober, keys, user_agent, config.time(Time::ControlTtl));
+    Arc::new(checker.with_answer_memory(ANSWER_MEMORY))
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use log::error;
 
 use super::error::AppError;
+use super::parts::net_config;
 use crate::base::clock::Clock;
 use crate::base::files::rename_new;
 use crate::base::secret::Secret;
 use crate::config::{EngineConfig, ServeConfig};
 use crate::net::{HttpProber, NetConfig};
-use crate::store::{DatabaseUrl, Store};
+use crate::store::Store;
 use crate::webhooks::dispatcher::{Dispatcher, Parts};
 use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SealingKey;
@@ -62,13 +63,8 @@ fn dispatcher(
     store: &Arc<Store>,
     key: Arc<SealingKey>,
 ) -> Result<Dispatcher, AppError> {
-    let prober = HttpProber::new(NetConfig {
-        allow_private_targets: config.allow_private_targets,
-        outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
-        ca_file: config.ca_file.clone(),
-        ..NetConfig::default()
-    });
-    let prober = Arc::new(prober.map_err(AppError::config)?);
+    let user_agent = NetConfig::default().user_agent;
+    let prober = Arc::new(HttpProber::new(NetConfig { user_agent, ..net_config(config) }));
     Dispatcher::start(Parts { store: store.clone(), key, prober })
         .map_err(|error| AppError::failed(error).at("cannot start the threads of webhooks"))
 }
@@ -96,8 +92,7 @@ fn load_key(config: &ServeConfig) -> Result<Option<(SealingKey, PathBuf)>, AppEr
     if let Some(path) = &config.webhooks.secret_key_file {
         return Ok(Some((read_key(path)?, path.clone())));
     }
-    let url: DatabaseUrl = config.storage.database.expose().parse().map_err(AppError::config)?;
-    let Some(database) = url.sqlite_file() else { return Ok(None) };
+    let Some(database) = config.storage.database.sqlite_file() else { return Ok(None) };
     let mut name = database.as_os_str().to_owned();
     name.push(KEY_SUFFIX);
     let path = PathBuf::from(name);

@@ -1,10 +1,14 @@
 //! Reads certificate authorities.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+
+/// Certificates that are trusted as authorities.
+pub type Authorities = Arc<[CertificateDer<'static>]>;
 
 /// Reads the certificates of a PEM file, at least one. Each of them can be a certificate authority.
 ///

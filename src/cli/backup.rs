@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::database::database_url;
 use super::exit::{Exit, Failure};
 use crate::config::StorageConfig;
 use crate::store::{BackupError, back_up};
@@ -29,7 +28,7 @@ pub(crate) struct BackupArgs {
 }
 
 pub(crate) fn run(args: &BackupArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    back_up(&database_url(&args.storage)?, &args.file).map_err(|error| match error {
+    back_up(&args.storage.database, &args.file).map_err(|error| match error {
         BackupError::NotHere | BackupError::Exists(_) => Failure::Usage(error.to_string()),
         _ => Failure::Failed(error.to_string()),
     })?;

@@ -7,7 +7,7 @@ use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::SystemClock;
 use crate::config::StorageConfig;
-use crate::store::{self, DatabaseUrl, Store};
+use crate::store::{self, Store};
 
 /// Opens the accounts of an existing database. A server may be using it.
 pub(crate) fn open_accounts(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
@@ -16,7 +16,7 @@ pub(crate) fn open_accounts(storage: &StorageConfig, plans: PlanTable) -> Result
 
 /// Opens an existing database. A server may be using it.
 pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
-    let url = database_url(storage)?;
+    let url = &storage.database;
     if let Some(path) = url.sqlite_file().filter(|path| matches!(path.try_exists(), Ok(false))) {
         // Most likely the wrong folder. An empty database there would hide the mistake.
         return Err(Failure::Failed(format!(
@@ -26,12 +26,5 @@ pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure>
             std::path::absolute(path).as_deref().unwrap_or(path).display()
         )));
     }
-    store::open(&url, store::Role::Command).map_err(|error| Failure::Failed(error.to_string()))
-}
-
-/// Parses the database URL of the options.
-pub(crate) fn database_url(storage: &StorageConfig) -> Result<DatabaseUrl, Failure> {
-    storage.database.expose().parse().map_err(|error| {
-        Failure::Usage(format!("invalid value for --database (SIGHTLINE_DATABASE): {error}"))
-    })
+    store::open(url, store::Role::Command).map_err(|error| Failure::Failed(error.to_string()))
 }

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::database::database_url;
 use super::exit::{Exit, Failure};
 use crate::config::StorageConfig;
 use crate::store;
@@ -31,12 +30,12 @@ pub(crate) struct MigrateArgs {
 }
 
 pub(crate) fn run(args: &MigrateArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let url = database_url(&args.storage)?;
+    let url = &args.storage.database;
     let refused = |error: store::OpenError| Failure::Failed(error.to_string());
     let (names, verb) = if args.dry_run {
-        (store::pending_migrations(&url).map_err(refused)?, "would run")
+        (store::pending_migrations(url).map_err(refused)?, "would run")
     } else {
-        (store::migrate(&url).map_err(refused)?, "ran")
+        (store::migrate(url).map_err(refused)?, "ran")
     };
     for name in &names {
         writeln!(out, "{verb} {name}")?;
@@ -44,6 +43,6 @@ pub(crate) fn run(args: &MigrateArgs, out: &mut dyn Write) -> Result<Exit, Failu
     if args.dry_run && !names.is_empty() {
         return Ok(Exit::NothingFound);
     }
-    writeln!(out, "{} is up to date", args.storage.database)?;
+    writeln!(out, "{} is up to date", url)?;
     Ok(Exit::Done)
 }

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use crate::config::{DatabaseAddress, database_option};
+use crate::config::database_option;
+use crate::store::DatabaseUrl;
 
 /// `--database`, for commands that store nothing.
 #[derive(Debug, Args)]
@@ -10,5 +11,5 @@ pub(crate) struct UnusedDatabase {
     /// Accepted so that one set of options fits all commands; this one stores nothing
     #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", hide = true)]
     #[arg(value_parser = database_option())]
-    database: Option<DatabaseAddress>,
+    database: Option<DatabaseUrl>,
 }

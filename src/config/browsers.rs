@@ -1,14 +1,12 @@
 //! The options of browsers.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
 use url::Url;
 
-use super::checked::{checked, secret};
-use super::error::ConfigError;
+use super::checked::{ConfigError, checked};
 use super::value;
 use crate::base::address::is_loopback;
 use crate::net::browser::{BrowserSource, EgressProxyAddress};
@@ -32,12 +30,6 @@ pub struct BrowserSettings {
     #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
     #[arg(help_heading = "Browser")]
     pub browser_guard: Option<EgressProxyAddress>,
-    /// An earlier option, which is refused
-    #[arg(long, env = "SIGHTLINE_WEBDRIVER", hide = true, value_parser = secret(replaced_webdriver))]
-    webdriver: Option<Infallible>,
-    /// An earlier option, which is refused
-    #[arg(long, env = "SIGHTLINE_BROWSER_CLIENT", hide = true, value_parser = secret(needless_client))]
-    browser_client: Option<Infallible>,
 }
 
 impl BrowserSettings {
@@ -74,16 +66,6 @@ fn browser(text: &str) -> Result<BrowserSource, String> {
     });
     url.map(BrowserSource::At)
         .ok_or_else(|| "auto, the path of a Chromium or http://HOST:PORT is allowed".to_owned())
-}
-
-fn replaced_webdriver(_: &str) -> Result<Infallible, String> {
-    Err("it was replaced by --browser (SIGHTLINE_BROWSER): --browser auto starts Chromium, --browser http://HOST:PORT uses \
-         one that runs with --remote-debugging-port; Firefox, geckodriver and grids are no longer used"
-        .to_owned())
-}
-
-fn needless_client(_: &str) -> Result<Infallible, String> {
-    Err("leave it out: the host of --browser may use the egress proxy without it".to_owned())
 }
 
 fn egress_proxy(text: &str) -> Result<EgressProxyAddress, String> {

@@ -10,19 +10,23 @@ use std::time::Duration;
 
 use clap::Args;
 use log::LevelFilter;
+use ureq::http::HeaderValue;
 
 use super::browsers::BrowserSettings;
-use super::checked::{checked, secret};
-use super::error::ConfigError;
+use super::checked::{ConfigError, checked, secret};
+use super::fixed::{Gone, Time};
 use super::keys::{self, KeySetting, ModuleKeys};
-use super::value::{self, DatabaseAddress, SandboxMode};
+use super::value::{self, SandboxMode};
 use crate::account::plan::PlanTable;
+use crate::base::certificates::Authorities;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
 use crate::base::signature::PublicKey;
 use crate::http::Network;
-
-const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")");
+use crate::model::quota::Policy;
+use crate::net::OutboundProxy;
+use crate::net::config::USER_AGENT;
+use crate::store::DatabaseUrl;
 
 /// The options of the HTTP server.
 #[derive(Debug, Clone, Args)]
@@ -53,11 +57,6 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
-    /// Time after which another instance on the same database continues the searches of an instance that is
-    /// gone
-    #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
-    #[arg(value_parser = checked(value::duration("5s", "10m")))]
-    pub lease: Duration,
     /// Longest time that a request with wait=true waits
     #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
     #[arg(value_parser = checked(value::duration("100ms", "10m")))]
@@ -66,14 +65,6 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_STREAM_TIMEOUT", value_name = "DURATION", default_value = "180s")]
     #[arg(value_parser = checked(value::duration("100ms", "1d")))]
     pub stream_timeout: Duration,
-    /// Time without an event after which a stream sends a comment, so that proxies keep it open
-    #[arg(long, env = "SIGHTLINE_KEEP_ALIVE", value_name = "DURATION", default_value = "15s")]
-    #[arg(value_parser = checked(value::duration("10ms", "10m")))]
-    pub keep_alive: Duration,
-    /// How long the start waits for a PostgreSQL server that cannot be reached; 0s does not wait
-    #[arg(long, env = "SIGHTLINE_DATABASE_WAIT", value_name = "DURATION", default_value = "30s")]
-    #[arg(value_parser = checked(value::duration("0s", "1h")))]
-    pub database_wait: Duration,
     /// Longest time that a shutdown takes: answers are finished, searches are released for the next start
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(value_parser = checked(value::duration("0s", "1h")))]
@@ -91,6 +82,10 @@ pub struct ServerConfig {
     /// some requests can use up memory and connections
     #[arg(long, env = "SIGHTLINE_WITHOUT_PROXY", value_parser = checked(value::switch))]
     pub without_proxy: bool,
+    /// Requests per minute and account
+    #[arg(long, env = "SIGHTLINE_RATE_LIMITS", value_name = "TABLE", value_delimiter = ',')]
+    #[arg(default_value = "search=30,stream=60,read=120", value_parser = checked(value::rate_limit))]
+    pub rate_limits: Vec<(Policy, u32)>,
 }
 
 impl ServerConfig {
@@ -113,7 +108,7 @@ pub struct StorageConfig {
     /// @FILE for a file that contains one of these
     #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", default_value = "sqlite:data/sightline.db")]
     #[arg(value_parser = secret(value::database))]
-    pub database: DatabaseAddress,
+    pub database: DatabaseUrl,
 }
 
 /// The options of webhooks.
@@ -211,33 +206,10 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_RUN_TIMEOUT", value_name = "DURATION", default_value = "120s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "1h")))]
     pub run_timeout: Duration,
-    /// How long an answer of a site is shared with other searches of the account for the same query; 0s
-    /// shares none
-    #[arg(long, env = "SIGHTLINE_SHARE_ANSWERS", value_name = "DURATION", default_value = "60s")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "10m")))]
-    pub share_answers: Duration,
-    /// Time after which a host that kept several checks from a conclusion is tried again; doubles with each
-    /// failure up to thirty times as much
-    #[arg(long, env = "SIGHTLINE_HOST_RETRY", value_name = "DURATION", default_value = "60s")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("1s", "1h")))]
-    pub host_retry: Duration,
-    /// Time after which a module that failed its control checks is tried again; doubles with each failure up
-    /// to 144 times as much
-    #[arg(long, env = "SIGHTLINE_QUARANTINE_RETRY", value_name = "DURATION", default_value = "10m")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("1s", "1h")))]
-    pub quarantine_retry: Duration,
-    /// Memory in megabytes for the parsed answers of sites; checks wait for it
-    #[arg(long, env = "SIGHTLINE_ANSWER_MEMORY_MB", value_name = "N", default_value = "256")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 1_048_576)))]
-    pub answer_memory_mb: usize,
-    /// How long the verdict of a control check is valid; a hit always has a new one
-    #[arg(long, env = "SIGHTLINE_CONTROL_TTL", value_name = "DURATION", default_value = "1h")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "30d")))]
-    pub control_ttl: Duration,
     /// User-Agent of outgoing requests
     #[arg(long, env = "SIGHTLINE_USER_AGENT", value_name = "TEXT", default_value = USER_AGENT)]
     #[arg(help_heading = "Searches", value_parser = checked(value::user_agent))]
-    pub user_agent: String,
+    pub user_agent: HeaderValue,
     /// Proxy for outgoing requests.
     #[arg(
         help = "Proxy for outgoing requests: http:// or socks5://[USER:PASSWORD@]HOST:PORT, or httph:// or \
@@ -245,11 +217,11 @@ pub struct EngineConfig {
     )]
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
     #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
-    pub outbound_proxy: Option<Secret<String>>,
+    pub outbound_proxy: Option<OutboundProxy>,
     /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
-    #[arg(long, env = "SIGHTLINE_CA_FILE", value_name = "FILE", value_parser = checked(value::ca_file))]
-    #[arg(help_heading = "Searches")]
-    pub ca_file: Option<PathBuf>,
+    #[arg(id = "ca_file", long = "ca-file", env = "SIGHTLINE_CA_FILE", value_name = "FILE")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::authorities))]
+    pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
@@ -261,9 +233,20 @@ pub struct EngineConfig {
     /// The browsers for premium searches.
     #[command(flatten)]
     pub browsers: BrowserSettings,
+    /// Times that only tests set
+    #[arg(long, env = "SIGHTLINE_TIMES", hide = true, value_delimiter = ',', value_parser = checked(Time::setting))]
+    times: Vec<(Time, Duration)>,
+    #[command(flatten)]
+    gone: Gone,
 }
 
 impl EngineConfig {
+    /// Returns a time that is fixed, except in tests.
+    pub fn time(&self, time: Time) -> Duration {
+        let set = self.times.iter().rev().find(|(of, _)| *of == time);
+        set.map_or_else(|| time.standard(), |(_, duration)| *duration)
+    }
+
     /// Returns the names of the keys that the command line gives, in lower case.
     pub fn key_flags(&self) -> impl Iterator<Item = &str> {
         self.key_settings.iter().map(|key| key.name.as_str())
@@ -329,53 +312,6 @@ pub struct PrivacyConfig {
     /// The identifiers that are never searched.
     #[command(flatten)]
     pub suppression: SuppressionConfig,
-}
-
-/// The options of the web app.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Web app")]
-pub struct WebAppConfig {
-    /// Time without use after which a session of the web app ends
-    #[arg(long, env = "SIGHTLINE_SESSION_IDLE", value_name = "DURATION", default_value = "14d")]
-    #[arg(value_parser = checked(value::duration("1s", "365d")))]
-    pub session_idle: Duration,
-    /// Time after which a session of the web app ends in any case
-    #[arg(long, env = "SIGHTLINE_SESSION_LONGEST", value_name = "DURATION", default_value = "90d")]
-    #[arg(value_parser = checked(value::duration("1s", "365d")))]
-    pub session_longest: Duration,
-}
-
-/// Requests per minute and account.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Rate limits")]
-pub struct RateLimitConfig {
-    /// Searches per minute and account
-    #[arg(
-        id = "rate_limit_search",
-        long = "rate-limit-search",
-        env = "SIGHTLINE_RATE_LIMIT_SEARCH",
-        value_name = "N"
-    )]
-    #[arg(default_value = "30", value_parser = checked(value::per_minute))]
-    pub search: u32,
-    /// Streams per minute and account
-    #[arg(
-        id = "rate_limit_stream",
-        long = "rate-limit-stream",
-        env = "SIGHTLINE_RATE_LIMIT_STREAM",
-        value_name = "N"
-    )]
-    #[arg(default_value = "60", value_parser = checked(value::per_minute))]
-    pub stream: u32,
-    /// Reads per minute and account
-    #[arg(
-        id = "rate_limit_read",
-        long = "rate-limit-read",
-        env = "SIGHTLINE_RATE_LIMIT_READ",
-        value_name = "N"
-    )]
-    #[arg(default_value = "120", value_parser = checked(value::per_minute))]
-    pub read: u32,
 }
 
 /// The options of the log on standard error.

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use super::checked::refusal;
-use super::error::ConfigError;
+use super::checked::{ConfigError, refusal};
 use crate::base::secret::Secret;
 
 /// The prefix of the variables of module keys.

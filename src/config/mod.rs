@@ -13,7 +13,7 @@
 //! | `keys` | keys that modules need |
 //! | `environment` | environment variables |
 //! | `checked` | value parsers for clap with our error messages |
-//! | `error` | the error for options that contradict each other |
+//! | `fixed` | times that only tests set, and options that are gone |
 //!
 //! To add an option: add a field in `groups`, a line to the refused values in `tests.rs`, and its row in the
 //! table of `src/manual/configuration.md`. A test compares that table with the fields.
@@ -21,23 +21,24 @@
 mod browsers;
 mod checked;
 mod environment;
-mod error;
+mod fixed;
 mod groups;
 mod keys;
 mod serve;
 mod value;
 
 pub use browsers::BrowserSettings;
+pub use checked::ConfigError;
 pub(crate) use checked::{checked, secret};
 pub use environment::{unknown_variables, with_environment};
-pub use error::ConfigError;
+pub use fixed::Time;
 pub use groups::{
-    AccountConfig, BundleConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig,
-    ServerConfig, StorageConfig, SuppressionConfig, WebAppConfig, WebhookConfig,
+    AccountConfig, BundleConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, ServerConfig,
+    StorageConfig, SuppressionConfig, WebhookConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use serve::ServeConfig;
-pub use value::{DatabaseAddress, SandboxMode};
+pub use value::SandboxMode;
 pub(crate) use value::{base_url_option, database_option, duration, number, readable_file, suppress_key};
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Command, FromArgMatches};
 
 use super::groups::{
-    AccountConfig, BundleConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, ServerConfig,
-    StorageConfig, WebAppConfig, WebhookConfig,
+    AccountConfig, BundleConfig, EngineConfig, LogConfig, PrivacyConfig, ServerConfig, StorageConfig,
+    WebhookConfig,
 };
 
 /// All options of `serve`.
@@ -33,12 +33,6 @@ pub struct ServeConfig {
     /// Retention, and identifiers that are never searched.
     #[command(flatten)]
     pub privacy: PrivacyConfig,
-    /// The web app.
-    #[command(flatten)]
-    pub web: WebAppConfig,
-    /// Requests a minute.
-    #[command(flatten)]
-    pub rate_limits: RateLimitConfig,
     /// The log.
     #[command(flatten)]
     pub log: LogConfig,

@@ -1,43 +1,26 @@
 //! Parsers for kinds of values. Their errors say what is allowed.
 
-use std::fmt;
 use std::io::Read as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::TypedValueParser;
+use ureq::http::HeaderValue;
 use url::Url;
 
 use super::checked::{checked, secret};
-use crate::base::certificates::read_certificates;
+use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::secret::Secret;
 use crate::http::Network;
+use crate::model::quota::Policy;
+use crate::net::{OutboundProxy, ProxyError};
+use crate::store::DatabaseUrl;
 
 type Parsed<T> = Result<T, String>;
 
 /// Units of a duration in milliseconds, largest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
-
-/// The address of the database. `Display` leaves out its credentials.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseAddress(Secret<String>);
-
-impl DatabaseAddress {
-    /// Returns the whole address with its credentials, for opening the database.
-    pub fn expose(&self) -> &str {
-        self.0.expose()
-    }
-}
-
-impl fmt::Display for DatabaseAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.expose() {
-            file if file.starts_with("sqlite:") => f.write_str(file),
-            _ => f.write_str("postgres://[redacted]"),
-        }
-    }
-}
 
 /// Whether and how the web is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +50,17 @@ pub(crate) fn days(text: &str) -> Parsed<u32> {
     u32::try_from(number).map_err(|_| "the number is too large".to_owned())
 }
 
-/// Parses a number of requests per minute.
-pub(crate) fn per_minute(text: &str) -> Parsed<u32> {
-    let number = number(1, 1_000_000)(text)?;
-    u32::try_from(number).map_err(|_| "the number is too large".to_owned())
+/// Parses the limit of one kind of request: `NAME=N` a minute.
+pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
+    let (name, count) = text.split_once('=').unwrap_or_default();
+    let policy = match name {
+        "search" => Policy::Search,
+        "stream" => Policy::Stream,
+        "read" => Policy::Read,
+        _ => return Err("search=N, stream=N and read=N are allowed, separated by commas".to_owned()),
+    };
+    let count = number(1, 1_000_000)(count)?;
+    Ok((policy, u32::try_from(count).unwrap_or(u32::MAX)))
 }
 
 /// Returns a parser for a duration from `least` to `most`: digits and a unit.
@@ -177,20 +167,20 @@ const ADDRESS_FILE_BYTES: u64 = 4096;
 
 /// Parses the address of the database, or `@FILE` for a file that contains it. Systems that pass secrets as
 /// files need no secret in the environment then. The errors never repeat the text.
-pub(crate) fn database(text: &str) -> Parsed<DatabaseAddress> {
+pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
     match text.strip_prefix('@') {
         Some(file) => {
             let address = read_address(file).map_err(|error| {
                 format!("cannot read the file after the @ ({error}); it must contain the address")
             })?;
-            database_address(address.trim()).map_err(|allowed| format!("in the file: {allowed}"))
+            database_address(address.trim()).map_err(|error| format!("in the file: {error}"))
         }
         None => database_address(text),
     }
 }
 
 /// Returns a value parser for the address of a database. Its errors never repeat the address.
-pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseAddress> {
+pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseUrl> {
     secret(database)
 }
 
@@ -200,42 +190,22 @@ fn read_address(file: &str) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn database_address(text: &str) -> Parsed<DatabaseAddress> {
-    let rest = ["sqlite:", "postgres://", "postgresql://"].iter().find_map(|start| text.strip_prefix(start));
-    match rest {
-        Some(rest) if !rest.is_empty() && !text.contains(char::is_control) => {
-            Ok(DatabaseAddress(Secret::new(text.to_owned())))
-        }
-        _ => Err("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=…, or @FILE, is allowed"
-            .to_owned()),
-    }
+fn database_address(text: &str) -> Parsed<DatabaseUrl> {
+    text.parse().map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
 }
 
 /// Parses a proxy for outgoing requests. The errors never repeat the text.
-pub(crate) fn outbound_proxy(text: &str) -> Parsed<Secret<String>> {
-    let url = Url::parse(text).ok().filter(|url| {
-        matches!(url.scheme(), "http" | "httph" | "socks5" | "socks5h")
-            && url.host_str().is_some_and(|host| !host.is_empty())
-            && matches!(url.path(), "" | "/")
-            && url.query().is_none()
-            && url.fragment().is_none()
-    });
-    match url {
-        Some(_) => Ok(Secret::new(text.trim_end_matches('/').to_owned())),
-        None => {
-            Err("http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed, or httph:// or \
-                 socks5h:// if the proxy resolves names"
-                .to_owned())
-        }
-    }
+pub(crate) fn outbound_proxy(text: &str) -> Parsed<OutboundProxy> {
+    text.parse().map_err(|error: ProxyError| error.to_string())
 }
 
 /// Parses a `User-Agent` header.
-pub(crate) fn user_agent(text: &str) -> Parsed<String> {
-    let fits = (1..=256).contains(&text.len())
-        && text.trim() == text
-        && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
-    if fits { Ok(text.to_owned()) } else { Err("1 to 256 visible ASCII characters are allowed".to_owned()) }
+pub(crate) fn user_agent(text: &str) -> Parsed<HeaderValue> {
+    let fits = (1..=256).contains(&text.len()) && text.trim() == text;
+    let value = HeaderValue::from_str(text)
+        .ok()
+        .filter(|value| fits && value.to_str().is_ok() && !text.contains('\t'));
+    value.ok_or_else(|| "1 to 256 visible ASCII characters are allowed".to_owned())
 }
 
 /// Parses the path of a catalogue file, which must exist.
@@ -248,11 +218,9 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
     }
 }
 
-/// Parses the path of a file of certificate authorities, which is read here and again by the prober.
-pub(crate) fn ca_file(text: &str) -> Parsed<PathBuf> {
-    let path = PathBuf::from(text);
-    read_certificates(&path)?;
-    Ok(path)
+/// Reads the certificate authorities of a PEM file.
+pub(crate) fn authorities(text: &str) -> Parsed<Authorities> {
+    read_certificates(Path::new(text)).map(Into::into)
 }
 
 /// Parses the path of a suppression file, which must exist.
@@ -332,7 +300,7 @@ mod tests {
     #[test]
     fn a_database_never_shows_its_credentials() {
         let url = database("postgres://u:hunter2@h/db").unwrap();
-        assert_eq!(format!("{url} {url:?}"), "postgres://[redacted] DatabaseAddress([redacted])");
+        assert_eq!(format!("{url} {url:?}"), "postgres://u@h:5432/db DatabaseUrl(postgres://u@h:5432/db)");
         assert_eq!(database("sqlite:data/a.db").unwrap().to_string(), "sqlite:data/a.db");
         assert!(!database("postgres:/u:hunter2@h").unwrap_err().contains("hunter2"));
         assert!(!outbound_proxy("ftp://u:hunter2@h").unwrap_err().contains("hunter2"));
@@ -348,7 +316,7 @@ mod tests {
         #[test]
         fn no_text_panics_a_parser(text in "\\PC*|[0-9a-z:/@.#?]{0,40}") {
             let _ = (listen(&text), base_url(&text), cors_origin(&text), database(&text), network(&text));
-            let _ = (outbound_proxy(&text), user_agent(&text), read_duration(&text), per_minute(&text));
+            let _ = (outbound_proxy(&text), user_agent(&text), read_duration(&text), rate_limit(&text));
         }
     }
 }

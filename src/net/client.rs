@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -25,7 +24,7 @@ use crate::modules::probe::ProbeError;
 /// What all clients share.
 pub(super) struct Dialing {
     pub(super) connect_timeout: Duration,
-    pub(super) proxy: Option<Arc<OutboundProxy>>,
+    pub(super) proxy: Option<OutboundProxy>,
     pub(super) tls: Tls,
     pub(super) http: Config,
 }
@@ -63,7 +62,7 @@ impl HopClient {
         deadline: Instant,
     ) -> Result<Self, ProbeError> {
         let limit = deadline.min(Instant::now() + dialing.connect_timeout);
-        let proxy = dialing.proxy.as_deref();
+        let proxy = dialing.proxy.as_ref();
         let stream = dial::connect(target, proxy, limit)?;
         let progress = Progress::new(allowance.clone(), limit);
         let socket = Socket { stream, progress: progress.clone() };

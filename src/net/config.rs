@@ -1,72 +1,52 @@
 //! The configuration of outgoing requests.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
+use ureq::http::HeaderValue;
 use url::{Host, Url};
 
+use crate::base::certificates::Authorities;
 use crate::base::encoding::percent_decode;
 use crate::base::secret::Secret;
 
+/// The standard `User-Agent`.
+pub const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")");
+
 /// The configuration of outgoing requests.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct NetConfig {
     /// The default `User-Agent`. A module can set another one.
-    pub user_agent: String,
+    pub user_agent: HeaderValue,
     /// The time limit for TCP, the outbound proxy and TLS together.
     pub connect_timeout: Duration,
     /// Whether requests may go to private, loopback and other special addresses. This is meant for labs and tests.
     pub allow_private_targets: bool,
-    /// The outbound proxy: `http://[user:password@]host:port` (CONNECT) or `socks5://…`. Names are resolved on this
-    /// side, so that the guard sees the addresses. With `httph://…` or `socks5h://…` the proxy gets names and resolves
-    /// them, and the guard checks their form. The guard does not check the proxy's own address.
-    pub outbound_proxy: Option<String>,
-    /// A PEM file of certificate authorities that are trusted besides the built-in ones (Mozilla's).
-    pub ca_file: Option<PathBuf>,
+    /// The outbound proxy. The guard does not check the proxy's own address.
+    pub outbound_proxy: Option<OutboundProxy>,
+    /// The certificate authorities that are trusted besides the built-in ones (Mozilla's).
+    pub authorities: Option<Authorities>,
 }
 
 impl Default for NetConfig {
     fn default() -> Self {
         Self {
-            user_agent: concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")").into(),
+            user_agent: HeaderValue::from_static(USER_AGENT),
             connect_timeout: Duration::from_secs(4),
             allow_private_targets: false,
             outbound_proxy: None,
-            ca_file: None,
+            authorities: None,
         }
     }
 }
 
-impl fmt::Debug for NetConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NetConfig")
-            .field("user_agent", &self.user_agent)
-            .field("connect_timeout", &self.connect_timeout)
-            .field("allow_private_targets", &self.allow_private_targets)
-            // The address may contain a password.
-            .field("outbound_proxy", &self.outbound_proxy.as_ref().map(Secret::new))
-            .field("ca_file", &self.ca_file)
-            .finish()
-    }
-}
-
-/// An invalid [`NetConfig`]. No message contains a password.
+/// An invalid address of an outbound proxy. No message contains a password.
 #[derive(Debug, thiserror::Error)]
-pub enum NetError {
-    /// The user agent contains characters that are not allowed in a header, or has a wrong length.
-    #[error("the user agent must be 1 to 256 visible ASCII characters and spaces")]
-    UserAgent,
-    /// The outbound proxy is invalid for the contained reason.
-    #[error(
-        "the outbound proxy {0}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port, or \
-         httph:// or socks5h:// if the proxy resolves names"
-    )]
-    Proxy(&'static str),
-    /// The file of certificate authorities cannot be read, or contains no certificate or an invalid one.
-    #[error("invalid file of certificate authorities {}: {}", .0.display(), .1)]
-    CaFile(PathBuf, String),
-}
+#[error(
+    "it {0}; http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed, or httph:// or socks5h:// \
+     if the proxy resolves names"
+)]
+pub struct ProxyError(&'static str);
 
 /// The protocol of an outbound proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +55,11 @@ pub(super) enum ProxyKind {
     Socks5,
 }
 
-/// An outbound proxy.
+/// An outbound proxy: `http://[user:password@]host:port` (CONNECT) or `socks5://…`. Names are resolved on this side, so
+/// that the guard sees the addresses. With `httph://…` or `socks5h://…` the proxy gets names and resolves them, and the
+/// guard checks their form.
 #[derive(Debug, Clone)]
-pub(super) struct OutboundProxy {
+pub struct OutboundProxy {
     pub(super) kind: ProxyKind,
     /// Whether the proxy gets names instead of addresses.
     pub(super) resolves_names: bool,
@@ -87,40 +69,41 @@ pub(super) struct OutboundProxy {
     pub(super) credentials: Option<Secret<(String, String)>>,
 }
 
-impl OutboundProxy {
-    pub(super) fn parse(text: &str) -> Result<Self, NetError> {
-        let url = Url::parse(text.trim()).map_err(|_| NetError::Proxy("is not a URL"))?;
+impl FromStr for OutboundProxy {
+    type Err = ProxyError;
+
+    fn from_str(text: &str) -> Result<Self, ProxyError> {
+        let url = Url::parse(text.trim()).map_err(|_| ProxyError("is not a URL"))?;
         let (kind, default_port) = match url.scheme() {
             "http" | "httph" => (ProxyKind::Http, 80),
             "socks5" | "socks5h" => (ProxyKind::Socks5, 1080),
-            _ => return Err(NetError::Proxy("has an unknown scheme")),
+            _ => return Err(ProxyError("has an unknown scheme")),
         };
         let resolves_names = url.scheme().ends_with('h');
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
-            return Err(NetError::Proxy("has something after its port"));
+            return Err(ProxyError("has something after its port"));
         }
         let credentials = credentials(&url)?;
         let port = url.port().unwrap_or(default_port);
         // The URL standard parses a host as an IP address only for web schemes.
         let web = url.as_str().replacen(url.scheme(), "http", 1);
-        let web = Url::parse(&web).map_err(|_| NetError::Proxy("has no valid host"))?;
-        let host = web.host().ok_or(NetError::Proxy("has no host"))?.to_owned();
+        let web = Url::parse(&web).map_err(|_| ProxyError("has no valid host"))?;
+        let host = web.host().ok_or(ProxyError("has no host"))?.to_owned();
         Ok(Self { kind, resolves_names, host, port, credentials })
     }
 }
 
-fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, NetError> {
+fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, ProxyError> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(None);
     }
     let decode = |text: &str| {
-        percent_decode(text)
-            .ok_or(NetError::Proxy("has a user or password that is not percent-encoded UTF-8"))
+        percent_decode(text).ok_or(ProxyError("has a user or password that is not percent-encoded UTF-8"))
     };
     let (user, password) = (decode(url.username())?, decode(url.password().unwrap_or_default())?);
     // SOCKS5 sends each of them with one byte for its length, and neither protocol allows a colon in the user name.
     if user.len() > 255 || password.len() > 255 || user.contains(':') {
-        return Err(NetError::Proxy("has a user or password that is too long, or a user with a colon"));
+        return Err(ProxyError("has a user or password that is too long, or a user with a colon"));
     }
     Ok(Some(Secret::new((user, password))))
 }
@@ -140,7 +123,7 @@ mod tests {
             ("socks5://u:p%40ss@[::1]:9050", ProxyKind::Socks5, "[::1]", 9050, Some(("u", "p@ss"))),
             ("http://only@h:1", ProxyKind::Http, "h", 1, Some(("only", ""))),
         ] {
-            let proxy = OutboundProxy::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            let proxy: OutboundProxy = text.parse().unwrap_or_else(|e: ProxyError| panic!("{text}: {e}"));
             assert_eq!(
                 (proxy.kind, proxy.host.to_string().as_str(), proxy.port),
                 (kind, host, port),
@@ -151,8 +134,6 @@ mod tests {
             assert_eq!(proxy.resolves_names, text.to_lowercase().contains("h://"), "{text}");
             assert!(!format!("{proxy:?}").contains("p@ss"));
         }
-        let config = NetConfig { outbound_proxy: Some("http://u:hunter2@h".into()), ..NetConfig::default() };
-        assert!(!format!("{config:?}").contains("hunter2"));
     }
 
     #[test]
@@ -172,8 +153,8 @@ mod tests {
             "socks5://u%3a:hunter2@h",
             "socks5://u:hunter2@h h",
         ] {
-            let error = OutboundProxy::parse(text).expect_err(text).to_string();
-            assert!(error.contains("allowed: http://") && !error.contains("hunter2"), "{text}: {error}");
+            let error = text.parse::<OutboundProxy>().expect_err(text).to_string();
+            assert!(error.contains("http://[USER") && !error.contains("hunter2"), "{text}: {error}");
         }
     }
 }

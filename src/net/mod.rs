@@ -24,7 +24,6 @@
 //! | `body` | decompressed bodies of limited size |
 //! | `failure` | conversion of errors |
 //! | [`browser`] | pages rendered by Chromium, and the egress proxy for their traffic |
-//! | [`by_transport`] | chooses between HTTP and the browser |
 //! | `whois` | WHOIS queries |
 
 mod allowance;
@@ -32,7 +31,6 @@ mod approve;
 mod body;
 pub mod browser;
 mod buffers;
-pub mod by_transport;
 mod client;
 pub mod config;
 mod dial;
@@ -51,6 +49,5 @@ mod transport;
 mod whois;
 
 pub use browser::{BrowserConfig, BrowserError, RealBrowsers};
-pub use by_transport::ByTransport;
-pub use config::{NetConfig, NetError};
+pub use config::{NetConfig, OutboundProxy, ProxyError};
 pub use prober::HttpProber;

@@ -12,13 +12,12 @@ use url::Url;
 use super::allowance::{Allowance, HOP_BYTES};
 use super::approve::Approver;
 use super::client::{Dialing, HopClient, http_config};
-use super::config::{NetConfig, NetError, OutboundProxy};
+use super::config::NetConfig;
 use super::failure::probe_error;
 use super::idle::{IdleConnections, Target};
 use super::redirect::{Hop, MAX_URL_BYTES};
 use super::tls::Tls;
 use super::{body, headers, redirect, whois};
-use crate::base::certificates::read_certificates;
 use crate::base::encoding::encode_address;
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response};
@@ -41,6 +40,7 @@ pub struct HttpProber {
     dialing: Dialing,
     idle: IdleConnections<HopClient>,
     approver: Approver,
+    browser: Option<Arc<dyn Prober>>,
 }
 
 /// An answer whose head has been read and whose body has not.
@@ -51,24 +51,23 @@ struct Answer {
 
 impl HttpProber {
     /// Creates a prober.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is invalid. Its message names the setting and the allowed values.
-    pub fn new(config: NetConfig) -> Result<Self, NetError> {
-        let tls = tls(&config)?;
-        let NetConfig { user_agent, connect_timeout, allow_private_targets, outbound_proxy, .. } = config;
-        let is_visible = |text: &str| text.bytes().all(|b| (0x20..0x7f).contains(&b));
-        let user_agent = Some(user_agent.trim())
-            .filter(|text| (1..=256).contains(&text.len()) && is_visible(text))
-            .and_then(|text| HeaderValue::from_str(text).ok())
-            .ok_or(NetError::UserAgent)?;
-        let proxy = outbound_proxy.as_deref().map(OutboundProxy::parse).transpose()?.map(Arc::new);
-        Ok(Self {
+    pub fn new(config: NetConfig) -> Self {
+        let NetConfig { user_agent, connect_timeout, outbound_proxy: proxy, .. } = config;
+        let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
+        Self {
             user_agent,
             dialing: Dialing { connect_timeout, proxy, tls, http: http_config() },
             idle: IdleConnections::new(),
-            approver: Approver::new(allow_private_targets),
-        })
+            approver: Approver::new(config.allow_private_targets),
+            browser: None,
+        }
+    }
+
+    /// Has pages for a browser opened by `browser`.
+    #[must_use]
+    pub fn with_browser(mut self, browser: Arc<dyn Prober>) -> Self {
+        self.browser = Some(browser);
+        self
     }
 
     #[inline(never)]
@@ -171,7 +170,7 @@ impl HttpProber {
             return Err(ProbeError::Protocol("the URL of the request has no host".into()));
         };
         let is_tls = url.scheme() == "https";
-        self.approver.target(&host, (port, is_tls), self.dialing.proxy.as_deref(), deadline)
+        self.approver.target(&host, (port, is_tls), self.dialing.proxy.as_ref(), deadline)
     }
 
     /// Sends a WHOIS query to the approved addresses of its host.
@@ -179,7 +178,7 @@ impl HttpProber {
     fn whois(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
         let target = self.approve(&request.url, deadline)?;
         let Dialing { proxy, connect_timeout, .. } = &self.dialing;
-        whois::send(request, &target, proxy.as_deref(), *connect_timeout, deadline)
+        whois::send(request, &target, proxy.as_ref(), *connect_timeout, deadline)
     }
 
     /// Builds the request of a hop for ureq.
@@ -210,7 +209,10 @@ impl Prober for HttpProber {
     ) -> Result<Response, ProbeError> {
         match request.via {
             Via::Http => {}
-            Via::Browser => return Err(ProbeError::Unavailable("no browser is configured".into())),
+            Via::Browser => match &self.browser {
+                Some(browser) => return browser.send(request, jar, deadline),
+                None => return Err(ProbeError::Unavailable("no browser is configured".into())),
+            },
             Via::Whois => return self.whois(request, deadline),
         }
         let allowance = Allowance::for_body(request.body_limit);
@@ -241,15 +243,10 @@ impl Prober for HttpProber {
     fn evict_expired(&self, now: Instant) {
         self.approver.sweep(now);
         self.idle.close_expired(now);
+        if let Some(browser) = &self.browser {
+            browser.evict_expired(now);
+        }
     }
-}
-
-fn tls(config: &NetConfig) -> Result<Tls, NetError> {
-    let extra = match &config.ca_file {
-        Some(path) => read_certificates(path).map_err(|why| NetError::CaFile(path.clone(), why))?,
-        None => Vec::new(),
-    };
-    Ok(Tls::new(extra))
 }
 
 #[inline(never)]

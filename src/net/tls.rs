@@ -26,9 +26,9 @@ pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Creates the shared configuration. `extra` are certificate authorities that are trusted besides Mozilla's.
-    pub(super) fn new(extra: Vec<CertificateDer<'static>>) -> Self {
+    pub(super) fn new(extra: &[CertificateDer<'static>]) -> Self {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        roots.add_parsable_certificates(extra);
+        roots.add_parsable_certificates(extra.iter().cloned());
         let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("ring supports the default versions")

@@ -26,7 +26,7 @@ fn links(page: &Answer) -> BTreeSet<String> {
 
 #[test]
 fn pages_are_public_and_revalidated_each_time() {
-    let server = Setup::new().flag("--rate-limit-read=1").start();
+    let server = Setup::new().flag("--rate-limits=read=1").start();
     for path in PAGES.into_iter().chain(["/docs/licenses", "/favicon.ico"]) {
         for _ in 0..3 {
             let page = fetch(&server, path);

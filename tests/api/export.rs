@@ -163,7 +163,7 @@ fn an_unknown_format_is_refused_and_the_default_is_json() {
 
 #[test]
 fn an_export_counts_as_a_read_and_costs_nothing() {
-    let server = Setup::new().flag("--rate-limit-read=3").start();
+    let server = Setup::new().flag("--rate-limits=read=3").start();
     let id = server.search("username", "alice");
     for format in &FORMATS[..3] {
         export(&server, &id, format);

@@ -7,9 +7,9 @@ use crate::support::server::Setup;
 #[test]
 fn each_policy_counts_down_and_then_refuses() {
     let server = Setup::new()
-        .flag("--rate-limit-search=2")
-        .flag("--rate-limit-stream=1")
-        .flag("--rate-limit-read=4")
+        .flag("--rate-limits=search=2")
+        .flag("--rate-limits=stream=1")
+        .flag("--rate-limits=read=4")
         .start();
     let body = json!({"type": "username", "query": "alice"});
     let first = server.post(&body);
@@ -43,7 +43,7 @@ fn each_policy_counts_down_and_then_refuses() {
 
 #[test]
 fn more_keys_of_an_account_give_no_more_quota() {
-    let server = Setup::new().flag("--rate-limit-read=3").start();
+    let server = Setup::new().flag("--rate-limits=read=3").start();
     let email = "two-keys@example.com";
     server.cli(&["account", "create", "--email", email, "--plan", "pro"]);
     let keys: Vec<String> =
@@ -55,7 +55,7 @@ fn more_keys_of_an_account_give_no_more_quota() {
 
 #[test]
 fn a_streamed_search_counts_as_search_and_as_stream() {
-    let server = Setup::new().flag("--rate-limit-search=3").flag("--rate-limit-stream=2").start();
+    let server = Setup::new().flag("--rate-limits=search=3").flag("--rate-limits=stream=2").start();
     let streamed = json!({"type": "username", "query": "alice", "stream": true});
     let stream = server.request("POST", "/v1/searches").key(&server.key).json(&streamed).stream();
     assert_eq!(stream.header("ratelimit-policy"), Some("\"search\";q=3;w=60, \"stream\";q=2;w=60"));

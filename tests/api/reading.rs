@@ -156,8 +156,8 @@ fn health_and_capabilities_are_public_and_have_the_documented_form() {
     }
     let server = Setup::new()
         .all_modules()
-        .flag("--rate-limit-search=30")
-        .flag("--rate-limit-read=120")
+        .flag("--rate-limits=search=30")
+        .flag("--rate-limits=read=120")
         .flag("--base-url=https://api.example.org/")
         .flag("--wait-timeout=30s")
         .start();

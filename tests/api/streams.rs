@@ -166,7 +166,7 @@ fn a_stream_ends_with_reconnect_at_its_longest_duration() {
 
 #[test]
 fn a_quiet_stream_gets_comments() {
-    let server = Setup::new().realistic().flag("--keep-alive=50ms").start();
+    let server = Setup::new().realistic().flag("--times=keep-alive=50ms").start();
     let mut stream = start(&server, "alice");
     let mut comments = 0;
     while let Some(event) = stream.next() {

@@ -35,9 +35,9 @@ fn each_search_is_made_once_despite_kills(database: &TestDatabase) {
     let site = Site::start(|stream, _| {
         let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
     });
-    let flags = ["--allow-private-targets".to_owned(), key_flag(), "--lease=5s".to_owned()];
+    let flags = ["--allow-private-targets".to_owned(), key_flag(), "--times=lease=5s".to_owned()];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let mut server = lab(database).flag("--lease=5s").start();
+    let mut server = lab(database).flag("--times=lease=5s").start();
     let webhook = json!({"url": site.url("/"), "events": ["batch.completed"]});
     let answer = server.request("POST", "/v1/webhooks").key(&server.key).json(&webhook).send();
     assert_eq!(answer.status, 201, "{answer}");

@@ -42,8 +42,7 @@ impl Lab {
         });
         let text = list.to_string().replace("http://site.example", &site.url(""));
         let imported = take_over("list.json", &text).unwrap();
-        let prober =
-            HttpProber::new(NetConfig { allow_private_targets: true, ..NetConfig::default() }).unwrap();
+        let prober = HttpProber::new(NetConfig { allow_private_targets: true, ..NetConfig::default() });
         let checker =
             Checker::new(Arc::new(prober), OperatorKeys::default(), "test", Duration::from_secs(3600));
         Self { site, modules: imported.modules, report: imported.report, checker }

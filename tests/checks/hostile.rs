@@ -18,7 +18,7 @@ const MEMORY_KIB: usize = 400 * 1024;
 /// Checks `bob` at `site` with the rules of `fields`, through the real HTTP prober.
 pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
     let config = NetConfig { allow_private_targets: true, ..NetConfig::default() };
-    let prober = Arc::new(HttpProber::new(config).unwrap());
+    let prober = Arc::new(HttpProber::new(config));
     let checker = Checker::new(prober, OperatorKeys::new([]), "sightline-test", Duration::ZERO);
     let mut fields = fields.clone();
     fields["control"] = json!(false);

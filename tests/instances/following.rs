@@ -132,7 +132,7 @@ fn a_remote_reader_gets_a_result_at_once() {
 
 #[test]
 fn a_lost_notification_only_causes_a_delay() {
-    let mut cluster = Cluster::start(2, 2, &["--lease=10m"]);
+    let mut cluster = Cluster::start(2, 2, &["--times=lease=10m"]);
     let run = cluster.servers[0].search("username", "alice");
     cluster.site.wait_for("one", "m1");
     let mut remote = stream(&cluster.servers[1], &run);

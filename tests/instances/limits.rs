@@ -25,7 +25,7 @@ fn remaining(answer: &Answer) -> u64 {
 
 #[test]
 fn searches_are_limited_exactly_over_all_instances() {
-    let cluster = Cluster::start(3, 1, &["--rate-limit-search=5"]);
+    let cluster = Cluster::start(3, 1, &["--rate-limits=search=5"]);
     warm_up(&cluster);
     // So few for each instance that none is refused because others wait for a busy database.
     let answers = race_on(&cluster, 24, |server| server.post(&search("alice")));
@@ -50,7 +50,7 @@ fn searches_are_limited_exactly_over_all_instances() {
 
 #[test]
 fn a_stream_that_is_refused_does_not_count_as_a_search() {
-    let cluster = Cluster::start(2, 1, &["--rate-limit-search=3", "--rate-limit-stream=1"]);
+    let cluster = Cluster::start(2, 1, &["--rate-limits=search=3", "--rate-limits=stream=1"]);
     cluster.site.open_all();
     let [one, two] = &cluster.servers[..] else { unreachable!() };
     let body = json!({"type": "username", "query": "alice", "stream": true});
@@ -67,7 +67,7 @@ fn a_stream_that_is_refused_does_not_count_as_a_search() {
 
 #[test]
 fn each_instance_counts_reads_without_the_database() {
-    let cluster = Cluster::start(2, 1, &["--rate-limit-read=5"]);
+    let cluster = Cluster::start(2, 1, &["--rate-limits=read=5"]);
     for server in &cluster.servers {
         let answers: Vec<Answer> = (0..6).map(|_| server.get("/v1/me")).collect();
         assert_eq!(

@@ -76,7 +76,7 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one_at_once() {
 
 #[test]
 fn the_searches_of_a_crashed_busy_instance_are_driven_by_the_other() {
-    let mut cluster = Cluster::start(2, 4, &["--max-runs=1", "--lease=5s"]);
+    let mut cluster = Cluster::start(2, 4, &["--max-runs=1", "--times=lease=5s"]);
     occupy(&cluster, &cluster.servers[0].key);
     start(&cluster.servers[0], &cluster.servers[0].key, "m2");
     cluster.servers[0].kill();

@@ -3,9 +3,9 @@
 use super::*;
 
 /// The shortest lease that is allowed.
-const LEASE: &str = "--lease=5s";
+const LEASE: &str = "--times=lease=5s";
 /// A lease that an instance does not lose on a busy machine before the test stops it.
-const LONGER_LEASE: &str = "--lease=15s";
+const LONGER_LEASE: &str = "--times=lease=15s";
 
 #[test]
 fn the_runs_of_a_killed_instance_are_resumed_by_another() {
@@ -122,7 +122,7 @@ fn an_instance_that_takes_its_run_over_again_resumes_from_the_store() {
 #[test]
 fn the_runs_of_an_instance_that_shuts_down_are_resumed_at_once() {
     // The lease alone would not let anybody take the runs over.
-    let mut cluster = Cluster::start(2, 2, &["--lease=10m"]);
+    let mut cluster = Cluster::start(2, 2, &["--times=lease=10m"]);
     let run = cluster.servers[0].search("username", "alice");
     cluster.site.wait_for("one", "m1");
     assert!(cluster.servers[0].terminate().success());

@@ -36,7 +36,7 @@ fn flags(site: &Site, folder: &Folder) -> Vec<String> {
         });
         with(entry(id, &site.url(&format!("/{id}/{{query}}"))), &changes)
     });
-    let more = ["--lease=5s", "--check-workers=4"].map(str::to_owned);
+    let more = ["--times=lease=5s", "--check-workers=4"].map(str::to_owned);
     own_flags(folder, &modules).into_iter().chain(more).collect()
 }
 

@@ -28,9 +28,9 @@ impl Scene {
         let catalog = folder.path("catalog.json");
         std::fs::write(&catalog, site.catalog()).unwrap();
         // The shortest lease, and no check reaches its deadline.
-        let flags = ["--lease=5s", "--check-workers=256", "--check-timeout=60s", "--run-timeout=10m"];
+        let flags = ["--times=lease=5s", "--check-workers=256", "--check-timeout=60s", "--run-timeout=10m"];
         let more = ["--no-builtin", "--allow-private-targets", "--log-level=info"];
-        let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
+        let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limits={policy}=1000000"));
         let flags = flags.into_iter().chain(more).map(str::to_owned).chain(limits);
         let flags = flags.chain([format!("--catalog={catalog}")]).collect();
         let program =

@@ -22,7 +22,7 @@ fn watches_survive_kills_on_postgresql() {
 
 fn watches_survive_kills(database: &TestDatabase) {
     let mut chance = Chance::new(setting("SIGHTLINE_TEST_KILLS_SEED", 3));
-    let mut server = Setup::new().database(&database.url).flag("--lease=5s").start();
+    let mut server = Setup::new().database(&database.url).flag("--times=lease=5s").start();
     for number in 0..WATCHES {
         let query = format!("alice{number}");
         let body = json!({"type": "username", "query": query, "modules": ["github"], "every": "1h"});
@@ -37,7 +37,7 @@ fn watches_survive_kills(database: &TestDatabase) {
             runs_by_watch(database).iter().sum::<usize>() >= until || has_none_due(database)
         });
         server.kill();
-        server = server.restart(&["--lease=5s"]);
+        server = server.restart(&["--times=lease=5s"]);
         eventually("all runs that were due are started", || has_none_due(database));
         let after = runs_by_watch(database);
         // A watch whose last run was interrupted waits for its end.

@@ -25,7 +25,7 @@ fn pages() -> Vec<String> {
 
 #[test]
 fn pages_need_no_key_and_no_script_and_load_nothing_from_elsewhere() {
-    let server = Setup::new().flag("--rate-limit-read=1").start();
+    let server = Setup::new().flag("--rate-limits=read=1").start();
     for path in pages() {
         let page = fetch(&server, &path);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));

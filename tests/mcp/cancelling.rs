@@ -84,7 +84,7 @@ fn a_cancelled_call_ends_without_an_answer_and_the_search_continues() {
 #[test]
 fn a_closed_stream_ends_only_the_waiting() {
     let site = GatedSite::start();
-    let server = Setup::real().flags(&site.flags(0, 1)).flag("--keep-alive=1s").start();
+    let server = Setup::real().flags(&site.flags(0, 1)).flag("--times=keep-alive=1s").start();
     let waiting = || server.figure("sightline_http_streams");
     let stream = stateless(&server, "tools/call", search_params()).stream();
     let run = only_run(&server);

@@ -160,7 +160,7 @@ fn pages_of_other_origins_may_not_call() {
 
 #[test]
 fn limits_credits_and_plans_hold() {
-    let server = Setup::new().flag("--rate-limit-search=2").flag("--rate-limit-read=4").start();
+    let server = Setup::new().flag("--rate-limits=search=2").flag("--rate-limits=read=4").start();
     let search = json!({"name": "search", "arguments": {"type": "username", "query": "octocat"}});
     for left in ["1", "0"] {
         let answer = stateless(&server, "tools/call", search.clone()).send();

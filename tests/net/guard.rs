@@ -38,7 +38,7 @@ pub(crate) const FORBIDDEN: [&str; 22] = [
 #[test]
 fn a_forbidden_address_is_not_connected_to_in_any_spelling() {
     let site = Site::saying(ok("secret"));
-    let prober = HttpProber::new(NetConfig::default()).unwrap();
+    let prober = HttpProber::new(NetConfig::default());
     for host in FORBIDDEN {
         for scheme in ["http", "https"] {
             let url = format!("{scheme}://{host}:{}/", site.addr.port());
@@ -66,8 +66,8 @@ fn a_redirect_to_a_forbidden_address_is_not_followed() {
             read_request(stream).unwrap();
             stream.write_all(&answer).unwrap();
         });
-        let config = NetConfig { outbound_proxy: Some(proxy.url("")), ..NetConfig::default() };
-        let prober = HttpProber::new(config).unwrap();
+        let config = NetConfig { outbound_proxy: proxy.url("").parse().ok(), ..NetConfig::default() };
+        let prober = HttpProber::new(config);
         let request = Request { max_redirects: 5, ..get("http://1.2.3.4/") };
         assert_eq!(send(&prober, &request).unwrap_err(), ForbiddenAddress, "{location}");
         assert_eq!((proxy.connections(), proxy.received().len()), (1, 1), "{location}");
@@ -81,9 +81,11 @@ fn addresses_are_checked_before_a_proxy_is_used() {
     let names = ["intranet", "x.localhost", "db.local", "API.internal.", "nas.home.arpa", "router.lan"];
     for (scheme, names) in [("http", &[][..]), ("socks5", &[]), ("httph", &names), ("socks5h", &names)] {
         let proxy = Site::saying("HTTP/1.1 200 OK\r\n\r\n");
-        let config =
-            NetConfig { outbound_proxy: Some(format!("{scheme}://{}", proxy.addr)), ..NetConfig::default() };
-        let prober = HttpProber::new(config).unwrap();
+        let config = NetConfig {
+            outbound_proxy: format!("{scheme}://{}", proxy.addr).parse().ok(),
+            ..NetConfig::default()
+        };
+        let prober = HttpProber::new(config);
         // A module cannot connect to the proxy's own address either.
         for host in FORBIDDEN.iter().chain(names) {
             let url = format!("http://{host}:{}/", proxy.addr.port());

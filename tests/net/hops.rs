@@ -14,9 +14,12 @@ use crate::support::site::{Site, ok, to, with_headers};
 #[test]
 fn defaults_are_sent_and_a_module_may_replace_them() {
     let site = Site::saying(ok("yes"));
-    let config =
-        NetConfig { allow_private_targets: true, user_agent: "Lab/1 (test)".into(), ..NetConfig::default() };
-    let prober = HttpProber::new(config).unwrap();
+    let config = NetConfig {
+        allow_private_targets: true,
+        user_agent: "Lab/1 (test)".parse().unwrap(),
+        ..NetConfig::default()
+    };
+    let prober = HttpProber::new(config);
     let answer = send(&prober, &get(&site.url("/a%20b?c=d#frag"))).unwrap();
     assert_eq!((answer.status, answer.body.as_slice(), answer.truncated), (200, &b"yes"[..], false));
     assert_eq!(answer.header("content-length"), Some("3"));

@@ -11,9 +11,12 @@ use super::{get, send, within};
 use crate::support::site::{Site, drip, flood, hold, ok, read_request};
 
 fn through(proxy: &str) -> HttpProber {
-    let config =
-        NetConfig { allow_private_targets: true, outbound_proxy: Some(proxy.into()), ..NetConfig::default() };
-    HttpProber::new(config).unwrap()
+    let config = NetConfig {
+        allow_private_targets: true,
+        outbound_proxy: Some(proxy.parse().unwrap()),
+        ..NetConfig::default()
+    };
+    HttpProber::new(config)
 }
 
 /// Relays bytes in both directions until one end closes.
@@ -71,10 +74,10 @@ fn a_proxy_that_resolves_names_gets_them() {
             stream.write_all(&ok("far")).unwrap();
         });
         let prober = HttpProber::new(NetConfig {
-            outbound_proxy: Some(format!("httph://{}", proxy.addr)),
+            outbound_proxy: format!("httph://{}", proxy.addr).parse().ok(),
             ..NetConfig::default()
         });
-        let answer = send(&prober.unwrap(), &get(&format!("http://{host}:8000/"))).unwrap();
+        let answer = send(&prober, &get(&format!("http://{host}:8000/"))).unwrap();
         assert_eq!(answer.body, b"far");
         let [connect] = &proxy.received()[..] else { panic!("one CONNECT") };
         assert_eq!(connect.line(), format!("CONNECT {name}:8000 HTTP/1.1"));
@@ -94,9 +97,11 @@ fn a_proxy_that_resolves_names_gets_them() {
         let _ = read_request(stream);
         stream.write_all(&ok("far")).unwrap();
     });
-    let config =
-        NetConfig { outbound_proxy: Some(format!("socks5h://{}", socks.addr)), ..NetConfig::default() };
-    let answer = send(&HttpProber::new(config).unwrap(), &get("http://member.example/")).unwrap();
+    let config = NetConfig {
+        outbound_proxy: format!("socks5h://{}", socks.addr).parse().ok(),
+        ..NetConfig::default()
+    };
+    let answer = send(&HttpProber::new(config), &get("http://member.example/")).unwrap();
     assert_eq!(answer.body, b"far");
     assert_eq!(told.recv().unwrap(), (vec![5, 1, 0, 3], b"member.example\0\x50".to_vec()));
 }

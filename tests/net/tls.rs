@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use sightline::base::certificates::read_certificates;
 use sightline::modules::probe::{Phase, ProbeError, Request};
 use sightline::net::{HttpProber, NetConfig};
 
@@ -21,9 +22,12 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 pub(crate) fn trusting() -> HttpProber {
-    let config =
-        NetConfig { allow_private_targets: true, ca_file: Some(fixture("ca.pem")), ..NetConfig::default() };
-    HttpProber::new(config).unwrap()
+    let config = NetConfig {
+        allow_private_targets: true,
+        authorities: Some(read_certificates(&fixture("ca.pem")).unwrap().into()),
+        ..NetConfig::default()
+    };
+    HttpProber::new(config)
 }
 
 /// Answers the first request of each connection with the same bytes, then closes it.
@@ -121,7 +125,7 @@ fn a_handshake_can_time_out() {
         connect_timeout: Duration::from_millis(500),
         ..NetConfig::default()
     };
-    let prober = HttpProber::new(config).unwrap();
+    let prober = HttpProber::new(config);
     let url = format!("https://{}/", silent.addr);
     let started = Instant::now();
     let error = within(&prober, &get(&url), 2 * PATIENCE).unwrap_err();

@@ -80,7 +80,7 @@ fn a_slow_server_is_left_at_the_deadline() {
 #[test]
 fn a_forbidden_address_is_not_asked() {
     let (site, lines) = server(|_| {});
-    let prober = HttpProber::new(NetConfig::default()).unwrap();
+    let prober = HttpProber::new(NetConfig::default());
     assert_eq!(send(&prober, &ask(&site, "example.de")).unwrap_err(), ProbeError::ForbiddenAddress);
     assert!(lines.try_recv().is_err());
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -91,9 +91,12 @@ fn a_forbidden_address_is_not_asked() {
 #[test]
 fn queries_use_the_outbound_proxy() {
     let through = |proxy: String| {
-        let config =
-            NetConfig { allow_private_targets: true, outbound_proxy: Some(proxy), ..NetConfig::default() };
-        HttpProber::new(config).unwrap()
+        let config = NetConfig {
+            allow_private_targets: true,
+            outbound_proxy: Some(proxy.parse().unwrap()),
+            ..NetConfig::default()
+        };
+        HttpProber::new(config)
     };
     let (site, lines) = server(|stream| stream.write_all(b"far").unwrap());
     let proxy = Site::start(|client, connect| {

@@ -170,7 +170,7 @@ impl History {
 #[test]
 fn a_backup_under_load_contains_every_run() {
     for database in empty_databases() {
-        let flags = ["--check-timeout=2s".to_owned(), "--lease=5s".to_owned()];
+        let flags = ["--check-timeout=2s".to_owned(), "--times=lease=5s".to_owned()];
         let server = Setup::new().database(&database.url).flags(&flags).start();
         let history = History::make(&server);
         let before = kept(&database, &history.email);

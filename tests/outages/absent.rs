@@ -11,7 +11,7 @@ use crate::support::server::BINARY;
 fn serve(database: &str, wait: &str, log: &str) -> Child {
     Command::new(BINARY)
         .args(["serve", "--listen", "127.0.0.1:0", "--sandbox=perfect", "--database", database])
-        .args(["--database-wait", wait])
+        .arg(format!("--times=database-wait={wait}"))
         .stdout(Stdio::piped())
         .stderr(std::fs::File::create(log).unwrap())
         .spawn()

@@ -125,7 +125,7 @@ fn an_unconfirmed_start_is_undone_after_a_kill() {
     assert_eq!(runs_of(&database), 1, "it was committed");
     scene.server.kill();
     let flags = scene.site.flags(BEFORE, DURING);
-    let other = Setup::real().database(&database.url).flags(&flags).flag("--lease=5s").start();
+    let other = Setup::real().database(&database.url).flags(&flags).flag("--times=lease=5s").start();
     let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
     eventually("it is undone", || database.number(&undone) == 1);
     let given_back = "SELECT coalesce(sum(CASE kind WHEN 'charge' THEN credits ELSE -credits END), 0)::bigint FROM charges c \
@@ -157,13 +157,13 @@ fn a_batch_and_a_watch_whose_answer_was_lost_are_made_once() {
 #[test]
 fn an_unconfirmed_start_is_undone_by_another_instance() {
     let (database, relay, url) = behind_a_relay();
-    let scene = Scene::with(|setup| setup.database(&url).flag("--lease=5s"));
+    let scene = Scene::with(|setup| setup.database(&url).flag("--times=lease=5s"));
     scene.site.open();
     scene.recovers();
     relay.cut(NAME, Cut::ThenSilence);
     is_refused(&order(&scene, None));
     let flags = scene.site.flags(BEFORE, DURING);
-    let other = Setup::real().database(&database.url).flags(&flags).flag("--lease=5s").start();
+    let other = Setup::real().database(&database.url).flags(&flags).flag("--times=lease=5s").start();
     let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
     eventually("the other instance undoes it", || database.number(&undone) == 1);
     relay.freeze(false);

@@ -185,7 +185,7 @@ fn no_page_reaches_a_private_address() {
         _ if path == "/attack" => page_of_attack.clone(),
         _ => with_headers(HTML, b"<b id=x>public</b>"),
     });
-    let net = NetConfig { outbound_proxy: Some(web.url("")), ..NetConfig::default() };
+    let net = NetConfig { outbound_proxy: web.url("").parse().ok(), ..NetConfig::default() };
     let lab = Lab::start(net, 1);
     // The public web is reachable.
     let seen = lab.see(&page("http://1.2.3.4/", &[css("#x")])).unwrap();

@@ -139,7 +139,7 @@ fn a_slow_transfer_ends_with_its_page() {
 fn the_egress_proxy_can_use_a_socks5_proxy() {
     let (site, proxy) = (Site::saying(ok("far")), socks_proxy());
     let by = format!("socks5://user:p%40ss@{}", proxy.addr);
-    let net = NetConfig { outbound_proxy: Some(by), ..lab::lab_net() };
+    let net = NetConfig { outbound_proxy: by.parse().ok(), ..lab::lab_net() };
     let port = site.addr.port();
     while_a_page_is_looked_at(
         net,
@@ -160,7 +160,8 @@ fn the_egress_proxy_can_use_a_socks5_proxy() {
     let strict = Site::talking(|stream| {
         let _ = (stream.read_exact(&mut [0; 3]), stream.write_all(&[5, 0xff]));
     });
-    let net = NetConfig { outbound_proxy: Some(format!("socks5://{}", strict.addr)), ..lab::lab_net() };
+    let net =
+        NetConfig { outbound_proxy: format!("socks5://{}", strict.addr).parse().ok(), ..lab::lab_net() };
     while_a_page_is_looked_at(
         net,
         |_| {},

@@ -14,10 +14,10 @@ use sightline::modules::definition::Via;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
-use sightline::modules::probe::{CookieJar, Prober, Request, Trace};
+use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Trace};
 use sightline::modules::query::{Query, SearchType};
 use sightline::net::browser::BrowserSource;
-use sightline::net::{BrowserConfig, ByTransport, NetConfig, RealBrowsers};
+use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
 use super::lab::{self, css, page};
@@ -25,6 +25,19 @@ use crate::cli::{Folder, ran};
 use crate::net::tls;
 use crate::support::server::Setup;
 use crate::support::site::{Site, read_request};
+
+/// A simulated web whose pages for a browser are real.
+struct Mixed {
+    http: Arc<dyn Prober>,
+    browser: Arc<dyn Prober>,
+}
+
+impl Prober for Mixed {
+    fn send(&self, request: &Request, jar: &mut CookieJar, until: Instant) -> Result<Response, ProbeError> {
+        let by = if request.via == Via::Browser { &self.browser } else { &self.http };
+        by.send(request, jar, until)
+    }
+}
 
 /// Fails unless it is a PDF with the links of a report.
 #[track_caller]
@@ -151,7 +164,7 @@ mod campaigns {
         let site = real_web(premium.clone(), Arc::clone(&web));
         let folder = Folder::new();
         // Names are resolved by the proxy, hence by nobody.
-        let outbound_proxy = Some(format!("httph://{}", site.addr));
+        let outbound_proxy = format!("httph://{}", site.addr).parse().ok();
         let net = NetConfig { outbound_proxy, ..NetConfig::default() };
         let config = BrowserConfig { source: trusting(&folder), ..lab::config(net, 2) };
         let lab = lab::Lab::of(&config);
@@ -159,7 +172,7 @@ mod campaigns {
             Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600))
         };
         let played = checker(Arc::clone(&web));
-        let real = checker(Arc::new(ByTransport { http: web, browser: lab.browsers.prober() }));
+        let real = checker(Arc::new(Mixed { http: web, browser: lab.browsers.prober() }));
         let (mut hits, mut differ, mut names) = (0, Vec::new(), 0);
         for (module, query) in premium.iter().flat_map(|module| QUERIES.map(|query| (module, query))) {
             let query = Query::parse(SearchType::Username, query).unwrap();

@@ -55,7 +55,7 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
     for database in databases() {
         let (site, port) = (Site::start(), free_port());
         let catalog = site.catalog(&modules(&site, port));
-        let flags = ["--no-builtin", "--allow-private-targets", &catalog, "--host-retry=1h"];
+        let flags = ["--no-builtin", "--allow-private-targets", &catalog, "--times=host-retry=1h"];
         let start = || {
             let setup = Setup::real().database(&database.url);
             flags.iter().fold(setup, |setup, flag| setup.flag(flag)).start()
@@ -102,7 +102,8 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
 #[test]
 fn a_host_that_is_back_is_found_again() {
     let (site, port) = (Site::start(), free_port());
-    let server = server_for(&site, &modules(&site, port), &["--host-retry=1s", "--share-answers=0s"]);
+    let server =
+        server_for(&site, &modules(&site, port), &["--times=host-retry=1s", "--times=share-answers=0s"]);
     open_circuit(&server);
     let _back = bring_back(port);
     eventually("the trial is answered", || search(&server, "fourth").0["status"] == "miss");

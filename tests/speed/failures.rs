@@ -28,7 +28,7 @@ fn a_search_with_600_dead_hosts_of_700_ends_with_the_answers_of_the_others_and_l
         modules.push(site.module(&id, 600 + number));
     }
     // Long enough for the sites that answer, while each worker asks one, also on a busy machine.
-    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=15s", "--host-retry=1h"];
+    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=15s", "--times=host-retry=1h"];
     let server = server_for(&site, &modules, &flags);
     let before = server.of_process("Threads");
     let first = server.search("username", "first");

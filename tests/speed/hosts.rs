@@ -36,7 +36,8 @@ fn the_checks_of_a_day_are_counted_over_instances_and_restarts() {
         let mut module = site.module("limited", 1);
         module["per_day"] = json!(3);
         let catalog = [module];
-        let start = || setup_for(&site, &catalog, &["--share-answers=0s"]).database(&database.url).start();
+        let start =
+            || setup_for(&site, &catalog, &["--times=share-answers=0s"]).database(&database.url).start();
         let coverage =
             |server: &Server, name| server.finished(&server.search("username", name))["coverage"].clone();
         let mut first = start();

@@ -141,7 +141,7 @@ fn misbehave(socket: &mut TcpStream, request: &Received, kind: &str) -> std::io:
 
 #[test]
 fn whatever_a_host_does_later_searches_do_not_wait_for_it() {
-    let web = Web::start(KINDS, &["--check-timeout=2s", "--host-retry=1h"]);
+    let web = Web::start(KINDS, &["--check-timeout=2s", "--times=host-retry=1h"]);
     for name in ["first", "second", "third"] {
         let run = web.server.search("username", name);
         for kind in KINDS {
@@ -159,7 +159,7 @@ fn whatever_a_host_does_later_searches_do_not_wait_for_it() {
 
 #[test]
 fn a_burst_of_searches_stops_waiting_for_a_host_that_is_not_known() {
-    let web = Web::start(&["silent"], &["--check-timeout=3s", "--host-retry=1h"]);
+    let web = Web::start(&["silent"], &["--check-timeout=3s", "--times=host-retry=1h"]);
     let names: Vec<String> = (0..10).map(|number| format!("name{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let reasons = web.ask_at_once("silent", &names);
@@ -169,7 +169,7 @@ fn a_burst_of_searches_stops_waiting_for_a_host_that_is_not_known() {
 
 #[test]
 fn a_host_that_concludes_for_some_names_is_cut_at_a_learnt_deadline_and_not_given_up() {
-    let web = Web::start(&["silent"], &["--check-timeout=60s", "--host-retry=1h"]);
+    let web = Web::start(&["silent"], &["--check-timeout=60s", "--times=host-retry=1h"]);
     for name in ["good1", "good2", "good3", "good4", "good5"] {
         assert_eq!(web.ask("silent", name), "miss");
     }
@@ -182,7 +182,7 @@ fn a_host_that_concludes_for_some_names_is_cut_at_a_learnt_deadline_and_not_give
 #[test]
 fn a_site_that_was_good_is_given_up_and_found_when_it_recovers() {
     let kinds = ["body-drips", "slow-500"];
-    let web = Web::start(&kinds, &["--check-timeout=60s", "--host-retry=1s"]);
+    let web = Web::start(&kinds, &["--check-timeout=60s", "--times=host-retry=1s"]);
     for kind in kinds {
         for name in ["good1", "good2", "good3", "good4", "good5"] {
             assert_eq!(web.ask(kind, name), "miss", "{kind}");
@@ -206,7 +206,7 @@ fn a_site_that_was_good_is_given_up_and_found_when_it_recovers() {
 
 #[test]
 fn a_search_does_not_wait_for_the_trial_of_a_host() {
-    let web = Web::start(&["silent"], &["--check-timeout=2s", "--host-retry=1s"]);
+    let web = Web::start(&["silent"], &["--check-timeout=2s", "--times=host-retry=1s"]);
     let names: Vec<String> = (0..1000).map(|number| format!("name{number}")).collect();
     let mut names = names.iter();
     for _ in 0..3 {

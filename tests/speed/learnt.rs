@@ -44,7 +44,7 @@ fn serve(site: &Site, database: &str) -> Server {
     let flags =
         ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--run-timeout=10m", &catalog];
     let setup = flags.iter().fold(Setup::real().database(database), |setup, flag| setup.flag(flag));
-    setup.flag("--share-answers=0s").start()
+    setup.flag("--times=share-answers=0s").start()
 }
 
 /// Starts a server that has learnt a deadline from answers that took this time. Returns the deadline as well.
@@ -94,7 +94,8 @@ fn a_slow_module_is_asked_for_a_made_up_name_before_it_answers() {
     let site = Site::start();
     let mut module = site.module("slow", 1);
     module["control"] = json!(true);
-    let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--share-answers=0s"];
+    let flags =
+        ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--times=share-answers=0s"];
     let setup =
         flags.iter().fold(Setup::real().flag(&site.catalog(&[module])), |setup, flag| setup.flag(flag));
     let server = setup.start();

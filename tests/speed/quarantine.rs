@@ -10,7 +10,7 @@ const CUT: &str = "sightline_checks_cut_total{reason=\"quarantined\"}";
 /// Starts an instance on which verdicts of control checks are not cached.
 fn instance(catalog: &str, database: &TestDatabase, retry: &str) -> Server {
     let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag(catalog);
-    let setup = setup.flag("--control-ttl=0s").flag(&format!("--quarantine-retry={retry}"));
+    let setup = setup.flag("--times=control-ttl=0s").flag(&format!("--times=quarantine-retry={retry}"));
     setup.database(&database.url).start()
 }
 

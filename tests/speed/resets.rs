@@ -10,7 +10,8 @@ const RESET: &str = "/app/operator/health/reset";
 
 /// Starts an instance that asks `up`, which answers at once, and `down`, whose host refuses connections.
 fn instance(catalog: &str, database: &TestDatabase) -> Server {
-    let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--host-retry=1h");
+    let setup =
+        Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--times=host-retry=1h");
     setup.flag(catalog).database(&database.url).start()
 }
 

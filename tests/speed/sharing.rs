@@ -7,7 +7,7 @@ const SHARED: &str = "sightline_shared_answers_total";
 
 /// Starts a server with the one module `m`, whose answers it shares for this time.
 fn sharing_for(site: &Site, time: &str) -> Server {
-    server_for(site, &[site.module("m", 1)], &[&format!("--share-answers={time}")])
+    server_for(site, &[site.module("m", 1)], &[&format!("--times=share-answers={time}")])
 }
 
 fn outcome(server: &Server, run: &str) -> String {

@@ -170,9 +170,9 @@ impl Setup {
 
     /// Returns the options that the flags do not set.
     fn defaults(&self) -> impl Iterator<Item = String> {
-        let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
+        let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limits={policy}=1000000"));
         // Tests count the requests of searches that ask the same.
-        let share = "--share-answers=0s".to_owned();
+        let share = "--times=share-answers=0s".to_owned();
         let own = [format!("--listen={}", self.listen), self.sandbox.to_owned(), share];
         let admin = self.has_admin.then(|| "--admin-listen=127.0.0.1:0".to_owned());
         // On a busy machine a check or a whole search may take long. In a realistic web, though, silent sites let a
@@ -186,7 +186,7 @@ impl Setup {
         let modules = if has_choice { Vec::new() } else { modules::few() };
         let log = "--log-level=debug".to_owned();
         let all = own.into_iter().chain(admin).chain(limits).chain(checks).chain([waits, log]).chain(modules);
-        let names = |flag: &str| flag.split('=').next().map(str::to_owned);
+        let names = |flag: &str| flag.rsplit_once('=').map_or(flag, |(name, _)| name).to_owned();
         all.filter(move |flag| !self.flags.iter().any(|given| names(given) == names(flag)))
     }
 }

@@ -144,7 +144,7 @@ fn a_change_must_come_from_a_page_of_the_app() {
 
 #[test]
 fn a_session_ends_when_it_is_not_used() {
-    let server = Setup::new().flag("--session-idle=1s").start();
+    let server = Setup::new().flag("--times=session-idle=1s").start();
     let person = Person::signed_in(&server, EMAIL, "pro");
     eventually("the session ends", || {
         // Checked without the session: a request of the person would keep it alive.

@@ -249,7 +249,7 @@ fn a_search_that_is_deleted_in_the_app_is_deleted_in_the_api() {
 /// The first attempt may have started the search, so the form keeps its token.
 #[test]
 fn a_refused_form_starts_the_same_search_when_it_is_sent_again() {
-    let server = Setup::new().flag("--rate-limit-search=1").start();
+    let server = Setup::new().flag("--rate-limits=search=1").start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
     let once = once(&person);
     let fields = [("query", "octocat"), ("premium", "yes"), ("once", &*once)];
@@ -263,7 +263,7 @@ fn a_refused_form_starts_the_same_search_when_it_is_sent_again() {
 
 #[test]
 fn expensive_pages_count_against_the_rate_limit() {
-    let server = Setup::new().flag("--rate-limit-read=2").flag("--rate-limit-stream=1").start();
+    let server = Setup::new().flag("--rate-limits=read=2").flag("--rate-limits=stream=1").start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
     let run = search(&person, "octocat", &[]).header("location").unwrap().to_owned();
     assert_eq!(person.get(&format!("{run}/events")).status, 200);

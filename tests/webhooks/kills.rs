@@ -42,9 +42,9 @@ fn nothing_is_lost_by_kills(database: &TestDatabase) {
     let mut chance = Chance::new(setting("SIGHTLINE_TEST_KILLS_SEED", 7));
     let site = Site::start(answer);
     let backlog_site = hostile();
-    let flags = ["--allow-private-targets".to_owned(), key_flag(), "--lease=5s".to_owned()];
+    let flags = ["--allow-private-targets".to_owned(), key_flag(), "--times=lease=5s".to_owned()];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let mut server = lab(database).flag("--lease=5s").start();
+    let mut server = lab(database).flag("--times=lease=5s").start();
     create(&server, &site.url("/"));
     let hostile = Backlog::new(&server, &backlog_site, backlog / RECEIVERS.len());
     let mut accepted = BTreeSet::new();

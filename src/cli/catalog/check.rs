@@ -81,7 +81,6 @@ pub(crate) fn proof_command(command: Command) -> Command {
         .mut_arg("check_workers", |jobs| jobs.visible_alias("jobs").default_value("64"))
         .mut_arg("check_timeout", |timeout| timeout.visible_alias("timeout"))
         .mut_arg("run_timeout", |timeout| timeout.default_value("1h").hide(true))
-        .mut_arg("control_ttl", |ttl| ttl.hide(true))
 }
 
 /// The modules to test, and the number of modules that are left out because they were not named.

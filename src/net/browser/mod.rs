@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 pub use process::BrowserSource;
 
 use super::approve::Approver;
-use super::config::{NetConfig, NetError, OutboundProxy};
+use super::config::NetConfig;
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use cdp::{Fault, Page};
 use egress::{EgressProxy, OwnPorts, PageLoad, Uplink};
@@ -82,9 +82,6 @@ pub enum BrowserError {
     /// The egress proxy cannot listen on this address.
     #[error("the browsers' egress proxy cannot listen on {0}: {1}")]
     EgressProxy(SocketAddr, #[source] io::Error),
-    /// The configuration of outgoing requests is invalid.
-    #[error(transparent)]
-    Net(NetError),
     /// A thread cannot be started.
     #[error("cannot start a thread for the browser: {0}")]
     Failed(#[source] io::Error),
@@ -106,10 +103,9 @@ impl RealBrowsers {
     /// opened.
     pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
         let own = Arc::new(OwnPorts::default());
-        let proxy = config.net.outbound_proxy.as_deref().map(OutboundProxy::parse).transpose();
         let uplink = Arc::new(Uplink {
             approver: Approver::new(config.net.allow_private_targets),
-            proxy: proxy.map_err(BrowserError::Net)?,
+            proxy: config.net.outbound_proxy.clone(),
             connect_timeout: config.net.connect_timeout,
             own: Arc::clone(&own),
         });

@@ -397,9 +397,9 @@ mod postgres {
         let long = "x".repeat(40_000);
         get(&judge, &server, "/v1/health", "/v1/health", &[("X-Long", &long)]);
         let limited = Setup::new()
-            .flag("--rate-limit-read=1")
-            .flag("--rate-limit-search=1")
-            .flag("--rate-limit-stream=1")
+            .flag("--rate-limits=read=1")
+            .flag("--rate-limits=search=1")
+            .flag("--rate-limits=stream=1")
             .start();
         for _ in 0..2 {
             get(&judge, &limited, "/v1/me", "/v1/me", &[]);

@@ -17,7 +17,7 @@ const REFUSED: &str = "sightline_catalog_bundle_refused";
 fn server(site: &Site, database: &TestDatabase, trust: Option<&str>) -> Server {
     let catalog = site.catalog(&[site.module("old", 1)]);
     let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag(&catalog);
-    let setup = setup.flag("--share-answers=10m");
+    let setup = setup.flag("--times=share-answers=10m");
     let setup = trust.into_iter().fold(setup, Setup::flag);
     setup.database(&database.url).start()
 }
@@ -139,7 +139,7 @@ fn a_module_in_quarantine_is_tried_again_when_a_bundle_changes_it() {
     let (site, signer, database) = (Site::start(), Signer::new(), sqlite());
     let catalog = site.catalog(&[site.module("old", 1)]);
     let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag(&catalog);
-    let setup = setup.flag("--control-ttl=0s").flag(&signer.trust).database(&database.url);
+    let setup = setup.flag("--times=control-ttl=0s").flag(&signer.trust).database(&database.url);
     let server = setup.start();
     let stale = |asks: &str| {
         let mut entry = entry(&site, "stale", asks, 2);

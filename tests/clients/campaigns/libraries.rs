@@ -102,7 +102,7 @@ fn replay(server: &Server, run: &str) -> Vec<Event> {
 #[test]
 fn each_client_gets_every_event_in_order() {
     // Comments arrive between all events.
-    let server = Setup::new().all_modules().realistic().flag("--keep-alive=20ms").start();
+    let server = Setup::new().all_modules().realistic().flag("--times=keep-alive=20ms").start();
     std::thread::scope(|scope| {
         for reader in &READERS {
             scope.spawn(|| {

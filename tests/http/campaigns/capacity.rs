@@ -54,7 +54,7 @@ fn two_thousand_streams_of_the_service() {
         // No stream ends while the others are opened.
         .flag("--stream-timeout=1h")
         // The server notices that a reader has disconnected when it sends to it.
-        .flag("--keep-alive=2s")
+        .flag("--times=keep-alive=2s")
         .start();
     let run = server.search("username", "silent");
     let mut clients: Vec<Client> = (0..STREAMS).map(|_| attached(&server, &run)).collect();

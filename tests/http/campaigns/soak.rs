@@ -44,7 +44,7 @@ fn soak(database: &TestDatabase) {
         .flag("--check-timeout=2s")
         // Some modules send one request in many seconds, and many searches here need them.
         .flag("--run-timeout=6s")
-        .flag("--keep-alive=1s")
+        .flag("--times=keep-alive=1s")
         .flag("--plans=small=40:api:premium,unlimited=unlimited:api:premium")
         .start();
     let mut crew = Crew::new(server);

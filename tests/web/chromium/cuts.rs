@@ -30,8 +30,9 @@ fn prepare(site: &Site) -> Desk {
     all.extend([site.module("slow", 2), site.module("silent", 3), site.module("lies", 4)]);
     all[4]["control"] = json!(true);
     site.answer_at_once("lies", 200);
-    let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--host-retry=1h");
-    let setup = setup.flag("--quarantine-retry=1h").flag("--control-ttl=0s");
+    let setup =
+        Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--times=host-retry=1h");
+    let setup = setup.flag("--times=quarantine-retry=1h").flag("--times=control-ttl=0s");
     let mut desk = Desk::new(setup.flag("--check-timeout=60s").flag(&site.catalog(&all)));
     desk.sign_up(EMAIL, "pro");
     desk.server.key = desk.server.cli(&["key", "create", "--account", EMAIL]).trim().to_owned();
