@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
+use super::engine::net_config;
 use super::error::AppError;
-use super::parts::net_config;
 use crate::base::address::is_loopback;
 use crate::config::EngineConfig;
 use crate::modules::catalog::{MAX_FILE_BYTES, decode, read_file};

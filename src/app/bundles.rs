@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use log::{error, info, log};
 
-use super::parts::check_modules;
+use super::engine::check_modules;
 use crate::base::signature::PublicKey;
 use crate::base::storage::StorageError;
 use crate::model::bundle::{BundleVersion, StoredBundle};

@@ -1,19 +1,33 @@
-//! The public listening socket.
+//! The listeners: the public one with its handler, and the admin listener for metrics and probes, which opens before the
+//! public one and closes after it.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
-use log::warn;
+use log::{info, warn};
 
-use super::AppError;
+use super::error::AppError;
+use crate::admin::{Admin, AdminHandler};
+use crate::api::Api;
+use crate::base::clock::{Clock, SystemClock};
 use crate::base::descriptors;
 use crate::config::ServerConfig;
-use crate::http::{self, Server};
+use crate::http::{self, Handler, Refusal, Reply, Request, Response, Router, RunningServer, Server};
+use crate::web::{Web, is_app_path};
 
 /// The paths to which lists of searches are sent, with the maximum size of a list.
 const LARGER_BODIES: &[(&str, usize)] = &[("/v1/batches", MAX_LIST_BYTES), ("/app/batches", MAX_LIST_BYTES)];
 /// The maximum size of a list of searches in bytes.
 const MAX_LIST_BYTES: usize = 2 * 1024 * 1024;
+/// Threads that answer requests of the admin listener. Scrapes and probes are short, so two are enough.
+const ADMIN_WORKERS: usize = 2;
+const ADMIN_QUEUE: usize = 64;
+/// The most answers that may be written to slow clients at once.
+const ADMIN_SLOW_READERS: usize = 8;
+/// The longest time that the shutdown waits for answers that are being written.
+const ADMIN_DRAIN: Duration = Duration::from_millis(200);
 
 /// Opens the configured address, or takes the socket that a service manager passes (`LISTEN_FDS`).
 ///
@@ -77,4 +91,97 @@ fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Res
         )));
     }
     Ok(())
+}
+
+/// The handler of the public listener.
+#[derive(Clone)]
+pub(super) struct PublicHandler {
+    pub(super) api: Router<Api>,
+    pub(super) web: Router<Web>,
+}
+
+impl PublicHandler {
+    /// Answers a browser outside of the addresses for programs. The web app answers for pages that do not exist.
+    fn page(&self, request: Request) -> Reply {
+        if !self.api.has_path(&request.path) {
+            return self.web.handle(request);
+        }
+        match self.api.handle(request.clone()) {
+            // A page of the manual, for example.
+            Reply::Now(answer) if answer.status == 404 => self.web.handle(request),
+            reply => reply,
+        }
+    }
+}
+
+/// Returns whether a browser asks for a page outside of the addresses for programs.
+fn is_for_people(request: &Request) -> bool {
+    let is_read = matches!(request.method.as_str(), "GET" | "HEAD");
+    let is_of_programs = request.path == "/v1" || request.path.starts_with("/v1/");
+    is_read && !is_of_programs && request.header("accept").is_some_and(|accept| accept.contains("text/html"))
+}
+
+impl Handler for PublicHandler {
+    fn handle(&self, request: Request) -> Reply {
+        if is_app_path(&request.path) {
+            self.web.handle(request)
+        } else if is_for_people(&request) {
+            self.page(request)
+        } else {
+            self.api.handle(request)
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
+        if request.is_some_and(|request| is_app_path(&request.path)) {
+            self.web.refuse(refusal, request)
+        } else {
+            self.api.refuse(refusal, request)
+        }
+    }
+}
+
+/// The admin listener, or nothing where no address is configured.
+pub(super) struct AdminSide {
+    pub(super) admin: Arc<Admin>,
+    server: Option<RunningServer>,
+}
+
+impl AdminSide {
+    /// Starts to listen if there is an address. Liveness is answered from here on.
+    pub(super) fn open(address: Option<SocketAddr>) -> Result<Self, AppError> {
+        let admin = Arc::new(Admin::new(SystemClock.now()));
+        let server = match address {
+            Some(address) => Some(listen_for_admin(address, &admin)?),
+            None => None,
+        };
+        Ok(Self { admin, server })
+    }
+
+    /// Finishes the answers that are being written, then closes the listener.
+    pub(super) fn close(self) {
+        if let Some(server) = self.server {
+            server.shutdown(ADMIN_DRAIN);
+        }
+    }
+}
+
+fn listen_for_admin(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningServer, AppError> {
+    let failed = |error: std::io::Error| AppError::failed(error).at("the admin listener");
+    let config = http::ServerConfig {
+        listen: address,
+        request_workers: ADMIN_WORKERS,
+        request_queue: ADMIN_QUEUE,
+        max_streams: ADMIN_SLOW_READERS,
+        max_body_bytes: 1024,
+        ..http::ServerConfig::default()
+    };
+    let server = Server::bind(&config).map_err(failed)?;
+    let bound = server.local_addr();
+    let server = server.start(Arc::new(AdminHandler(Arc::clone(admin)))).map_err(failed)?;
+    info!("metrics and probes on http://{bound}");
+    if !bound.ip().to_canonical().is_loopback() {
+        warn!("the admin listener on {bound} asks for no key: only operators should be able to reach it");
+    }
+    Ok(server)
 }

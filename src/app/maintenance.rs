@@ -10,15 +10,11 @@ use log::{error, log};
 
 use super::bundles::BundleWatch;
 use super::error::AppError;
+use super::services::Services;
 use super::suppression::Watch;
-use crate::account::rate_limit::RateLimiter;
-use crate::account::service::Accounts;
-use crate::account::sign_in::SignIns;
 use crate::admin::TaskTimes;
-use crate::api::Api;
+use crate::config::ServeConfig;
 use crate::runs::retention::RetentionTask;
-use crate::runs::service::Runs;
-use crate::sandbox::Sandbox;
 use crate::watches::keeper::WatchKeeper;
 
 /// The longest pause between two rounds.
@@ -39,16 +35,16 @@ const fn task<T>(name: &'static str, every: Duration, work: fn(&mut T)) -> Task<
 
 /// All tasks. Those without an interval are also done when the runs wake the thread.
 const TASKS: &[Task<Maintenance>] = &[
-    task("runs", Duration::ZERO, |own| own.runs.run_due_tasks()),
+    task("runs", Duration::ZERO, |own| own.services.runs().run_due_tasks()),
     task("watches", PAUSE, |own| own.watches.run_due_tasks()),
-    task("deletions", Duration::ZERO, |own| own.accounts.finish_deletions()),
+    task("deletions", Duration::ZERO, |own| own.services.accounts.finish_deletions()),
     task("retention", PAUSE, |own| own.retention.sweep()),
     task("wipe", PAUSE, |own| own.retention.wipe()),
     task("suppression", PAUSE, Maintenance::read_suppression),
     task("catalogue", PAUSE, Maintenance::read_catalogue),
-    task("api_caches", PAUSE, |own| own.api.sweep_caches()),
-    task("rate_limits", PAUSE, |own| own.limiter.sweep()),
-    task("run_caches", SLOW, |own| own.runs.sweep_caches()),
+    task("api_caches", PAUSE, |own| own.services.api.sweep_caches()),
+    task("rate_limits", PAUSE, |own| own.services.limiter.sweep()),
+    task("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
     task("key_usage", SLOW, Maintenance::flush_key_usage),
     task("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
 ];
@@ -69,23 +65,32 @@ fn do_due<T>(tasks: &[Task<T>], due: &mut [Instant], done: &TaskTimes, own: &mut
     }
 }
 
-/// Does the periodic work of a server on its own thread.
+/// Does the periodic work of a process on its own thread.
 pub(super) struct Maintenance {
-    pub(super) runs: Arc<Runs>,
-    pub(super) watches: WatchKeeper,
-    pub(super) accounts: Arc<Accounts>,
-    pub(super) sign_ins: Arc<SignIns>,
-    pub(super) limiter: Arc<RateLimiter>,
-    pub(super) retention: RetentionTask,
-    pub(super) suppression: Option<Watch>,
-    pub(super) bundles: BundleWatch,
-    pub(super) sandbox: Option<Arc<Sandbox>>,
-    pub(super) api: Arc<Api>,
-    /// When each task was done last.
-    pub(super) done: Arc<TaskTimes>,
+    services: Arc<Services>,
+    watches: WatchKeeper,
+    retention: RetentionTask,
+    suppression: Option<Watch>,
+    bundles: BundleWatch,
 }
 
 impl Maintenance {
+    /// Prepares the work. `suppression` is the watched file of suppressed identifiers, and `bundles` the watched catalogue
+    /// bundle.
+    pub(super) fn new(
+        services: &Arc<Services>,
+        config: &ServeConfig,
+        suppression: Option<Watch>,
+        bundles: BundleWatch,
+    ) -> Self {
+        let services = Arc::clone(services);
+        let (store, clock) = (Arc::clone(&services.store), Arc::clone(&services.clock));
+        let retention = RetentionTask::new(Arc::clone(&store), clock, config.privacy.retain_days);
+        let (runs, accounts) = (Arc::clone(services.runs()), Arc::clone(&services.accounts));
+        let watches = WatchKeeper::new(store, runs, accounts, services.engine.sandbox.is_some());
+        Self { services, watches, retention, suppression, bundles }
+    }
+
     /// Starts the thread. It ends when the runs are shut down.
     pub(super) fn start(mut self) -> Result<JoinHandle<()>, AppError> {
         thread::Builder::new()
@@ -95,10 +100,10 @@ impl Maintenance {
     }
 
     fn work(&mut self) {
-        let (done, now) = (Arc::clone(&self.done), Instant::now());
+        let (done, now) = (Arc::clone(&self.services.maintained), Instant::now());
         done.lock().extend(TASKS.iter().map(|task| (task.name, now)));
         let mut due = [now; TASKS.len()];
-        while !self.runs.wait(Instant::now() + PAUSE) {
+        while !self.services.runs().wait(Instant::now() + PAUSE) {
             do_due(TASKS, &mut due, &done, self, Instant::now());
         }
         self.flush_key_usage();
@@ -106,27 +111,27 @@ impl Maintenance {
 
     fn read_suppression(&mut self) {
         if let Some(list) = self.suppression.as_mut().and_then(Watch::changed_list) {
-            self.runs.suppress(list);
+            self.services.runs().suppress(list);
         }
     }
 
     fn read_catalogue(&mut self) {
         if let Some(catalog) = self.bundles.changed_catalog() {
-            if let Some(sandbox) = &self.sandbox {
+            if let Some(sandbox) = &self.services.engine.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }
-            self.runs.use_catalog(catalog);
+            self.services.runs().use_catalog(catalog);
         }
     }
 
     fn flush_key_usage(&mut self) {
-        if let Err(error) = self.accounts.flush_key_usage() {
+        if let Err(error) = self.services.accounts.flush_key_usage() {
             log!(error.log_level(), "cannot store when keys were last used: {error}");
         }
     }
 
     fn remove_expired_sign_ins(&mut self) {
-        if let Err(error) = self.sign_ins.remove_expired() {
+        if let Err(error) = self.services.sign_ins.remove_expired() {
             log!(error.log_level(), "cannot remove expired sessions and links: {error}");
         }
     }

@@ -1,16 +1,18 @@
-//! Tests a catalogue against the real web, or against a simulated one with every kind of fault.
+//! Tests a catalogue against the real web, or against a simulated one with every kind of fault, and learns rules from the
+//! answers of real sites.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::engine::{check_workers, checker, operator_keys, prober, sandbox_options};
 use super::error::AppError;
-use super::parts::{check_workers, checker, prober, sandbox_options};
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::checker::Checker;
-use crate::modules::definition::Contact;
+use crate::modules::definition::{Contact, Entry};
 use crate::modules::keys::OperatorKeys;
+use crate::modules::learn::{Learner, Lesson, NotLearned};
 use crate::modules::module::Module;
 use crate::runs::proof::question::ExpectedOutcome;
 use crate::runs::proof::{ModuleProof, ProofOptions, ProofProgress, SimulatedFault, Stop, Verdict, prove};
@@ -66,10 +68,9 @@ pub fn prove_modules(
         if request.faults {
             return Err(AppError::config("--faults needs --sandbox: faults are simulated"));
         }
-        let keys = engine.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
         // Keeps the browsers alive during the test.
         let (prober, _browsers) = prober(engine)?;
-        let checker = checker(engine, prober, OperatorKeys::new(keys));
+        let checker = checker(engine, prober, operator_keys(engine));
         let seed = RandomState::new().hash_one(request.modules.len());
         let browser_jobs = engine.browsers.browser_sessions;
         let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
@@ -123,4 +124,25 @@ fn explain(proofs: &mut [ModuleProof], web: &Sandbox) {
             proof.why = Some(format!("the simulated web cannot satisfy its rules: {problem}"));
         }
     }
+}
+
+/// Learns new rules for each entry, one after the other. Returns the results in the order of the entries.
+///
+/// # Errors
+/// Fails if no requests can be sent, or if the web is simulated. A simulated web has the answers that the existing
+/// rules expect, so that there is nothing to learn from them.
+pub fn learn_entries(
+    engine: &EngineConfig,
+    entries: &[Entry],
+    stop: &Stop,
+) -> Result<Vec<Result<Lesson, NotLearned>>, AppError> {
+    if engine.sandbox != SandboxMode::Off {
+        return Err(AppError::config("rules are learned from real sites: leave out --sandbox"));
+    }
+    // Keeps the browsers alive meanwhile.
+    let (prober, _browsers) = prober(engine)?;
+    let checker = checker(engine, prober, operator_keys(engine));
+    let is_stopped = || stop.is_set();
+    let learner = Learner { checker: &checker, timeout: engine.check_timeout, is_stopped: &is_stopped };
+    Ok(entries.iter().map(|entry| learner.learn(entry)).collect())
 }

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::engine::{Engine, catalog_sources, load_catalog};
 use super::error::AppError;
-use super::parts::{Engine, catalog_sources, load_catalog};
 use super::{keys, suppression};
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
@@ -30,8 +30,6 @@ use crate::runs::service::{Found, RunHooks, Runs, StartError, StartRequest, Star
 use crate::store::{self, Store};
 
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
-/// The lease of a run that no other process can take over, since it is not stored.
-const LEASE: Duration = Duration::from_secs(60);
 /// The interval at which a search looks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The number of searches of a list that run at once. More would ask the same sites at the same time.
@@ -55,7 +53,7 @@ pub struct SearchRequest {
 }
 
 /// Something that happens during a search.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum SearchEvent<'a> {
     /// A lead starts a further search.
     Child(&'a NextSearch),
@@ -63,18 +61,9 @@ pub enum SearchEvent<'a> {
     Result(&'a ResultRecord),
     /// Some modules have ended.
     Progress(Progress),
-}
-
-/// Something that happens during the searches of a list.
-#[derive(Clone, Copy)]
-pub enum ListEvent<'a> {
-    /// A result of the search got its number.
-    Result(&'a ResultRecord),
-    /// Some modules of the search have ended.
-    Progress(Progress),
-    /// The search has ended. It is the last event of this search.
+    /// A search of a list has ended. It is the last event of this search.
     Ended(&'a RunRecord, &'a Catalog),
-    /// The query is suppressed, so nothing is asked. It is the only event of this search.
+    /// The query of a list is suppressed, so nothing is asked. It is the only event of this search.
     Suppressed,
 }
 
@@ -160,7 +149,7 @@ pub fn search_all(
     request: &SearchRequest,
     queries: &[Query],
     stop: &Stop,
-    mut sink: impl FnMut(usize, ListEvent<'_>) -> ControlFlow<()>,
+    mut sink: impl FnMut(usize, SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(), AppError> {
     let local = LocalSearches::open(request, 2 * AT_ONCE)?;
     let runs = &local.engine.runs;
@@ -176,18 +165,13 @@ pub fn search_all(
         // A list that was stopped ends here.
         let Some(next) = started.pop_front() else { break };
         let shown = match next {
-            None => sink(index, ListEvent::Suppressed),
+            None => sink(index, SearchEvent::Suppressed),
             Some(run) => {
-                let mut pass_on = |event: SearchEvent<'_>| match event {
-                    SearchEvent::Result(result) => sink(index, ListEvent::Result(result)),
-                    SearchEvent::Progress(progress) => sink(index, ListEvent::Progress(progress)),
-                    SearchEvent::Child(_) => ControlFlow::Continue(()),
-                };
-                let goes_on = local.watch(&run, stop, &mut pass_on);
+                let goes_on = local.watch(&run, stop, &mut |event| sink(index, event));
                 goes_on
                     .is_continue()
                     .then(|| local.record(&run))
-                    .map_or(goes_on, |record| sink(index, ListEvent::Ended(&record, &runs.catalog())))
+                    .map_or(goes_on, |record| sink(index, SearchEvent::Ended(&record, &runs.catalog())))
             }
         };
         if shown.is_break() {
@@ -221,7 +205,6 @@ impl LocalSearches {
             &request.engine,
             catalog,
             most_runs,
-            LEASE,
             Arc::clone(&store),
             Arc::clone(&clock),
             RunHooks::default(),

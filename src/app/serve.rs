@@ -1,22 +1,36 @@
-//! Runs a server until it is told to stop.
+//! Runs a server until it is told to stop, and then stops it in bounded time.
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use log::{info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::admin::AdminSide;
 use super::bundles::BundleWatch;
+use super::engine::{catalog_sources, load_catalog};
 use super::error::AppError;
 use super::first_start::{self, FirstAccount};
-use super::instance::Instance;
-use super::parts::{catalog_sources, load_catalog};
-use super::shutdown::shut_down;
-use super::{database, keys, listening, service_manager, suppression};
+use super::listening::{AdminSide, PublicHandler};
+use super::maintenance::Maintenance;
+use super::services::Services;
+use super::{keys, listening, service_manager, suppression};
 use crate::base::threads;
-use crate::config::ServeConfig;
+use crate::config::{ServeConfig, Time};
+use crate::http::RunningServer;
+use crate::store::{self, Store};
+
+/// The fewest threads besides the request workers with which the parts can start: database, listeners, a few
+/// checks and connections.
+const FEWEST_THREADS: usize = 180;
+/// Pause between two attempts to open a database.
+const DATABASE_PAUSE: Duration = Duration::from_millis(250);
+/// The part of the drain time that is kept for the answers, after the runs were told to end.
+const ANSWER_RESERVE: Duration = Duration::from_secs(1);
+/// The shortest time for writing answers, also if the runs took the whole drain time.
+const MIN_DRAIN: Duration = Duration::from_millis(100);
 
 /// Serves until the process gets SIGTERM or SIGINT, then drains.
 ///
@@ -44,40 +58,66 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let (suppressed, watch) = suppression::load(&config.privacy.suppression)?.unzip();
     let server = listening::open(&config.server)?;
     let admin_side = AdminSide::open(config.server.admin_listen)?;
-    let Some(store) = database::open(config, &mut signals)? else { return Ok(()) };
+    let Some(store) = open_database(config, &mut signals)? else { return Ok(()) };
     let mut bundles = BundleWatch::new(Arc::clone(&store), sources, plain, trusted);
     let catalog = bundles.load().map_err(|error| AppError::failed(error).at("the catalogue bundle"))?;
     if !config.bundles.keys.is_empty() {
         // A module of the bundle may be the one that uses a key.
         keys::check(&config.engine, &catalog)?;
     }
-    let instance = Instance::build(config, catalog, suppressed, store, &server)?;
-    let first = instance.first_account()?;
-    let address = server.local_addr();
-    let server = server
-        .start(Arc::new(instance.public_handler()))
-        .map_err(|error| AppError::failed(error).at("the server"))?;
-    let maintenance = instance.maintenance(&config.privacy, watch, bundles).start()?;
-    admin_side.admin.serve(instance.admin_parts());
-    announce(&format!("http://{address}"), first.as_ref(), &config.server.base_url_at(address));
-    service_manager::ready();
+    let (address, load_reader) = (server.local_addr(), server.load_reader());
+    let base_url = config.server.base_url_at(address);
+    let services = Services::build(config, catalog, suppressed, store, base_url.clone())?;
+    if services.engine.sandbox.is_some() {
+        warn!("the web is simulated: no result is real");
+    }
+    let web = Arc::new(services.web(config, base_url.clone(), load_reader.clone()));
+    let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
+    let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
+    let first = first_start::first_account(&services.accounts, &services.sign_ins)?;
+    let server = server.start(Arc::new(handler)).map_err(|error| AppError::failed(error).at("the server"))?;
+    let maintenance = Maintenance::new(&services, config, watch, bundles).start()?;
+    admin_side.admin.serve(services.admin(traffic, load_reader));
+    announce(&format!("http://{address}"), first.as_ref(), &base_url);
+    service_manager::notify("READY=1");
 
     let signal = signals.forever().next();
     admin_side.admin.drain();
-    service_manager::stopping();
+    service_manager::notify("STOPPING=1");
     info!("signal {}: shutting down", signal.unwrap_or_default());
-    shut_down(server, &instance, signals, config.server.drain_timeout);
+    shut_down(server, &services, signals, config.server.drain_timeout);
     if maintenance.join().is_err() {
         warn!("the maintenance thread panicked");
     }
-    drop(instance);
+    drop(services);
     admin_side.close();
     Ok(())
 }
 
-/// The fewest threads besides the request workers with which the parts can start: database, listeners, a few
-/// checks and connections.
-const FEWEST_THREADS: usize = 180;
+/// Opens the database, and waits for a PostgreSQL server that cannot be reached. Returns `None` if the process is told to
+/// stop meanwhile.
+fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<Arc<Store>>, AppError> {
+    let wait = config.engine.time(Time::DatabaseWait);
+    let until = Instant::now() + wait;
+    let mut is_logged = false;
+    loop {
+        let error = match store::open(&config.storage.database, store::Role::Server) {
+            Ok(store) => return Ok(Some(store)),
+            Err(error) => error,
+        };
+        if !error.is_transient() || Instant::now() >= until {
+            return Err(AppError::failed(error));
+        }
+        if !std::mem::replace(&mut is_logged, true) {
+            warn!("{error}; retrying for {} s", wait.as_secs());
+        }
+        if let Some(signal) = signals.pending().next() {
+            info!("signal {signal}: stopping before the database could be opened");
+            return Ok(None);
+        }
+        thread::sleep(DATABASE_PAUSE.min(until.saturating_duration_since(Instant::now())));
+    }
+}
 
 /// Prints the address, and the first account if one was created. Scripts read the first line. A closed
 /// standard output does not stop the server.
@@ -89,5 +129,40 @@ fn announce(url: &str, first: Option<&FirstAccount>, base_url: &str) {
     });
     if written.is_err() {
         warn!("standard output is closed");
+    }
+}
+
+/// Stops the server, the runs and the deliveries to webhooks within `drain_timeout`, and ends the process shortly after
+/// that in any case. Another signal ends the process at once.
+fn shut_down(server: RunningServer, services: &Services, mut signals: Signals, drain_timeout: Duration) {
+    let until = Instant::now() + drain_timeout;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            std::process::exit(130);
+        }
+    });
+    // A database that hangs cannot delay the shutdown.
+    let at = until.max(Instant::now() + ANSWER_RESERVE);
+    thread::spawn(move || {
+        thread::sleep(at.saturating_duration_since(Instant::now()));
+        warn!(
+            "the drain timeout is over: runs that were not released are taken over when their lease expires"
+        );
+        std::process::exit(0);
+    });
+    drain(server, services, until - ANSWER_RESERVE.min(drain_timeout / 4));
+}
+
+/// Stops taking requests, then ends the runs. Their streams and waits end with them, which the server waits
+/// for. Deliveries of runs that end now may still be sent.
+fn drain(server: RunningServer, services: &Services, until: Instant) {
+    server.stop_taking();
+    services.runs().shut_down(until);
+    let left = server.shutdown(until.saturating_duration_since(Instant::now()).max(MIN_DRAIN)).left;
+    if left > 0 {
+        warn!("{left} answers were not finished in time");
+    }
+    if let Some(deliveries) = &services.deliveries {
+        deliveries.stop(until);
     }
 }

@@ -10,17 +10,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use log::warn;
 
-/// Reports that the server takes requests.
-pub(super) fn ready() {
-    notify("READY=1");
-}
-
-/// Reports that the shutdown has begun.
-pub(super) fn stopping() {
-    notify("STOPPING=1");
-}
-
-fn notify(state: &str) {
+/// Reports the state, such as `READY=1`.
+pub(super) fn notify(state: &str) {
     let Some(socket) = env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else { return };
     if let Err(error) = send(&socket, state) {
         warn!("cannot send {state} to the service manager: {error}");

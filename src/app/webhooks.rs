@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use log::error;
 
+use super::engine::net_config;
 use super::error::AppError;
-use super::parts::net_config;
 use crate::base::clock::Clock;
 use crate::base::files::rename_new;
 use crate::base::secret::Secret;
@@ -27,34 +27,25 @@ const KEY_FILE_BYTES: u64 = 4096;
 /// The most webhooks for which the key is checked at the start.
 const MOST_CHECKED: usize = 1000;
 
-/// The webhooks of a server.
-pub(super) struct WebhookParts {
-    pub(super) webhooks: Arc<Webhooks>,
-    /// The threads that send deliveries, unless the server has no key.
-    pub(super) dispatcher: Option<Arc<Dispatcher>>,
-}
-
-impl WebhookParts {
-    /// Reads the key and starts the threads. Logs an error if the key is not the one that encrypted stored secrets: their
-    /// owners can only rotate them while the server runs.
-    ///
-    /// # Errors
-    /// Fails if the key cannot be read or created, or if a thread cannot be started.
-    pub(super) fn start(
-        config: &ServeConfig,
-        store: &Arc<Store>,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Self, AppError> {
-        let key = load_key(config)?.map(|(key, path)| (Arc::new(key), path));
-        if let Some((key, path)) = &key {
-            check_key(key, path, store)?;
-        }
-        let key = key.map(|(key, _)| key);
-        let allows_http = config.engine.allow_private_targets;
-        let webhooks = Webhooks::new(store.clone(), key.clone(), Arc::clone(clock), allows_http);
-        let dispatcher = key.map(|key| dispatcher(&config.engine, store, key)).transpose()?;
-        Ok(Self { webhooks: Arc::new(webhooks), dispatcher: dispatcher.map(Arc::new) })
+/// Reads the key and starts the threads that send deliveries. There are none without a key. Logs an error if the key is
+/// not the one that encrypted stored secrets: their owners can only rotate them while the server runs.
+///
+/// # Errors
+/// Fails if the key cannot be read or created, or if a thread cannot be started.
+pub(super) fn start(
+    config: &ServeConfig,
+    store: &Arc<Store>,
+    clock: &Arc<dyn Clock>,
+) -> Result<(Arc<Webhooks>, Option<Arc<Dispatcher>>), AppError> {
+    let key = load_key(config)?.map(|(key, path)| (Arc::new(key), path));
+    if let Some((key, path)) = &key {
+        check_key(key, path, store)?;
     }
+    let key = key.map(|(key, _)| key);
+    let allows_http = config.engine.allow_private_targets;
+    let webhooks = Webhooks::new(Arc::clone(store), key.clone(), Arc::clone(clock), allows_http);
+    let dispatcher = key.map(|key| dispatcher(&config.engine, store, key)).transpose()?;
+    Ok((Arc::new(webhooks), dispatcher.map(Arc::new)))
 }
 
 /// Starts the threads. Deliveries go to real receivers, also if the searches go to a simulated web.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::files::{Output, OutputFile};
 use super::outcome::{exit_of, go_on, show, summary};
 use super::view::{Format, View};
-use crate::app::{self, ListEvent, SearchRequest};
+use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
@@ -99,12 +99,14 @@ pub(super) fn search(
             bar.suspend_while(|| reports.iter_mut().try_for_each(tell))
         };
         let shown = match event {
-            ListEvent::Progress(progress) => {
+            SearchEvent::Progress(progress) => {
                 show(&bar, progress, &format!("{} of {}: {query}, ", index + 1, rows.len()));
                 Ok(())
             }
-            ListEvent::Result(result) => each(&mut |report| report.result(row, result)),
-            ListEvent::Ended(run, catalog) => {
+            // A search of a list follows no leads.
+            SearchEvent::Child(_) => Ok(()),
+            SearchEvent::Result(result) => each(&mut |report| report.result(row, result)),
+            SearchEvent::Ended(run, catalog) => {
                 exit = worse(exit, exit_of(run));
                 let ended = each(&mut |report| report.ended(row, request, Some((run, catalog))));
                 bar.suspend_while(|| {
@@ -112,7 +114,7 @@ pub(super) fn search(
                 });
                 ended
             }
-            ListEvent::Suppressed => {
+            SearchEvent::Suppressed => {
                 bar.suspend_while(|| {
                     let _ = writeln!(io::stderr(), "{kind} {query}: suppressed, so it was not searched");
                 });

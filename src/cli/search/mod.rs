@@ -298,6 +298,8 @@ fn search_one(
             }
             SearchEvent::Child(search) => bar.suspend_while(|| view.child(out, search)),
             SearchEvent::Result(result) => bar.suspend_while(|| view.result(out, result)),
+            // These are events of lists.
+            SearchEvent::Ended(..) | SearchEvent::Suppressed => Ok(()),
         };
         go_on(shown, &mut broken)
     });

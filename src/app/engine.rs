@@ -1,21 +1,20 @@
-//! The catalogue, prober, checker and runs, which serving and searching share.
+//! [`Engine`]: the catalogue, prober, checker and runs, which all commands share that ask sites.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use log::{debug, info, warn};
 
-use super::browsers;
 use super::error::AppError;
 use crate::base::clock::Clock;
 use crate::base::{descriptors, threads};
-use crate::config::{EngineConfig, SandboxMode, Time};
+use crate::config::{BrowserSettings, EngineConfig, SandboxMode, Time};
 use crate::modules::catalog::{Catalog, Sources};
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
-use crate::net::{HttpProber, NetConfig, RealBrowsers};
+use crate::net::{BrowserConfig, BrowserError, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
 use crate::runs::service::{RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions};
@@ -46,13 +45,11 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Builds the parts. `max_runs` bounds the runs that are driven at once. `lease` is the time after
-    /// which another process may take over the runs of a silent one.
+    /// Builds the parts. `max_runs` bounds the runs that are driven at once.
     pub(super) fn build(
         config: &EngineConfig,
         catalog: Arc<Catalog>,
         max_runs: usize,
-        lease: Duration,
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
         hooks: RunHooks,
@@ -67,8 +64,7 @@ impl Engine {
             (None, Some(sandbox)) => Arc::clone(sandbox) as _,
             (None, None) => Arc::new(NoBrowser),
         };
-        let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        let checker = checker(config, prober, OperatorKeys::new(keys));
+        let checker = checker(config, prober, operator_keys(config));
         let runs = Runs::new(
             store,
             catalog,
@@ -86,7 +82,7 @@ impl Engine {
                     run_timeout: config.run_timeout,
                     // The last quarter is left for noticing: instances look for interrupted runs
                     // periodically.
-                    lease: lease * 3 / 4,
+                    lease: config.time(Time::Lease) * 3 / 4,
                     store_patience: STORE_OUTAGE_LIMIT,
                     host_retry: config.time(Time::HostRetry),
                     quarantine_retry: config.time(Time::QuarantineRetry),
@@ -175,10 +171,25 @@ pub(super) type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
 pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, AppError> {
     let http = HttpProber::new(net_config(config));
-    let Some(browsers) = browsers::start(&config.browsers, net_config(config))? else {
+    let Some(browsers) = browsers(&config.browsers, net_config(config))? else {
         return Ok((Arc::new(http), None));
     };
     Ok((Arc::new(http.with_browser(browsers.prober())), Some(Arc::new(browsers))))
+}
+
+/// Starts the configured browser.
+fn browsers(settings: &BrowserSettings, net: NetConfig) -> Result<Option<RealBrowsers>, AppError> {
+    let Some(source) = settings.browser.clone() else { return Ok(None) };
+    let config = BrowserConfig {
+        source,
+        pages: settings.browser_sessions,
+        egress_proxy: settings.browser_guard.clone().unwrap_or_default(),
+        net,
+    };
+    RealBrowsers::start(&config).map(Some).map_err(|error| match error {
+        BrowserError::Program(_) => AppError::config(error),
+        BrowserError::EgressProxy(..) | BrowserError::Failed(_) => AppError::failed(error),
+    })
 }
 
 /// Returns the configuration of outgoing requests.
@@ -190,6 +201,11 @@ pub(super) fn net_config(config: &EngineConfig) -> NetConfig {
         authorities: config.authorities.clone(),
         ..NetConfig::default()
     }
+}
+
+/// Returns the keys of the configuration.
+pub(super) fn operator_keys(config: &EngineConfig) -> OperatorKeys {
+    OperatorKeys::new(config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone())))
 }
 
 /// Returns a checker that sends its requests through `prober`.

@@ -1,0 +1,198 @@
+//! [`Services`]: what all surfaces and tasks of a process need. One function builds it, for `serve` and `mcp`.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::engine::Engine;
+use super::error::AppError;
+use super::webhooks;
+use crate::account::rate_limit::{RateLimiter, RateLimits};
+use crate::account::service::Accounts;
+use crate::account::sign_in::SignIns;
+use crate::admin::{self, TaskTimes};
+use crate::api::cache::Snapshots;
+use crate::api::{Api, ApiConfig};
+use crate::base::clock::{Clock, SystemClock};
+use crate::config::{ServeConfig, Time};
+use crate::http::{LoadReader, Traffic};
+use crate::model::credits::STANDARD_COST;
+use crate::model::drive::{Notification, Subscriber};
+use crate::model::quota::Policy;
+use crate::model::sign_in::SessionLimits;
+use crate::modules::catalog::Catalog;
+use crate::runs::batches::service::Batches;
+use crate::runs::service::{RunHooks, Runs};
+use crate::runs::suppression::Suppressed;
+use crate::store::Store;
+use crate::web::{self, Web, WebConfig};
+use crate::webhooks::dispatcher::Dispatcher;
+use crate::webhooks::registry::Webhooks;
+
+/// A session of the web app ends after this time in any case.
+const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
+
+/// The parts of a process on an open database.
+pub(super) struct Services {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) store: Arc<Store>,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) sign_ins: Arc<SignIns>,
+    pub(super) limiter: Arc<RateLimiter>,
+    pub(super) engine: Engine,
+    pub(super) batches: Arc<Batches>,
+    pub(super) webhooks: Arc<Webhooks>,
+    /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
+    pub(super) deliveries: Option<Arc<Dispatcher>>,
+    pub(super) api: Arc<Api>,
+    /// When each periodic task was done last.
+    pub(super) maintained: Arc<TaskTimes>,
+}
+
+impl Services {
+    /// Builds the parts. `suppressed` holds the identifiers that are never searched, and `base_url` is the address that
+    /// clients use.
+    ///
+    /// # Errors
+    /// Fails if a part cannot be started, or if the store fails.
+    pub(super) fn build(
+        config: &ServeConfig,
+        catalog: Arc<Catalog>,
+        suppressed: Option<Suppressed>,
+        store: Arc<Store>,
+        base_url: String,
+    ) -> Result<Arc<Self>, AppError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let plans = config.accounts.plans.clone();
+        let accounts = Arc::new(Accounts::new(Arc::clone(&store), plans, Arc::clone(&clock)));
+        let limits = SessionLimits { idle: config.engine.time(Time::SessionIdle), longest: LONGEST_SESSION };
+        let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits)
+            .map_err(|error| AppError::failed(error).at("the system provides no random numbers"))?;
+        let limiter = Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store)));
+        let snapshots = Arc::new(Snapshots::default());
+        let hooks = hooks(&accounts, &snapshots);
+        let most_runs = config.server.max_runs;
+        let engine =
+            Engine::build(&config.engine, catalog, most_runs, Arc::clone(&store), Arc::clone(&clock), hooks)?;
+        if let Some(list) = suppressed {
+            engine.runs.suppress(list);
+        }
+        let (webhooks, deliveries) = webhooks::start(config, &store, &clock)?;
+        let (runs, simulated) = (&engine.runs, engine.sandbox.is_some());
+        let batches = Batches::new(Arc::clone(&store), Arc::clone(runs), Arc::clone(&clock), simulated);
+        let batches = Arc::new(batches);
+        let api = Arc::new(Api::new(
+            api_config(config, simulated, base_url),
+            Arc::clone(&accounts),
+            Arc::clone(&limiter),
+            Arc::clone(runs),
+            Arc::clone(&store),
+            Arc::clone(&batches),
+            Arc::clone(&webhooks),
+            snapshots,
+            Arc::clone(&clock),
+        ));
+        let services = Arc::new(Self {
+            clock,
+            store,
+            accounts,
+            sign_ins: Arc::new(sign_ins),
+            limiter,
+            engine,
+            batches,
+            webhooks,
+            deliveries,
+            api,
+            maintained: Arc::default(),
+        });
+        let subscriber: Weak<Self> = Arc::downgrade(&services);
+        services.store.listen(subscriber).map_err(|error| {
+            AppError::failed(error).at("cannot receive the notifications of other instances")
+        })?;
+        Ok(services)
+    }
+
+    /// Returns the searches.
+    pub(super) fn runs(&self) -> &Arc<Runs> {
+        &self.engine.runs
+    }
+
+    /// Builds the web app.
+    pub(super) fn web(&self, config: &ServeConfig, base_url: String, load_reader: LoadReader) -> Web {
+        let config = WebConfig {
+            base_url,
+            sandbox: self.engine.sandbox.is_some(),
+            stream_timeout: config.server.stream_timeout,
+            keep_alive: config.engine.time(Time::KeepAlive),
+        };
+        let parts = web::Parts {
+            accounts: Arc::clone(&self.accounts),
+            sign_ins: Arc::clone(&self.sign_ins),
+            limiter: Arc::clone(&self.limiter),
+            runs: Arc::clone(self.runs()),
+            batches: Arc::clone(&self.batches),
+            webhooks: Arc::clone(&self.webhooks),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            load_reader,
+        };
+        Web::new(config, parts)
+    }
+
+    /// Returns the parts that metrics and probes read.
+    pub(super) fn admin(&self, traffic: [Arc<Traffic>; 2], load_reader: LoadReader) -> admin::Parts {
+        admin::Parts {
+            api: Arc::clone(&self.api),
+            traffic,
+            runs: Arc::clone(self.runs()),
+            deliveries: self.deliveries.clone(),
+            store: Arc::clone(&self.store),
+            load_reader,
+            clock: Arc::clone(&self.clock),
+            maintained: Arc::clone(&self.maintained),
+        }
+    }
+}
+
+impl Subscriber for Services {
+    /// Passes the notifications of other instances on to the parts that keep copies of stored data.
+    fn notify(&self, notification: Notification) {
+        self.runs().notify(notification);
+        if matches!(notification, Notification::Access | Notification::Connected | Notification::Disconnected)
+        {
+            self.accounts.evict_access();
+        }
+    }
+}
+
+fn hooks(accounts: &Arc<Accounts>, snapshots: &Arc<Snapshots>) -> RunHooks {
+    let (accounts, snapshots, noted) = (Arc::clone(accounts), Arc::clone(snapshots), Arc::clone(snapshots));
+    RunHooks {
+        on_deletion: Box::new(move |run| snapshots.forget(run)),
+        on_annotation: Box::new(move |run| noted.renew(run)),
+        charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
+        continues_batches: true,
+    }
+}
+
+fn rate_limits(config: &ServeConfig) -> RateLimits {
+    let mut limits = RateLimits::default();
+    for (policy, count) in &config.server.rate_limits {
+        match policy {
+            Policy::Search => limits.search = *count,
+            Policy::Stream => limits.stream = *count,
+            Policy::Read => limits.read = *count,
+        }
+    }
+    limits
+}
+
+fn api_config(config: &ServeConfig, sandbox: bool, base_url: String) -> ApiConfig {
+    ApiConfig {
+        base_url,
+        sync_wait: config.server.wait_timeout,
+        stream_timeout: config.server.stream_timeout,
+        keep_alive: config.engine.time(Time::KeepAlive),
+        sandbox,
+        cors_origins: config.server.cors_origins.clone(),
+    }
+}
