@@ -11,12 +11,11 @@ use ureq::unversioned::resolver::{ArrayVec, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout};
 use ureq::{Agent, AsSendBody, Body, Error};
 
-use super::allowance::Allowance;
 use super::config::OutboundProxy;
 use super::dial;
 use super::failure::connect_error;
 use super::idle::Target;
-use super::progress::Progress;
+use super::progress::{Allowance, Progress};
 use super::tls::Tls;
 use super::transport::{HopTransport, MAX_HEAD_BYTES, Socket, Stream};
 use crate::modules::probe::ProbeError;

@@ -1,5 +1,6 @@
 //! Outgoing TCP connections: to the approved addresses, or through the operator's proxy.
 
+use std::borrow::Borrow;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ pub(super) fn connect(
 
 /// Tries one address after the other. Each address gets an equal share of the time. The last failure counts: a timeout
 /// says more than an earlier address that this machine has no route to.
-fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeError> {
+pub(super) fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeError> {
     let mut failure = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
         let Some(left) = remaining(deadline) else {
@@ -62,7 +63,7 @@ fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeE
 }
 
 /// Asks an HTTP proxy for a tunnel to `target`. The answer is read byte by byte, so that no byte after its head is lost.
-fn open_tunnel(stream: &mut Timed<'_>, proxy: &OutboundProxy, target: &Target) -> io::Result<()> {
+fn open_tunnel(stream: &mut Timed<&TcpStream>, proxy: &OutboundProxy, target: &Target) -> io::Result<()> {
     let target = match target.addresses.first() {
         Some(address) => address.to_string(),
         None => format!("{}:{}", target.name(), target.port),
@@ -103,23 +104,25 @@ fn remaining(deadline: Instant) -> Option<Duration> {
     Some(deadline.saturating_duration_since(Instant::now())).filter(|time| !time.is_zero())
 }
 
-/// A connection whose reads and writes fail with [`io::ErrorKind::TimedOut`] after a deadline.
-pub(super) struct Timed<'a> {
-    pub(super) stream: &'a TcpStream,
+/// A connection whose reads and writes fail with [`io::ErrorKind::TimedOut`] after a deadline, even if the peer sends or
+/// takes single bytes.
+pub(super) struct Timed<S> {
+    pub(super) stream: S,
     pub(super) deadline: Instant,
 }
 
-impl Timed<'_> {
+impl<S: Borrow<TcpStream>> Timed<S> {
     fn time(&self) -> io::Result<Duration> {
         remaining(self.deadline).ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
 }
 
-impl Read for Timed<'_> {
+impl<S: Borrow<TcpStream>> Read for Timed<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut stream = self.stream.borrow();
         loop {
-            self.stream.set_read_timeout(Some(self.time()?))?;
-            match self.stream.read(buffer) {
+            stream.set_read_timeout(Some(self.time()?))?;
+            match stream.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 done => return done.map_err(named_timeout),
             }
@@ -127,15 +130,16 @@ impl Read for Timed<'_> {
     }
 }
 
-impl Write for Timed<'_> {
+impl<S: Borrow<TcpStream>> Write for Timed<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[io::IoSlice::new(bytes)])
     }
 
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let mut stream = self.stream.borrow();
         loop {
-            self.stream.set_write_timeout(Some(self.time()?))?;
-            match self.stream.write_vectored(bufs) {
+            stream.set_write_timeout(Some(self.time()?))?;
+            match stream.write_vectored(bufs) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 done => return done.map_err(named_timeout),
             }

@@ -11,13 +11,12 @@
 //! | [`guard`] | the addresses that requests may go to |
 //! | `approve` | resolver and guard together |
 //! | `resolver` | `getaddrinfo` on bounded threads, with a cache |
-//! | `allowance` | a limit on the bytes that a request receives |
 //! | `client` | a ureq agent with one connection |
 //! | `idle` | idle connections |
 //! | `dial`, `socks` | TCP connections, direct or through the outbound proxy |
 //! | `tls` | certificate authorities, TLS handshakes and sessions |
 //! | `transport`, `buffers` | a connection as ureq sees it |
-//! | `progress` | how far a request has come on its connection |
+//! | `progress` | how far a request has come on its connection, and how many bytes it may receive |
 //! | `head` | heads of HTTP messages, as the egress proxy reads them |
 //! | `headers` | request headers |
 //! | `redirect` | redirects |
@@ -26,7 +25,6 @@
 //! | [`browser`] | pages rendered by Chromium, and the egress proxy for their traffic |
 //! | `whois` | WHOIS queries |
 
-mod allowance;
 mod approve;
 mod body;
 pub mod browser;

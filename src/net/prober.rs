@@ -9,12 +9,12 @@ use ureq::http::header::LOCATION;
 use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
 use url::Url;
 
-use super::allowance::{Allowance, HOP_BYTES};
 use super::approve::Approver;
 use super::client::{Dialing, HopClient, http_config};
 use super::config::NetConfig;
 use super::failure::probe_error;
 use super::idle::{IdleConnections, Target};
+use super::progress::{Allowance, HOP_BYTES};
 use super::redirect::{Hop, MAX_URL_BYTES};
 use super::tls::Tls;
 use super::{body, headers, redirect, whois};

@@ -2,11 +2,11 @@
 //! A caller waits for a lookup until its own deadline at most. Concurrent callers of one name share a lookup, and its
 //! result is cached.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -26,12 +26,10 @@ const CACHE_SIZE: usize = 4096;
 /// The maximum number of addresses of a name. More would get too little time each.
 const MAX_ADDRESSES: usize = 16;
 
-/// The maximum number of concurrent lookups, each of two queries. A router at home loses many of a hundred. A stuck lookup holds its thread until the system's resolver gives up,
-/// after about half a minute. Further lookups wait in the queue and may time out there.
-const MAX_THREADS: usize = 20;
-
-/// The time after which an idle thread ends.
-const IDLE: Duration = Duration::from_secs(30);
+/// The maximum number of concurrent lookups, each of two queries. A router at home loses many of a hundred. A stuck lookup
+/// holds its thread until the system's resolver gives up, after about half a minute. Callers with further names wait, and
+/// may time out.
+const MAX_LOOKUPS: usize = 20;
 
 /// A stack size that suffices for `getaddrinfo` and the name-service modules that it loads.
 const STACK_BYTES: usize = 256 * 1024;
@@ -48,29 +46,25 @@ pub(super) struct Resolver {
 
 struct Shared {
     lookup: Box<Lookup>,
-    max_threads: usize,
+    max_lookups: usize,
     answers: Cache<Arc<str>, Answer>,
     state: Mutex<State>,
-    work: Condvar,
+    /// Wakes a caller that waits until fewer lookups run.
+    freed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// The lookups that are queued or running. A lookup is removed when its answer is cached.
-    pending: HashMap<Arc<str>, Arc<PendingLookup>>,
-    queue: VecDeque<(Arc<str>, Arc<PendingLookup>)>,
-    threads: usize,
-    idle: usize,
-    closed: bool,
+    /// The lookups that run, each on its own thread. A lookup is removed when its answer is cached.
+    running: HashMap<Arc<str>, Arc<RunningLookup>>,
     /// The time of the last answer of a name server, for any name.
     answered: Option<Instant>,
 }
 
-/// A lookup that is queued or running.
 #[derive(Default)]
-struct PendingLookup {
-    answer: Mutex<Option<Answer>>,
-    completed: Condvar,
+struct RunningLookup {
+    answer: OnceLock<Answer>,
+    ended: Condvar,
 }
 
 /// Looks a name up with the system's resolver.
@@ -80,12 +74,12 @@ fn system_lookup(host: &str) -> io::Result<Vec<IpAddr>> {
 
 impl Resolver {
     pub(super) fn new() -> Self {
-        Self::with_lookup(Box::new(system_lookup), MAX_THREADS)
+        Self::with_lookup(Box::new(system_lookup), MAX_LOOKUPS)
     }
 
-    fn with_lookup(lookup: Box<Lookup>, max_threads: usize) -> Self {
+    fn with_lookup(lookup: Box<Lookup>, max_lookups: usize) -> Self {
         let answers = Cache::new(Bounds { entries: CACHE_SIZE, weight: 0 });
-        let shared = Shared { lookup, max_threads, answers, state: Mutex::default(), work: Condvar::new() };
+        let shared = Shared { lookup, max_lookups, answers, state: Mutex::default(), freed: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -95,107 +89,86 @@ impl Resolver {
         if is_never_public(&host) {
             return Err(ProbeError::Dns("special-use name, not in the public DNS".into()));
         }
-        let host = Arc::from(host);
-        let lookup = {
-            let mut state = self.shared.state.lock();
-            if let Some(answer) = self.shared.answers.get(&host) {
-                return answer;
+        let (host, shared) = (Arc::from(host), &self.shared);
+        let mut state = shared.state.lock();
+        let lookup = loop {
+            let known = shared.answers.get(&host);
+            let running = state.running.get(&host).cloned();
+            if (known.is_some() || running.is_some()) && state.running.len() < shared.max_lookups {
+                // This caller needs no lookup, so another one that waits may begin one.
+                shared.freed.notify_one();
             }
-            match state.pending.get(&host) {
-                Some(lookup) => Arc::clone(lookup),
-                None => self.start_lookup(&mut state, &host)?,
+            match (known, running) {
+                (Some(answer), _) => return answer,
+                (None, Some(lookup)) => break lookup,
+                _ if Instant::now() >= deadline => {
+                    shared.freed.notify_one();
+                    return Err(ProbeError::Timeout(Phase::Resolve));
+                }
+                _ if state.running.len() < shared.max_lookups => break shared.start(&mut state, &host)?,
+                _ => {
+                    shared.freed.wait_until(&mut state, deadline);
+                }
             }
         };
-        lookup.wait(deadline)?
+        loop {
+            if let Some(answer) = lookup.answer.get() {
+                return answer.clone();
+            }
+            let is_late = lookup.ended.wait_until(&mut state, deadline).timed_out();
+            if is_late && lookup.answer.get().is_none() {
+                return Err(ProbeError::Timeout(Phase::Resolve));
+            }
+        }
     }
 
     /// Removes expired names from the cache.
     pub(super) fn sweep(&self, now: Instant) {
         self.shared.answers.sweep(now);
     }
-
-    fn start_lookup(&self, state: &mut State, host: &Arc<str>) -> Result<Arc<PendingLookup>, ProbeError> {
-        let lookup = Arc::<PendingLookup>::default();
-        state.pending.insert(Arc::clone(host), Arc::clone(&lookup));
-        state.queue.push_back((Arc::clone(host), Arc::clone(&lookup)));
-        if state.queue.len() > state.idle && state.threads < self.shared.max_threads {
-            self.start_thread(state);
-        }
-        if state.threads == 0 {
-            state.queue.retain(|(queued, _)| queued != host);
-            state.pending.remove(host);
-            let why = "cannot start a thread for the lookup";
-            return Err(ProbeError::Local(LocalFault::Resources, why.into()));
-        }
-        self.shared.work.notify_one();
-        Ok(lookup)
-    }
-
-    fn start_thread(&self, state: &mut State) {
-        let shared = Arc::clone(&self.shared);
-        let started = std::thread::Builder::new()
-            .name("resolve".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || shared.work_until_idle());
-        match started {
-            Ok(_) => state.threads += 1,
-            Err(e) => log::warn!("cannot start a thread for name resolution: {e}"),
-        }
-    }
-}
-
-impl Drop for Resolver {
-    fn drop(&mut self) {
-        self.shared.state.lock().closed = true;
-        self.shared.work.notify_all();
-    }
-}
-
-impl PendingLookup {
-    fn wait(&self, deadline: Instant) -> Result<Answer, ProbeError> {
-        let mut answer = self.answer.lock();
-        loop {
-            if let Some(answer) = answer.as_ref() {
-                return Ok(answer.clone());
-            }
-            if self.completed.wait_until(&mut answer, deadline).timed_out() && answer.is_none() {
-                return Err(ProbeError::Timeout(Phase::Resolve));
-            }
-        }
-    }
-
-    fn complete(&self, answer: Answer) {
-        *self.answer.lock() = Some(answer);
-        self.completed.notify_all();
-    }
 }
 
 impl Shared {
-    fn work_until_idle(&self) {
-        while let Some((host, lookup)) = self.next_job() {
-            let began = Instant::now();
-            // A panic in the lookup must not leave its callers waiting.
-            let found = catch_unwind(AssertUnwindSafe(|| (self.lookup)(&host)));
-            let answer = match found {
-                Ok(Ok(addresses)) => first_distinct(addresses),
-                Ok(Err(e)) => Err(self.lookup_error(&e, began)),
-                Err(_) => Err(ProbeError::Dns("the lookup panicked".into())),
-            };
-            let ttl = match &answer {
-                Ok(_) => POSITIVE_TTL,
-                // A fault of this machine is not cached: it may be gone at the next lookup.
-                Err(ProbeError::Local(..)) => Duration::ZERO,
-                Err(_) => NEGATIVE_TTL,
-            };
-            let mut state = self.state.lock();
-            state.pending.remove(&host);
-            if !ttl.is_zero() {
-                state.answered = Some(Instant::now());
-            }
-            self.answers.insert(&host, Computed { value: answer.clone(), ttl, weight: 0 });
-            drop(state);
-            lookup.complete(answer);
+    /// Starts a lookup on its own thread.
+    fn start(self: &Arc<Self>, state: &mut State, host: &Arc<str>) -> Result<Arc<RunningLookup>, ProbeError> {
+        let (shared, name, began) = (Arc::clone(self), Arc::clone(host), Instant::now());
+        let lookup = Arc::<RunningLookup>::default();
+        state.running.insert(Arc::clone(host), Arc::clone(&lookup));
+        let started = std::thread::Builder::new()
+            .name("resolve".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || shared.look_up(&name, began));
+        started.map(|_| lookup).map_err(|error| {
+            state.running.remove(host);
+            let why = format!("cannot start a thread for the lookup: {error}");
+            ProbeError::Local(LocalFault::Resources, why)
+        })
+    }
+
+    fn look_up(&self, host: &Arc<str>, began: Instant) {
+        // A panic in the lookup must not leave its callers waiting.
+        let found = catch_unwind(AssertUnwindSafe(|| (self.lookup)(host)));
+        let answer = match found {
+            Ok(Ok(addresses)) => first_distinct(addresses),
+            Ok(Err(e)) => Err(self.lookup_error(&e, began)),
+            Err(_) => Err(ProbeError::Dns("the lookup panicked".into())),
+        };
+        let ttl = match &answer {
+            Ok(_) => POSITIVE_TTL,
+            // A fault of this machine is not cached: it may be gone at the next lookup.
+            Err(ProbeError::Local(..)) => Duration::ZERO,
+            Err(_) => NEGATIVE_TTL,
+        };
+        let mut state = self.state.lock();
+        if !ttl.is_zero() {
+            state.answered = Some(Instant::now());
         }
+        self.answers.insert(host, Computed { value: answer.clone(), ttl, weight: 0 });
+        if let Some(lookup) = state.running.remove(host) {
+            let _ = lookup.answer.set(answer);
+            lookup.ended.notify_all();
+        }
+        self.freed.notify_one();
     }
 
     /// Returns whether a failed lookup that began at `began` is a fault of the name or of this machine.
@@ -210,32 +183,6 @@ impl Shared {
             return ProbeError::Local(LocalFault::Resolver, why);
         }
         ProbeError::Dns(why)
-    }
-
-    /// Waits for the next lookup that has a caller. Returns `None` if the thread must end.
-    fn next_job(&self) -> Option<(Arc<str>, Arc<PendingLookup>)> {
-        let mut state = self.state.lock();
-        loop {
-            while let Some((host, lookup)) = state.queue.pop_front() {
-                // Two references belong to this thread and to the map. Without a third one no caller waits. Callers
-                // join under the lock.
-                if Arc::strong_count(&lookup) > 2 {
-                    return Some((host, lookup));
-                }
-                state.pending.remove(&host);
-            }
-            if state.closed {
-                break;
-            }
-            state.idle += 1;
-            let waited = self.work.wait_for(&mut state, IDLE);
-            state.idle -= 1;
-            if waited.timed_out() && state.queue.is_empty() {
-                break;
-            }
-        }
-        state.threads -= 1;
-        None
     }
 }
 
@@ -325,7 +272,7 @@ mod tests {
         for n in 0..50 {
             assert_eq!(resolver.resolve(&format!("stuck{n}.example"), past), timeout);
         }
-        assert!(resolver.shared.state.lock().threads <= 2);
+        assert!(resolver.shared.state.lock().running.len() <= 2);
         drop(release);
         assert!(resolver.resolve("stuck.example", soon()).is_ok(), "joined, or asked again");
         assert!(resolver.resolve("after.example", soon()).is_ok());
@@ -350,7 +297,7 @@ mod tests {
         let (away, (answered, wait)) = (Arc::clone(&is_away), std::sync::mpsc::channel::<()>());
         let wait = Mutex::new(wait);
         let lookup = move |host: &str| match host {
-            "full.example" => Err(io::Error::from_raw_os_error(nix::errno::Errno::EMFILE as i32)),
+            "full.example" => Err(io::Error::from_raw_os_error(24)),
             "broken.example" => {
                 // Blocks until another name is answered.
                 let _ = wait.lock().recv();
@@ -367,8 +314,8 @@ mod tests {
         assert!(reason("a.example").is_ok(), "a fault of this machine is not cached");
         std::thread::scope(|scope| {
             let broken = scope.spawn(|| reason("broken.example"));
-            let is_asked = || resolver.shared.state.lock().pending.contains_key("broken.example");
-            while !is_asked() || !resolver.shared.state.lock().queue.is_empty() {
+            let is_asked = || resolver.shared.state.lock().running.contains_key("broken.example");
+            while !is_asked() {
                 std::thread::yield_now();
             }
             assert!(reason("b.example").is_ok());

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
 use std::time::Instant;
 
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv};
 use rustls::{ClientConnection, StreamOwned};
 use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
 use ureq::{Error, Timeout};
@@ -22,21 +19,22 @@ use super::progress::Progress;
 pub(super) const MAX_HEAD_BYTES: usize = 32 * 1024;
 
 /// A socket, or a tunnel through the outbound proxy, that counts what it receives. It stops at the request's deadline, and
-/// when the request's [`Allowance`](super::allowance::Allowance) is used up, which it can exceed by one buffer.
+/// when the request's [`Allowance`](super::progress::Allowance) is used up, which it can exceed by one buffer.
 pub(super) struct Socket {
     pub(super) stream: TcpStream,
     pub(super) progress: Progress,
 }
 
 impl Socket {
-    fn until(&self, deadline: Instant) -> Timed<'_> {
+    fn until(&self, deadline: Instant) -> Timed<&TcpStream> {
         Timed { stream: &self.stream, deadline }
     }
 
     /// Returns whether the connection is open and nothing was received that has not been read.
     fn is_quiet(&self) -> bool {
-        let unread = recv(self.stream.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-        unread == Err(Errno::EAGAIN)
+        let unread = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
+        let is_quiet = unread.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        self.stream.set_nonblocking(false).is_ok() && is_quiet
     }
 }
 
@@ -208,7 +206,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::net::allowance::Allowance;
+    use crate::net::progress::Allowance;
 
     fn socket() -> (Socket, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,7 +4,6 @@
 //! storage, cache, service workers and popups belong to the context, and end with it. If the page is not closed, the
 //! context ends with the connection.
 
-use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +17,8 @@ use tungstenite::{HandshakeError, Message, WebSocket};
 use url::Url;
 
 use super::process::Browser;
+use crate::modules::probe::ProbeError;
+use crate::net::dial::{self, Timed};
 use crate::net::failure::is_timeout;
 
 /// The maximum size of a message, in bytes. It may contain the HTML of a page or a PDF.
@@ -76,7 +77,7 @@ impl Fault {
 pub(super) struct Page {
     /// Keeps a browser running that is being replaced.
     pub(super) browser: Arc<Browser>,
-    socket: WebSocket<Connection>,
+    socket: WebSocket<Timed<TcpStream>>,
     /// Whether a message was too large, after which none can be read.
     is_broken: bool,
     /// The number of the last command.
@@ -89,40 +90,6 @@ pub(super) struct Page {
     navigation: Navigation,
     /// The status of the last answer for the main frame.
     pub(super) status: Option<u16>,
-}
-
-/// A connection whose reads and writes end at a deadline, even if the browser sends or takes single bytes.
-struct Connection {
-    stream: TcpStream,
-    until: Instant,
-}
-
-impl Read for Connection {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            self.stream.set_read_timeout(Some(left(self.until)?))?;
-            match self.stream.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                done => return done,
-            }
-        }
-    }
-}
-
-impl Write for Connection {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            self.stream.set_write_timeout(Some(left(self.until)?))?;
-            match self.stream.write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                done => return done,
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// The answer to the last navigation.
@@ -139,9 +106,11 @@ impl Page {
     /// Connects to the browser, without opening a page.
     pub(super) fn connect(browser: &Arc<Browser>, until: Instant) -> Result<Self, Fault> {
         let until = until.min(Instant::now() + SHORT);
-        let stream = left(until).and_then(|limit| TcpStream::connect_timeout(&browser.addr, limit));
-        let stream = stream.and_then(|stream| stream.set_nodelay(true).map(|()| stream));
-        let stream = Connection { stream: stream.map_err(|error| gone(error.into()))?, until };
+        let stream = dial::dial(&[browser.addr], until).map_err(|error| match error {
+            ProbeError::Timeout(_) => Fault::Late,
+            error => Fault::Gone(format!("{error:?}")),
+        })?;
+        let stream = Timed { stream, deadline: until };
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
@@ -281,7 +250,7 @@ impl Page {
 
     /// Sends a command, and returns its result.
     fn ask(&mut self, session: &Value, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
-        self.socket.get_mut().until = until;
+        self.socket.get_mut().deadline = until;
         let id = self.send(session, method, with)?;
         loop {
             let mut message = self.receive(until)?;
@@ -316,7 +285,7 @@ impl Page {
             if Instant::now() >= until {
                 return Err(Fault::Late);
             }
-            self.socket.get_mut().until = until;
+            self.socket.get_mut().deadline = until;
             let read = self.socket.read().map_err(gone);
             self.is_broken = read == Err(Fault::TooLarge);
             if let Message::Text(text) = read?
@@ -364,12 +333,6 @@ impl Page {
     }
 }
 
-/// Returns the time until then, or an error if there is none.
-fn left(until: Instant) -> io::Result<Duration> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
-}
-
 fn gone(error: SocketError) -> Fault {
     match error {
         SocketError::Io(error) if is_timeout(&error) => Fault::Late,
@@ -380,6 +343,7 @@ fn gone(error: SocketError) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Write as _};
     use std::net::TcpListener;
 
     use super::*;
@@ -390,13 +354,13 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let soon = || Instant::now() + Duration::from_millis(200);
-        let mut connection = Connection { stream, until: soon() };
+        let mut connection = Timed { stream, deadline: soon() };
         // The peer takes nothing.
         let unwritten = connection.write_all(&vec![0; 64 << 20]).unwrap_err();
         assert!(is_timeout(&unwritten), "{unwritten}");
         // It sends without an end.
         let sending = std::thread::spawn(move || while peer.write_all(b"a").is_ok() {});
-        connection.until = soon();
+        connection.deadline = soon();
         let unread = io::copy(&mut connection, &mut io::sink()).unwrap_err();
         assert!(is_timeout(&unread), "{unread}");
         drop(connection);
