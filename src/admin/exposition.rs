@@ -25,7 +25,7 @@ pub(super) struct Exposition(String);
 
 impl Exposition {
     /// Begins a family: its name (with its unit, and `_total` for a counter) and its help text.
-    pub(super) fn family(&mut self, kind: Kind, name: &'static str, help: &str) -> Family<'_> {
+    pub(super) fn family<'a>(&'a mut self, kind: Kind, name: &'a str, help: &str) -> Family<'a> {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
@@ -36,13 +36,28 @@ impl Exposition {
         Family { page: self, name }
     }
 
+    /// Writes a family of numbers with one label.
+    pub(super) fn by<'a>(
+        &mut self,
+        label: &'static str,
+        kind: Kind,
+        name: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = (&'a str, u64)>,
+    ) {
+        let mut family = self.family(kind, name, help);
+        for (value, count) in samples {
+            family.sample(&[(label, value)], count as f64);
+        }
+    }
+
     /// Writes a family of one counter.
-    pub(super) fn counter(&mut self, name: &'static str, help: &str, value: u64) {
+    pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.family(Kind::Counter, name, help).sample(&[], value as f64);
     }
 
     /// Writes a family of one gauge.
-    pub(super) fn gauge(&mut self, name: &'static str, help: &str, value: f64) {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.family(Kind::Gauge, name, help).sample(&[], value);
     }
 
@@ -55,7 +70,7 @@ impl Exposition {
 /// A family that is being written.
 pub(super) struct Family<'a> {
     page: &'a mut Exposition,
-    name: &'static str,
+    name: &'a str,
 }
 
 impl Family<'_> {

@@ -35,9 +35,8 @@ fn two_searches_at_once_and_a_later_one_ask_a_site_once() {
     assert_eq!((&report["status"], &report["elapsed_ms"]), (&json!("hit"), &json!(0)));
     assert_eq!(report["http_status"], 200);
     assert_eq!((site.asked().len(), server.figure(SHARED)), (1, 2.0));
-    let page = admin::get(admin::admin_of(&server), "/metrics/modules").text;
-    let checks = admin::figure(&page, r#"sightline_module_checks_total{module="m"}"#);
-    assert_eq!(checks, Some(1.0), "its health counts one check: {page}");
+    let module = server.get("/v1/modules").json()["modules"][0].clone();
+    assert_eq!(module["health"]["checks"], 1, "its health counts one check: {module}");
 }
 
 #[test]
