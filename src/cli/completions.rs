@@ -6,7 +6,6 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::exit::{Exit, Failure};
-use super::unused::UnusedDatabase;
 
 /// Print a script that lets a shell complete commands, options and their values
 #[derive(Debug, Args)]
@@ -19,8 +18,6 @@ Examples:
 pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 pub(crate) fn run(

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::catalog::{CatalogOptions, load};
+use super::catalog::load;
 use super::exit::{Exit, Failure};
 use super::report_file::Report;
 use crate::base::text::{line, write_json};
+use crate::config::CatalogConfig;
 use crate::model::diff::{Diff, Difference, FieldChange, RunSide, Undecided};
 
 /// The most modules of an unknown result that the text names.
@@ -37,7 +38,7 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     #[command(flatten)]
-    shared: CatalogOptions,
+    catalog: CatalogConfig,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> Result<Exit, Failure>
         return Err(Failure::Usage("only one of the reports can be read from standard input".to_owned()));
     }
     let (before, after) = (Report::read(&args.before)?, Report::read(&args.after)?);
-    let catalog = load(&args.shared.catalog)?;
+    let catalog = load(&args.catalog)?;
     let diff = Diff::between(&before.to_compare()?, &after.to_compare()?, catalog.profiles())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     match args.format {

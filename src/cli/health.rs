@@ -12,11 +12,9 @@ use serde::de::DeserializeOwned;
 
 use super::database::open_store;
 use super::exit::{Exit, Failure};
-use super::options::ListFormat;
-use super::table::write_table;
+use super::table::{ListFormat, write_list};
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::storage::StorageError;
-use crate::base::text::write_json;
 use crate::config::StorageConfig;
 use crate::model::audit::Origin;
 use crate::model::health::{BreakerState, Learnt, Opening};
@@ -135,18 +133,18 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
             }
         }
     }
-    match args.format {
-        ListFormat::Json => write_json(out, &rows)?,
-        ListFormat::Table => {
-            let rows: Vec<_> = rows.into_iter().map(Row::cells).collect();
-            write_table(out, &["KIND", "NAME", "WEB", "FAILURES", "SINCE", "NEXT TRY", "DETAIL"], &rows)?;
-        }
-    }
+    write_list(
+        out,
+        args.format,
+        &rows,
+        &["KIND", "NAME", "WEB", "FAILURES", "SINCE", "NEXT TRY", "DETAIL"],
+        Row::cells,
+    )?;
     Ok(())
 }
 
 impl Row {
-    fn cells(self) -> Vec<String> {
+    fn cells(&self) -> Vec<String> {
         let time = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), rfc3339_millis);
         vec![
             self.kind.to_owned(),
@@ -155,7 +153,7 @@ impl Row {
             self.failures.map_or_else(|| "-".to_owned(), |count| count.to_string()),
             time(self.open_since),
             time(self.next_try_at),
-            self.detail,
+            self.detail.clone(),
         ]
     }
 }

@@ -9,12 +9,10 @@ use serde::Serialize;
 
 use super::database::open_accounts;
 use super::exit::{Exit, Failure};
-use super::options::ListFormat;
-use super::table::write_table;
+use super::table::{ListFormat, write_list};
 use crate::account::plan::PlanTable;
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::{AccountId, KeyId};
-use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
 use crate::model::account::KeyRecord;
 use crate::model::audit::Origin;
@@ -134,13 +132,13 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let owners: HashMap<AccountId, String> =
         accounts.store.accounts()?.into_iter().map(|account| (account.id, account.email)).collect();
     let lines: Vec<KeyLine<'_>> = keys.iter().map(|key| line(key, &owners)).collect();
-    match args.format {
-        ListFormat::Json => write_json(out, &lines)?,
-        ListFormat::Table => {
-            let head = ["ID", "ACCOUNT", "LABEL", "ENDS IN", "CREATED", "LAST USED", "REVOKED"];
-            write_table(out, &head, &lines.iter().map(row).collect::<Vec<_>>())?;
-        }
-    }
+    write_list(
+        out,
+        args.format,
+        &lines,
+        &["ID", "ACCOUNT", "LABEL", "ENDS IN", "CREATED", "LAST USED", "REVOKED"],
+        row,
+    )?;
     Ok(())
 }
 

@@ -7,7 +7,6 @@ use clap::builder::PossibleValuesParser;
 
 use super::exit::{Exit, Failure};
 use super::table::write_table;
-use super::unused::UnusedDatabase;
 use crate::manual::{TOPICS, topic};
 
 /// Print a page of the manual in Markdown, or the list of its pages
@@ -23,8 +22,6 @@ pub(crate) struct ManualArgs {
     #[arg(value_parser = PossibleValuesParser::new(TOPICS.iter().map(|topic| topic.name)))]
     #[arg(hide_possible_values = true)]
     topic: Option<String>,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 pub(crate) fn run(args: &ManualArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

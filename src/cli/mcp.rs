@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::logging::start_log;
-use super::unused::UnusedDatabase;
 use crate::app;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig};
 
@@ -23,8 +22,6 @@ pub(crate) struct McpArgs {
     suppression: SuppressionConfig,
     #[command(flatten)]
     log: LogConfig,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 pub(crate) fn run(mut args: McpArgs) -> Result<Exit, Failure> {

@@ -8,11 +8,10 @@
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
 //! | `health` | `health list`, `reset` |
-//! | `graph` | `graph REPORT.json` |
 //! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `variants` | `variants` |
 //! | `watch` | `watch list`, `run` |
-//! | `people` | `people REPORT.json` |
+//! | `report` | `report REPORT.json` |
 //! | `mcp` | `mcp` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
@@ -23,14 +22,12 @@
 //! | `completions` | `completions SHELL` |
 //! | `database` | opens the database of a command |
 //! | `logging` | starts the log of a command |
-//! | `options` | value types that several commands share |
 //! | `bar` | the progress bar |
 //! | `interrupt` | ends a command early on Ctrl-C |
 //! | `replace` | writes files atomically |
 //! | `report_file` | reads reports |
-//! | `table` | prints tables for people |
+//! | `table` | prints lists: tables for people, or JSON |
 //! | `unified` | unified diffs of texts |
-//! | `unused` | options that a command accepts and does not need |
 //! | `exit` | exit codes and errors |
 //!
 //! To add a command: write an args struct with its help and examples in a file of its own, and add a variant
@@ -45,7 +42,6 @@ mod completions;
 mod database;
 mod diff;
 mod exit;
-mod graph;
 mod health;
 mod interrupt;
 mod key;
@@ -54,16 +50,14 @@ mod manual;
 mod mcp;
 mod migrate;
 mod openapi;
-mod options;
-mod people;
 mod replace;
+mod report;
 mod report_file;
 mod search;
 mod serve;
 mod suppress;
 mod table;
 mod unified;
-mod unused;
 mod variants;
 mod watch;
 
@@ -95,9 +89,14 @@ Examples:
   sightline search octocat --sandbox           a first search, without a server or the network
   sightline key create --account me@example.org";
 
-/// Earlier names of commands, each with the kind of `health` that replaces it.
-const REPLACED: [(&str, &str); 3] =
-    [("circuit", "host"), ("quarantine", "quarantine"), ("deadline", "deadline")];
+/// Earlier names of commands, each with what to use instead.
+const REPLACED: [(&str, &str); 5] = [
+    ("circuit", "sightline health list --kind host` or `sightline health reset --kind host"),
+    ("quarantine", "sightline health list --kind quarantine` or `sightline health reset --kind quarantine"),
+    ("deadline", "sightline health list --kind deadline` or `sightline health reset --kind deadline"),
+    ("graph", "sightline report FILE --format graph"),
+    ("people", "sightline report FILE --format people"),
+];
 
 #[derive(Debug, Parser)]
 #[command(name = "sightline", version, about = ABOUT, after_help = AFTER_HELP)]
@@ -111,9 +110,8 @@ struct Sightline {
 enum Action {
     Serve(Box<serve::ServeArgs>),
     Search(Box<search::SearchArgs>),
-    Graph(graph::GraphArgs),
     Diff(diff::DiffArgs),
-    People(people::PeopleArgs),
+    Report(report::ReportArgs),
     Variants(Box<variants::VariantsArgs>),
     Watch(watch::WatchArgs),
     Mcp(Box<mcp::McpArgs>),
@@ -210,9 +208,8 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
         Action::Serve(args) => serve::run(*args, &Sightline::command()),
         Action::Search(args) => search::run(*args, out),
-        Action::Graph(args) => graph::run(&args, out),
         Action::Diff(args) => diff::run(&args, out),
-        Action::People(args) => people::run(&args, out),
+        Action::Report(args) => report::run(&args, out),
         Action::Variants(args) => variants::run(*args, out),
         Action::Watch(args) => watch::run(&args, out),
         Action::Mcp(args) => mcp::run(*args),
@@ -254,12 +251,9 @@ fn show(mut error: clap::Error, format: LogFormat) -> Exit {
         hide_value(&mut error);
     }
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some((_, kind)) = REPLACED.iter().find(|(name, _)| name == given)
+        && let Some((_, instead)) = REPLACED.iter().find(|(name, _)| name == given)
     {
-        let message = format!(
-            "`sightline {given}` is now `sightline health`: use `sightline health list --kind {kind}` or `sightline health \
-             reset --kind {kind}`"
-        );
+        let message = format!("`sightline {given}` is gone: use `{instead}`");
         error = command().error(ErrorKind::InvalidSubcommand, message);
     }
     if error.use_stderr() && format == LogFormat::Json {

@@ -5,7 +5,6 @@ use std::io::Write;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::unused::UnusedDatabase;
 use crate::api::openapi::document;
 use crate::base::text::write_json;
 use crate::config::base_url_option;
@@ -20,8 +19,6 @@ pub(crate) struct OpenApiArgs {
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = base_url_option())]
     base_url: String,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 pub(crate) fn run(args: &OpenApiArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

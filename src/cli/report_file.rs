@@ -9,10 +9,14 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::exit::Failure;
-use crate::base::ids::RunId;
-use crate::model::run::{ModuleReport, ResultRecord, Status};
+use crate::base::ids::{AccountId, RunId};
+use crate::model::coverage::Coverage;
+use crate::model::notes::RunNotes;
+use crate::model::run::{
+    ModuleReport, Progress, ResultRecord, RunError, RunOptions, RunSummary, Status, Thumbnails, count,
+};
 use crate::modules::query::{Query, SearchType};
-use crate::runs::record::Findings;
+use crate::runs::record::{Findings, RunRecord};
 
 /// The most bytes of a report. The largest runs have some ten megabytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -35,7 +39,19 @@ pub(super) struct Report {
     status: Status,
     #[serde(default)]
     sandbox: bool,
+    #[serde(default)]
+    premium: bool,
+    #[serde(default)]
+    progress: Progress,
+    #[serde(default)]
+    coverage: Coverage,
     created_at: Timestamp,
+    completed_at: Option<Timestamp>,
+    stopped_at: Option<Timestamp>,
+    error: Option<RunError>,
+    #[serde(default)]
+    tags: Vec<String>,
+    note: Option<String>,
     results: Vec<ResultRecord>,
     /// The searches that leads have started.
     #[serde(default)]
@@ -80,17 +96,63 @@ impl Report {
             .map_err(|error| usage(format!("not a report in JSON ({error}); {allowed}")))
     }
 
+    /// Returns the run as reports show it.
+    ///
+    /// # Errors
+    /// Fails if the report does not say how the modules ended.
+    pub(super) fn record(&self) -> Result<RunRecord, Failure> {
+        let summary = RunSummary {
+            id: self.run_id,
+            account: AccountId::new(),
+            status: self.status,
+            search_type: self.search_type,
+            query: self.query.clone(),
+            premium: self.premium,
+            options: RunOptions::default(),
+            choice: None,
+            follow: None,
+            family: None,
+            watch: None,
+            batch: None,
+            retry_of: None,
+            simulated: self.sandbox,
+            total_results: count(self.results.len()),
+            revision: 0,
+            progress: self.progress,
+            coverage: self.coverage,
+            credits_charged: 0,
+            created_at: self.created_at,
+            completed_at: self.completed_at,
+            stopped_at: self.stopped_at,
+            error: self.error.clone(),
+            queue_position: None,
+            notes: RunNotes { tags: self.tags.clone(), note: self.note.clone() },
+        };
+        Ok(RunRecord {
+            summary,
+            results: self.results.clone(),
+            modules: self.modules()?.to_vec(),
+            lookups: Vec::new(),
+            follow: None,
+            as_of: self.completed_at.unwrap_or_else(Timestamp::now),
+            thumbnails: Thumbnails::new(),
+        })
+    }
+
+    fn modules(&self) -> Result<&[ModuleReport], Failure> {
+        self.modules.as_deref().ok_or_else(|| {
+            let text = "the report has no `modules`; a report from `search --format json` or `/export?format=json` has them";
+            Failure::Usage(text.to_owned())
+        })
+    }
+
     /// Returns the run as one side of a diff.
     ///
     /// # Errors
     /// Fails if the query is not valid, or the report does not say how the modules ended.
     pub(super) fn to_compare(&self) -> Result<Findings<'_>, Failure> {
-        let findings = self.own()?;
-        if self.modules.is_none() {
-            let text = "the report has no `modules`; a report from `search --format json` or `/export?format=json` has them";
-            return Err(Failure::Usage(text.to_owned()));
-        }
-        Ok(findings)
+        self.modules()?;
+        self.own()
     }
 
     /// Returns what the search and those that its leads have started were asked and what they found, the search first.

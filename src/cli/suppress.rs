@@ -4,9 +4,8 @@ use std::io::{self, BufRead, Write};
 
 use clap::{Args, Subcommand};
 
+use super::catalog::search_type;
 use super::exit::{Exit, Failure};
-use super::options::search_type;
-use super::unused::UnusedDatabase;
 use crate::base::encoding::hex;
 use crate::base::secret::Secret;
 use crate::config::{checked, secret, suppress_key};
@@ -45,8 +44,6 @@ struct HashArgs {
     /// Key of the list
     #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]
     suppress_key: Secret<String>,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 /// Make a new key from the system's random numbers
@@ -54,10 +51,7 @@ struct HashArgs {
 #[command(after_help = "\
 Example:
   sightline suppress key > suppress.key")]
-struct KeyArgs {
-    #[command(flatten)]
-    unused: UnusedDatabase,
-}
+struct KeyArgs {}
 
 pub(crate) fn run(args: &SuppressArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match &args.action {

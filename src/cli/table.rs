@@ -1,8 +1,34 @@
-//! Tables for people. Text from outside is escaped for terminals.
+//! Lists: tables for people, or JSON. Text from outside is escaped for terminals.
 
 use std::io::{self, Write};
 
-use crate::base::text::{columns, padded};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::base::text::{columns, padded, write_json};
+
+/// The format of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// For people
+    Table,
+    /// One JSON array
+    Json,
+}
+
+/// Writes a list: its items as they are serialized, or a row for each.
+pub(crate) fn write_list<T: Serialize>(
+    out: &mut dyn Write,
+    format: ListFormat,
+    items: &[T],
+    head: &[&str],
+    row: impl Fn(&T) -> Vec<String>,
+) -> io::Result<()> {
+    match format {
+        ListFormat::Json => write_json(out, &items),
+        ListFormat::Table => write_table(out, head, &items.iter().map(row).collect::<Vec<_>>()),
+    }
+}
 
 /// Writes a table whose columns are as wide as their widest cell, with two spaces between them.
 pub(crate) fn write_table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {

@@ -5,9 +5,10 @@ use std::io::Write;
 use clap::{ArgGroup, Args, ValueEnum};
 use serde_json::json;
 
-use super::catalog::{CatalogOptions, load};
+use super::catalog::load;
 use super::exit::{Exit, Failure};
 use crate::base::text::write_json;
+use crate::config::CatalogConfig;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::person::Person;
 use crate::modules::variants::username::of_username;
@@ -46,7 +47,7 @@ pub(crate) struct VariantsArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     #[command(flatten)]
-    shared: CatalogOptions,
+    catalog: CatalogConfig,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,8 +59,8 @@ enum Format {
 }
 
 pub(crate) fn run(args: VariantsArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let VariantsArgs { username, first, last, middle, nick, year, format, shared } = args;
-    let catalog = load(&shared.catalog)?;
+    let VariantsArgs { username, first, last, middle, nick, year, format, catalog } = args;
+    let catalog = load(&catalog)?;
     let variants = match username {
         Some(name) => {
             let name = name.trim();

@@ -9,13 +9,11 @@ use serde::Serialize;
 
 use super::database::open_store;
 use super::exit::{Exit, Failure};
-use super::options::ListFormat;
-use super::table::write_table;
+use super::table::{ListFormat, write_list};
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, rfc3339_millis};
 use crate::base::ids::WatchId;
-use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::Origin;
 use crate::model::watch::{MOST_WATCHES, PauseReason, WatchRecord, WatchUpdate};
@@ -98,13 +96,13 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
         let own = store.watches(owner.id, None, MOST_WATCHES)?;
         lines.extend(own.into_iter().map(|watch| WatchLine { account: &owner.email, watch: watch.into() }));
     }
-    match args.format {
-        ListFormat::Json => write_json(out, &lines)?,
-        ListFormat::Table => {
-            let head = ["ID", "ACCOUNT", "TYPE", "QUERY", "EVERY", "STATE", "NEXT RUN"];
-            write_table(out, &head, &lines.iter().map(row).collect::<Vec<_>>())?;
-        }
-    }
+    write_list(
+        out,
+        args.format,
+        &lines,
+        &["ID", "ACCOUNT", "TYPE", "QUERY", "EVERY", "STATE", "NEXT RUN"],
+        row,
+    )?;
     Ok(())
 }
 

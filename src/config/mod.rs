@@ -39,7 +39,7 @@ pub use groups::{
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use serve::ServeConfig;
 pub use value::SandboxMode;
-pub(crate) use value::{base_url_option, database_option, duration, number, readable_file, suppress_key};
+pub(crate) use value::{base_url_option, duration, number, readable_file, suppress_key};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use clap::builder::TypedValueParser;
 use ureq::http::HeaderValue;
 use url::Url;
 
-use super::checked::{checked, secret};
+use super::checked::checked;
 use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::secret::Secret;
 use crate::http::Network;
@@ -177,11 +177,6 @@ pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
         }
         None => database_address(text),
     }
-}
-
-/// Returns a value parser for the address of a database. Its errors never repeat the address.
-pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseUrl> {
-    secret(database)
 }
 
 fn read_address(file: &str) -> std::io::Result<String> {

@@ -10,27 +10,29 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use log::warn;
 use serde::Serialize;
+use serde_json::json;
 
 use super::audit::{AuditLine, each_entry};
 use super::batch::BatchRecord;
 use super::body::{ReportBody, RunBody};
-use super::watches::all_watches;
-use crate::base::clock::{millis, rfc3339_millis};
-use crate::base::ids::{AccountId, KeyId, RequestId, SessionId};
+use crate::base::clock::rfc3339_millis;
+use crate::base::ids::RequestId;
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
-use crate::base::text::json;
+use crate::base::text::json as printable;
 use crate::model::account::{Account, KeyRecord};
 use crate::model::audit::{Action, AuditEvent, AuditFilter, Origin};
 use crate::model::batch::MAX_SEARCHES;
 use crate::model::page::ListFilter;
-use crate::model::run::RunSummary;
+use crate::model::run::{RunOptions, RunSummary};
 use crate::model::sign_in::Session;
+use crate::model::watch::{StoredChange, Watch, WatchRecord};
 use crate::model::webhook::{Delivery, Webhook};
+use crate::modules::catalog::Choice;
 use crate::runs::stored_run::all_results;
 use crate::store::Store;
 
-/// The number of runs, of results of one run, and of deliveries to one webhook that are read from the store at once.
+/// The number of items of a list that are read from the store at once.
 const PAGE: usize = 500;
 
 /// An error that leaves the document incomplete.
@@ -73,50 +75,22 @@ pub fn write_account(
 }
 
 #[derive(Serialize)]
-struct AccountBlock<'a> {
-    id: AccountId,
-    email: &'a str,
-    plan: &'a str,
-    role: &'static str,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
-    #[serde(with = "millis")]
-    billing_anchor: Timestamp,
-}
-
-#[derive(Serialize)]
-struct KeyBlock<'a> {
-    id: KeyId,
-    label: &'a str,
-    last_four: &'a str,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
-    #[serde(with = "millis::option")]
-    last_used_at: Option<Timestamp>,
-    #[serde(with = "millis::option")]
-    revoked_at: Option<Timestamp>,
-}
-
-#[derive(Serialize)]
-struct SessionBlock<'a> {
-    id: SessionId,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
-    #[serde(with = "millis")]
-    last_seen_at: Timestamp,
-    #[serde(with = "millis")]
-    expires_at: Timestamp,
-    user_agent: &'a str,
-    address: &'a str,
-}
-
-#[derive(Serialize)]
 struct RunBlock<'a> {
     #[serde(flatten)]
     report: ReportBody<'a>,
     /// The profile pictures as PNGs in base64, by the ids of their results.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     thumbnails: BTreeMap<u32, String>,
+}
+
+/// A watch with its changes.
+#[derive(Serialize)]
+struct WatchBlock {
+    #[serde(flatten)]
+    watch: WatchRecord,
+    options: RunOptions,
+    modules: Choice,
+    changes: Vec<StoredChange>,
 }
 
 #[derive(Serialize)]
@@ -137,13 +111,30 @@ impl<'a> Export<'a> {
         let (id, store) = (self.account.id, self.store);
         let exported_at = rfc3339_millis(now);
         write!(self.out, "{{\n\"exported_at\": \"{exported_at}\",\n\"account\": ")?;
-        self.value(&account_block(self.account))?;
-        self.list("keys", store.keys(Some(id))?.iter().map(key_block))?;
-        self.list("sessions", store.sessions(id, now)?.iter().map(session_block))?;
+        let time = rfc3339_millis;
+        let Account { email, plan, role, created_at, anchor, .. } = self.account;
+        self.value(&json!({
+            "id": id, "email": email, "plan": plan, "role": role.as_str(), "created_at": time(*created_at),
+            "billing_anchor": time(*anchor),
+        }))?;
+        let key = |key: KeyRecord| {
+            json!({
+                "id": key.id, "label": key.label, "last_four": key.last_four, "created_at": time(key.created_at),
+                "last_used_at": key.last_used_at.map(time), "revoked_at": key.revoked_at.map(time),
+            })
+        };
+        self.list("keys", store.keys(Some(id))?.into_iter().map(key))?;
+        let session = |session: Session| {
+            json!({
+                "id": session.id, "created_at": time(session.created_at), "last_seen_at": time(session.last_seen_at),
+                "expires_at": time(session.expires_at), "user_agent": session.user_agent, "address": session.address,
+            })
+        };
+        self.list("sessions", store.sessions(id, now)?.into_iter().map(session))?;
         self.list("ledger", store.bookings(id)?.iter())?;
         self.list("cycles", store.cycle_uses(id)?.iter())?;
         self.list("idempotency_keys", store.noted_requests(id)?.iter())?;
-        self.list("watches", all_watches(store, id)?.iter())?;
+        self.watches()?;
         self.webhooks()?;
         self.batches()?;
         self.audit()?;
@@ -156,6 +147,23 @@ impl<'a> Export<'a> {
         let mut list = self.begin(name)?;
         for item in items {
             self.item(&mut list, &item)?;
+        }
+        self.end()
+    }
+
+    /// Writes the watches with their changes.
+    fn watches(&mut self) -> Result<(), ExportError> {
+        let (store, id) = (self.store, self.account.id);
+        let mut list = self.begin("watches")?;
+        for watch in
+            all_pages(PAGE, |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE))?
+        {
+            let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
+                let page = store.watch_changes(id, watch.id, last.map(|last| last.id), PAGE)?;
+                Ok::<_, StorageError>(page.unwrap_or_default())
+            })?;
+            let (options, modules) = (watch.search.options, watch.search.choice.clone());
+            self.item(&mut list, &WatchBlock { watch: watch.into(), options, modules, changes })?;
         }
         self.end()
     }
@@ -237,7 +245,7 @@ impl<'a> Export<'a> {
 
     fn value(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
         let text = serde_json::to_string(value)?;
-        Ok(self.out.write_all(json(&text).as_bytes())?)
+        Ok(self.out.write_all(printable(&text).as_bytes())?)
     }
 }
 
@@ -251,37 +259,4 @@ fn all_deliveries(store: &Store, webhook: &Webhook) -> Result<Vec<Delivery>, Sto
         let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
         Ok(page.unwrap_or_default())
     })
-}
-
-fn account_block(account: &Account) -> AccountBlock<'_> {
-    AccountBlock {
-        id: account.id,
-        email: &account.email,
-        plan: &account.plan,
-        role: account.role.as_str(),
-        created_at: account.created_at,
-        billing_anchor: account.anchor,
-    }
-}
-
-fn session_block(session: &Session) -> SessionBlock<'_> {
-    SessionBlock {
-        id: session.id,
-        created_at: session.created_at,
-        last_seen_at: session.last_seen_at,
-        expires_at: session.expires_at,
-        user_agent: &session.user_agent,
-        address: &session.address,
-    }
-}
-
-fn key_block(key: &KeyRecord) -> KeyBlock<'_> {
-    KeyBlock {
-        id: key.id,
-        label: &key.label,
-        last_four: &key.last_four,
-        created_at: key.created_at,
-        last_used_at: key.last_used_at,
-        revoked_at: key.revoked_at,
-    }
 }

@@ -12,7 +12,7 @@
 //! | [`html`] | one page to read, print or keep |
 //! | `markdown` | the same as text |
 //! | [`file_name`] | names of report files |
-//! | [`account`], [`audit`], `watches` | the export of an account |
+//! | [`account`], [`audit`] | the export of an account |
 //!
 //! | format | content | left out |
 //! |---|---|---|
@@ -43,7 +43,6 @@ pub mod graph;
 pub mod html;
 mod markdown;
 pub mod timeline;
-mod watches;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -141,7 +140,7 @@ impl Format {
             Self::Csv => csv::write(out, &run.results),
             Self::Html => out.write_all(html::page(run, catalog)?.as_bytes()),
             Self::Pdf => out.write_all(&print(&html::page(run, catalog)?).map_err(io::Error::other)?),
-            Self::Md => out.write_all(markdown::page(run, catalog).as_bytes()),
+            Self::Md => out.write_all(markdown::page(run, catalog)?.as_bytes()),
             Self::Graphml => write_graph(out, GraphFormat::Graphml, run, catalog),
             Self::Stix => write_graph(out, GraphFormat::Stix, run, catalog),
         }

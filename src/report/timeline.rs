@@ -1,8 +1,6 @@
 //! The timeline of a run: when accounts and keys were made, certificates issued, domains registered, pages archived and
 //! data leaked.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -15,7 +13,7 @@ use crate::modules::definition::ResultType;
 const FIRST_YEAR: i16 = 1983;
 
 words! {
-    /// The kind of an event, in the order in which the kinds are drawn. Its word is its name in styles.
+    /// The kind of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum EventKind {
         /// An account was created.
@@ -74,37 +72,14 @@ pub struct Event {
     pub result: u32,
 }
 
-/// Events in the order of their days.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Timeline {
-    /// The events, the first one first.
-    pub events: Vec<Event>,
-}
-
-impl Timeline {
-    /// Returns the timeline of these results up to `now`. Values that are not valid dates, or are older than the domain name
-    /// system, are left out.
-    pub fn of(results: &[ResultRecord], now: Timestamp) -> Self {
-        let last = now.to_zoned(TimeZone::UTC).date();
-        let is_valid = |event: &Event| event.day.year() >= FIRST_YEAR && event.day <= last;
-        let mut events: Vec<Event> = results.iter().filter_map(event).filter(is_valid).collect();
-        events.sort_by_key(|event| (event.day, event.kind, event.result));
-        Self { events }
-    }
-
-    /// Returns the first and the last year. Returns `None` without events.
-    pub fn years(&self) -> Option<(i16, i16)> {
-        Some((self.events.first()?.day.year(), self.events.last()?.day.year()))
-    }
-
-    /// Returns the number of events of each kind in each year.
-    pub fn counts(&self) -> BTreeMap<(EventKind, i16), usize> {
-        let mut counts = BTreeMap::new();
-        for event in &self.events {
-            *counts.entry((event.kind, event.day.year())).or_default() += 1;
-        }
-        counts
-    }
+/// Returns the events that these results tell, up to `now`, in the order of their days. Values that are not valid dates, or
+/// are older than the domain name system, are left out.
+pub fn events(results: &[ResultRecord], now: Timestamp) -> Vec<Event> {
+    let last = now.to_zoned(TimeZone::UTC).date();
+    let is_valid = |event: &Event| event.day.year() >= FIRST_YEAR && event.day <= last;
+    let mut events: Vec<Event> = results.iter().filter_map(event).filter(is_valid).collect();
+    events.sort_by_key(|event| (event.day, event.kind, event.result));
+    events
 }
 
 fn event(result: &ResultRecord) -> Option<Event> {
@@ -150,11 +125,7 @@ mod tests {
             result(6, "account", &json!({"created_at": "2026-01-02"})),
             result(7, "account", &json!({"created_at": "0001-01-01"})),
         ];
-        let timeline = Timeline::of(&results, now);
-        let shown: Vec<_> = timeline.events.iter().map(|event| (event.kind, event.result)).collect();
+        let shown: Vec<_> = events(&results, now).iter().map(|event| (event.kind, event.result)).collect();
         assert_eq!(shown, [(EventKind::Breach, 2), (EventKind::Account, 5), (EventKind::Account, 1)]);
-        assert_eq!(timeline.years(), Some((2012, 2014)));
-        assert_eq!(timeline.counts()[&(EventKind::Account, 2014)], 2);
-        assert_eq!(Timeline::of(&[], now).years(), None);
     }
 }

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 
 use super::ran;
-use crate::support::folder::Folder;
 use crate::support::manual::page_has_table;
 
 const TABLE_START: &str = "<!-- configuration: generated, see tests/cli -->\n";
@@ -37,9 +36,8 @@ fn the_help_of_every_command_has_an_example() {
         [
             "serve",
             "search",
-            "graph",
             "diff",
-            "people",
+            "report",
             "variants",
             "watch list",
             "watch run",
@@ -87,31 +85,6 @@ fn the_help_of_every_command_has_an_example() {
             help.out
         );
     }
-}
-
-#[test]
-fn every_command_takes_the_database() {
-    for words in commands() {
-        let root = sightline::cli::command();
-        let mut command = &root;
-        for word in &words {
-            command = command.find_subcommand(word).unwrap();
-        }
-        let taken = command.get_arguments().find(|arg| arg.get_long() == Some("database"));
-        let variable = taken.and_then(Arg::get_env).map(|name| name.to_string_lossy());
-        assert_eq!(variable.as_deref(), Some("SIGHTLINE_DATABASE"), "{words:?}");
-    }
-    let folder = Folder::new();
-    let unused = format!("sqlite:{}", folder.path("unused.db"));
-    let (nowhere, file) = (["--database", "oracle:x"], env!("CARGO_MANIFEST_PATH"));
-    for words in [["catalog", "format", file]] {
-        ran(&[&words[..], &nowhere[..]].concat(), &[]).code_is(2).err_has("invalid value for --database");
-        ran(&[&words[..], &["--database", &unused][..]].concat(), &[]).code_is(1);
-    }
-    assert!(
-        !std::path::Path::new(&folder.path("unused.db")).exists(),
-        "a command that needs no database made one"
-    );
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn each_bad_flag_is_refused_by_its_name() {
         (vec!["serve", "--catalog", &missing], "cannot read the file"),
         (vec!["serve", "extra"], "unexpected argument 'extra'"),
         (vec!["circuit", "reset", "a.example"], "use `sightline health list --kind host` or "),
-        (vec!["quarantine", "list"], "`sightline quarantine` is now `sightline health`"),
+        (vec!["quarantine", "list"], "`sightline quarantine` is gone: use `sightline health list --kind"),
         (vec!["health", "reset"], "<NAME>"),
         (vec!["health", "list", "--kind", "circuit"], "[possible values: host, quarantine, deadline]"),
         (
@@ -68,7 +68,7 @@ fn each_bad_flag_is_refused_by_its_name() {
         (vec!["serch", "octocat"], "similar subcommands exist: 'serve', 'search'"),
         (
             vec!["search", "octocat", "-o", "octocat.xml"],
-            "html, json, ndjson, csv, pdf, md, graphml, stix, txt are allowed",
+            "json, ndjson, csv, html, pdf, md, graphml, stix, txt are allowed",
         ),
         (vec!["search", "octocat", "--from", "-"], "--from replaces the queries"),
         (vec!["search", "alice", "bob", "--follow"], "--follow needs a single query"),

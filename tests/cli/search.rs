@@ -40,7 +40,7 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
     let path = folder.path("report.json");
     let nodes = |report: &Value| {
         std::fs::write(&path, report.to_string()).unwrap();
-        let graph = ran(&["graph", &path, "--format", "json"], &[]).code_is(0).out;
+        let graph = ran(&["report", &path, "--format", "graph"], &[]).code_is(0).out;
         serde_json::from_str::<Value>(&graph).unwrap()["nodes"].as_array().unwrap().len()
     };
     let whole = nodes(&json);
@@ -219,7 +219,8 @@ fn options_have_the_names_that_other_tools_give_them() {
 #[test]
 fn a_command_line_search_stores_nothing() {
     let folder = Folder::new();
-    search("alice", &["--category=coding", "--database", &folder.database()]).code_is(0);
+    let args = ["search", "username", "alice", "--sandbox=perfect", "--category=coding"];
+    ran(&args, &[("SIGHTLINE_DATABASE", &folder.database())]).code_is(0);
     assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 0);
 }
 
@@ -297,7 +298,7 @@ fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
 
 /// `script` (util-linux) gives the command a terminal.
 #[test]
-fn a_terminal_shows_results_by_category_in_its_width() {
+fn a_terminal_shows_results_as_they_are_found_in_its_width() {
     let shown = |variables: &[(&str, &str)]| {
         let binary = env!("CARGO_BIN_EXE_sightline");
         let line = format!(
@@ -317,13 +318,13 @@ fn a_terminal_shows_results_by_category_in_its_width() {
     };
     let bare = shown(&[("NO_COLOR", "1")]);
     assert!(!bare.contains('\u{1b}'), "{bare:?}");
-    assert!(bare.contains("\nCoding (") && bare.contains("Social ("), "{bare}");
+    assert!(bare.starts_with("CONF  TYPE") && bare.lines().count() > 10, "{bare}");
     assert!(bare.contains("\nNames "), "{bare}");
     let width = |line: &str| sightline::base::text::columns(line);
     let is_address = |line: &str| line.trim_start().starts_with("http");
     assert!(bare.lines().all(|line| width(line) <= 100 || is_address(line)), "{bare}");
     let coloured = shown(&[]);
-    assert!(coloured.contains("\u{1b}[1mCoding\u{1b}[0m") && !coloured.contains("]8;;"), "{coloured:?}");
+    assert!(coloured.contains("\u{1b}[1mNames") && !coloured.contains("]8;;"), "{coloured:?}");
     assert!(shown(&[("TERM_PROGRAM", "WezTerm")]).contains("\u{1b}]8;;https://"));
 }
 
@@ -333,20 +334,45 @@ fn the_graph_of_a_report_joins_what_was_found() {
     let found = search("everybody", &["--format=json"]).code_is(0).out;
     let report = folder.file("report.json", &found);
     let found: Value = serde_json::from_str(&found).unwrap();
-    let graph: Value = serde_json::from_str(&ran(&["graph", &report], &[]).code_is(0).out).unwrap();
+    let graph: Value =
+        serde_json::from_str(&ran(&["report", &report, "--format", "graph"], &[]).code_is(0).out).unwrap();
     let is_account = |node: &&Value| node["kind"] == "account";
     let accounts = graph["nodes"].as_array().unwrap().iter().filter(is_account).count();
     assert!(accounts >= found["results"].as_array().unwrap().len() / 2, "{accounts}");
-    let markup = ran(&["graph", &report, "--format", "graphml"], &[]).code_is(0).out;
+    let markup = ran(&["report", &report, "--format", "graphml"], &[]).code_is(0).out;
     assert!(markup.starts_with("<?xml"), "{markup}");
 
     let other = folder.file("report.json", "[1, 2]");
-    ran(&["graph", &other], &[])
+    ran(&["report", &other], &[])
         .code_is(2)
         .err_has("report.json: not a report in JSON")
         .err_has("is allowed");
     std::fs::remove_file(&other).unwrap();
-    ran(&["graph", &other], &[]).code_is(2).err_has("cannot read the report");
+    ran(&["report", &other], &[]).code_is(2).err_has("cannot read the report");
+}
+
+#[test]
+fn a_saved_search_is_written_in_other_formats() {
+    let folder = Folder::new();
+    let csv = folder.path("found.csv");
+    let options = ["--category=coding", "--format=json", "-o", &csv];
+    let saved = folder.file("found.json", &search("everybody", &options).code_is(0).out);
+    let of = |format: &str| ran(&["report", &saved, "--format", format], &[]).code_is(0).out;
+    let found = std::fs::read_to_string(&csv).unwrap();
+    assert_eq!(of("csv"), found.trim_start_matches('\u{feff}'));
+    let rows = found.lines().count();
+    assert_eq!((of("table").lines().count(), of("ndjson").lines().count()), (rows, rows - 1));
+    let page = of("html");
+    assert!(page.matches("<article id=").count() == rows - 1 && page.contains("Simulated."), "{page}");
+    assert!(of("md").contains("## Coverage"));
+    for (gone, instead) in
+        [("graph", "report FILE --format graph"), ("people", "report FILE --format people")]
+    {
+        ran(&[gone, &saved], &[]).code_is(2).err_has(instead);
+    }
+    ran(&["report", &saved, "--format", "pdf"], &[])
+        .code_is(2)
+        .err_has("possible values: table, people, graph");
 }
 
 #[test]
@@ -354,7 +380,8 @@ fn the_accounts_of_an_address_belong_to_one_person() {
     let folder = Folder::new();
     let args = ["search", "email", "everybody@example.com", "--sandbox=perfect", "--format=json"];
     let report = folder.file("report.json", &ran(&args, &[]).code_is(0).out);
-    let found: Value = serde_json::from_str(&ran(&["people", &report], &[]).code_is(0).out).unwrap();
+    let found: Value =
+        serde_json::from_str(&ran(&["report", &report, "--format", "people"], &[]).code_is(0).out).unwrap();
     let person = &found["people"][0];
     assert_eq!(person["band"], "confirmed", "{person}");
     assert!(person["emails"].as_array().unwrap().contains(&json!("everybody@example.com")), "{person}");
@@ -362,7 +389,7 @@ fn the_accounts_of_an_address_belong_to_one_person() {
 
     let args = ["search", "username", "nobody", "--sandbox=perfect", "--format=json"];
     let report = folder.file("nobody.json", &ran(&args, &[]).code_is(1).out);
-    ran(&["people", &report], &[]).code_is(1);
+    ran(&["report", &report, "--format", "people"], &[]).code_is(1);
 }
 
 #[test]

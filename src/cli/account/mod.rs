@@ -7,17 +7,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::database::{open_accounts, open_store};
 use super::exit::{Exit, Failure};
-use super::options::ListFormat;
-use super::table::write_table;
+use super::table::{ListFormat, write_list};
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
-use crate::base::clock::{SystemClock, millis, rfc3339_millis};
-use crate::base::ids::AccountId;
-use crate::base::text::{plain, write_json};
+use crate::base::clock::{SystemClock, rfc3339_millis};
+use crate::base::text::plain;
 use crate::config::{AccountConfig, StorageConfig};
 use crate::model::account::Account;
 use crate::model::audit::Origin;
@@ -117,17 +115,6 @@ struct DeleteArgs {
     storage: StorageConfig,
 }
 
-/// An account in the form of `--format json`.
-#[derive(Serialize)]
-struct AccountLine<'a> {
-    id: AccountId,
-    email: &'a str,
-    plan: &'a str,
-    role: &'static str,
-    #[serde(with = "millis")]
-    created_at: jiff::Timestamp,
-}
-
 pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match args.action {
         Action::Create(args) => create(args, out)?,
@@ -186,35 +173,14 @@ fn delete(args: &DeleteArgs, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let accounts = open_accounts(&args.storage, PlanTable::default())?.store.accounts()?;
-    match args.format {
-        ListFormat::Json => {
-            let lines: Vec<AccountLine<'_>> = accounts.iter().map(line).collect();
-            write_json(out, &lines)?;
-        }
-        ListFormat::Table => {
-            let rows: Vec<Vec<String>> = accounts.iter().map(row).collect();
-            write_table(out, &["EMAIL", "PLAN", "ROLE", "CREATED", "ID"], &rows)?;
-        }
-    }
-    Ok(())
-}
-
-fn line(account: &Account) -> AccountLine<'_> {
-    AccountLine {
-        id: account.id,
-        email: &account.email,
-        plan: &account.plan,
-        role: account.role.as_str(),
-        created_at: account.created_at,
-    }
-}
-
-fn row(account: &Account) -> Vec<String> {
-    vec![
-        account.email.clone(),
-        account.plan.clone(),
-        account.role.as_str().to_owned(),
-        rfc3339_millis(account.created_at),
-        account.id.to_string(),
-    ]
+    let line = |account: &Account| {
+        json!({
+            "id": account.id, "email": account.email, "plan": account.plan, "role": account.role.as_str(),
+            "created_at": rfc3339_millis(account.created_at),
+        })
+    };
+    let lines: Vec<Value> = accounts.iter().map(line).collect();
+    let columns = ["email", "plan", "role", "created_at", "id"];
+    let row = |line: &Value| columns.map(|name| line[name].as_str().unwrap_or_default().to_owned()).to_vec();
+    Ok(write_list(out, args.format, &lines, &["EMAIL", "PLAN", "ROLE", "CREATED", "ID"], row)?)
 }

@@ -9,11 +9,12 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::choice::{self, Choice};
-use super::load::{CatalogOptions, load};
+use super::load::load;
 use crate::base::signature::SigningKey;
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace;
+use crate::config::CatalogConfig;
 use crate::config::{checked, number, readable_file};
 use crate::modules::catalog::{Bundle, Catalog, MAX_SERIAL};
 use crate::modules::definition::Entry;
@@ -47,7 +48,7 @@ pub(super) struct BundleArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "output", "serial", "modules"])]
     new_key: Option<PathBuf>,
     #[command(flatten)]
-    shared: CatalogOptions,
+    catalog: CatalogConfig,
 }
 
 pub(super) fn run(args: &BundleArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -79,7 +80,7 @@ fn make_bundle(args: &BundleArgs, key: &Path, output: &Path, out: &mut dyn Write
         .map_err(|error| Failure::Failed(format!("cannot read {shown}: {error}")))?;
     let key =
         SigningKey::from_pem(&pem).map_err(|error| Failure::Usage(format!("--key {shown}: {error}")))?;
-    let catalog = load(&args.shared.catalog)?;
+    let catalog = load(&args.catalog)?;
     let entries = entries(args, &catalog)?;
     let (count, now) = (entries.len(), Timestamp::now());
     let serial = args.serial.map_or_else(|| serial_of(now), |serial| Ok(serial as u64))?;

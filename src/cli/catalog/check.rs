@@ -18,7 +18,6 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::Watch;
 use crate::cli::logging::start_log;
 use crate::cli::replace::Replacement;
-use crate::cli::unused::UnusedDatabase;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
@@ -69,8 +68,6 @@ pub(super) struct CheckArgs {
     engine: EngineConfig,
     #[command(flatten)]
     log: LogConfig,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 /// Sets the defaults of the options that a test of the catalogue shares with a search.

@@ -7,7 +7,6 @@ use clap::Args;
 
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::cli::options::search_type;
 use crate::config::checked;
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
@@ -77,4 +76,9 @@ pub(super) fn by_id<'c>(catalog: &'c Catalog, id: &str) -> Result<&'c Arc<Module
             plain(id)
         ))
     })
+}
+
+/// Parses a type of search.
+pub(in crate::cli) fn search_type(text: &str) -> Result<SearchType, String> {
+    SearchType::from_name(text).ok_or_else(|| "domain, email or username is allowed".to_owned())
 }

@@ -10,7 +10,6 @@ use super::load::faults;
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace;
-use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 
@@ -29,8 +28,6 @@ pub(super) struct FormatArgs {
     /// Change nothing, list the files that are not formatted
     #[arg(long)]
     check: bool,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -7,16 +7,15 @@ use clap::Args;
 use serde::Serialize;
 use url::Url;
 
+use super::choice::search_type;
 use super::report::Format;
 use crate::app::learn_entries;
 use crate::base::text::{json, plain, write_json};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::Watch;
 use crate::cli::logging::start_log;
-use crate::cli::options::search_type;
 use crate::cli::replace;
 use crate::cli::unified::unified;
-use crate::cli::unused::UnusedDatabase;
 use crate::config::{EngineConfig, LogConfig, checked};
 use crate::modules::catalog::{Catalog, format as form};
 use crate::modules::definition::Entry;
@@ -68,8 +67,6 @@ pub(super) struct LearnArgs {
     engine: EngineConfig,
     #[command(flatten)]
     log: LogConfig,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 /// The result for programs.

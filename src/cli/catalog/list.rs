@@ -6,11 +6,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::choice::Choice;
-use super::load::{CatalogOptions, load};
-use crate::base::text::write_json;
+use super::load::load;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::ListFormat;
-use crate::cli::table::write_table;
+use crate::cli::table::{ListFormat, write_list};
+use crate::config::CatalogConfig;
 use crate::modules::confidence::Evidence;
 use crate::modules::definition::{Contact, Off, Verified};
 use crate::modules::module::Module;
@@ -30,7 +29,7 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: ListFormat,
     #[command(flatten)]
-    shared: CatalogOptions,
+    catalog: CatalogConfig,
 }
 
 /// A module in the list.
@@ -60,17 +59,16 @@ struct Line<'a> {
 }
 
 pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let catalog = load(&args.shared.catalog)?;
+    let catalog = load(&args.catalog)?;
     let modules = args.choice.modules(&catalog)?;
     let lines: Vec<Line<'_>> = modules.into_iter().map(|module| line(module)).collect();
-    match args.format {
-        ListFormat::Json => write_json(out, &lines)?,
-        ListFormat::Table => {
-            let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-            let head = ["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "VERIFIED", "METADATA", "NOTES"];
-            write_table(out, &head, &rows)?;
-        }
-    }
+    write_list(
+        out,
+        args.format,
+        &lines,
+        &["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "VERIFIED", "METADATA", "NOTES"],
+        row,
+    )?;
     Ok(Exit::Done)
 }
 

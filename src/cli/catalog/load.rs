@@ -2,23 +2,11 @@
 
 use std::io::{self, Write};
 
-use clap::Args;
-
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::cli::unused::UnusedDatabase;
 use crate::config::CatalogConfig;
 use crate::modules::catalog::{Catalog, CatalogError};
 use crate::modules::import::report::NoteKind;
-
-/// The options that select the catalogue.
-#[derive(Debug, Args)]
-pub(crate) struct CatalogOptions {
-    #[command(flatten)]
-    pub(crate) catalog: CatalogConfig,
-    #[command(flatten)]
-    unused: UnusedDatabase,
-}
 
 /// Loads the catalogue. Writes the left-out entries of other tools' lists to standard error.
 ///

@@ -32,10 +32,11 @@ pub(crate) use check::proof_command;
 pub(crate) use update::update_command;
 
 use super::exit::{Exit, Failure};
-use super::unused::UnusedDatabase;
 use crate::base::text::{json, write_json};
+use crate::config::CatalogConfig;
 use crate::modules::catalog::{format as form, json_schema};
-pub(super) use load::{CatalogOptions, load};
+pub(super) use choice::search_type;
+pub(super) use load::load;
 
 /// List and test the modules of the catalogue, check and format its files
 #[derive(Debug, Args)]
@@ -67,7 +68,7 @@ struct ShowArgs {
     /// Id of the module, as in `catalog list`
     id: String,
     #[command(flatten)]
-    shared: CatalogOptions,
+    catalog: CatalogConfig,
 }
 
 /// Print the JSON Schema (draft 2020-12) of catalogue files, for editors
@@ -75,10 +76,7 @@ struct ShowArgs {
 #[command(after_help = "\
 Example:
   sightline catalog schema > sightline-catalog.schema.json")]
-struct SchemaArgs {
-    #[command(flatten)]
-    unused: UnusedDatabase,
-}
+struct SchemaArgs {}
 
 pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match args.action {
@@ -95,7 +93,7 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
 }
 
 fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let catalog = load(&args.shared.catalog)?;
+    let catalog = load(&args.catalog)?;
     let module = choice::by_id(&catalog, &args.id)?;
     let text = form::write(vec![module.entry().clone()])?;
     write!(out, "{}", json(&text))?;

@@ -1,12 +1,9 @@
 //! `search [TYPE] QUERY…`: runs in this process, with the same engine as the server's.
 
-mod files;
-mod list;
 mod outcome;
-mod row;
-mod terminal;
-mod view;
-mod words;
+mod output;
+mod queries;
+mod table;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,7 +15,6 @@ use super::bar::Bar;
 use super::exit::{Exit, Failure};
 use super::interrupt::Watch;
 use super::logging::start_log;
-use super::unused::UnusedDatabase;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
@@ -27,16 +23,17 @@ use crate::model::run::{RunOptions, TimeBudget};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::proof::Stop;
-use files::{Output, OutputFile};
+use crate::runs::record::RunRecord;
 use outcome::{exit_of, go_on, show, summary};
-use view::{Format, View};
+use output::{Format, Output, OutputFile, Written};
+use queries::{Queries, Row};
+use table::Table;
 
 /// Run searches without a server, an account or a database
 ///
-/// In a terminal, the results are shown by category at the end of a search, with what they say together. Otherwise the
-/// table has a row for each result as it is found. The other formats are written at the end, when all sources of a result
-/// are known. A progress bar appears on standard error if that is a terminal. Ctrl-C ends the search and writes what was
-/// found; pressed again, it ends the program at once.
+/// The table has a row for each result as it is found; in a terminal, what the results say together follows. The other
+/// formats are written at the end, when all sources of a result are known. Ctrl-C ends the search and writes what was found;
+/// pressed again, it ends the program at once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed, 130 ended by Ctrl-C.
@@ -49,7 +46,7 @@ Examples:
   sightline search domain example.org --format json | jq .coverage
   sightline search email someone@example.org --format csv > results.csv
   sightline search username alice --category coding,social --exclude-module gitlab
-  sightline search username alice --follow=2 --format json | sightline graph - --format graphml
+  sightline search username alice --follow=2 --format json | sightline report - --format graphml
   sightline search username --from names.txt --format csv > results.csv
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
@@ -61,7 +58,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     from: Option<PathBuf>,
     /// Format of the results on standard output
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = Format::parser())]
     format: Format,
     /// Also write the results into this file, in the format that its suffix names (repeatable)
     #[arg(short, long = "output", value_name = "FILE")]
@@ -91,8 +88,6 @@ pub(crate) struct SearchArgs {
     suppression: SuppressionConfig,
     #[command(flatten)]
     log: LogConfig,
-    #[command(flatten)]
-    unused: UnusedDatabase,
 }
 
 /// The options that select modules.
@@ -155,28 +150,12 @@ fn link_class(text: &str) -> Result<Class, String> {
 }
 
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let (searched, recognized) = searches_of(&args)?;
+    let Queries { rows, recognized, is_list } = Queries::read(&args.words, args.from.as_deref())?;
     args.engine.check(std::env::vars_os())?;
     let follow = Option::<FollowOrder>::from(args.follow);
-    let files = args.outputs.iter().map(|path| OutputFile::begin(path)).collect::<Result<Vec<_>, _>>()?;
-    let formats = || files.iter().map(|file| file.format).chain([args.format]);
-    if follow.is_some() && !formats().all(Format::takes_families) {
-        let text = "--follow needs table or json as --format and --output: the other formats hold one search";
-        return Err(Failure::Usage(text.to_owned()));
-    }
-    let is_list = matches!(searched, Searches::List(_));
-    if is_list && !formats().all(Format::takes_lists) {
-        let text = "html, pdf, md, graphml and stix hold one search: several queries and --from need table, json, \
-                    ndjson or csv as --format and --output";
-        return Err(Failure::Usage(text.to_owned()));
-    }
-    if formats().any(|format| format == Format::Pdf) && args.engine.browsers.browser.is_none() {
-        let text = "a PDF needs a browser: --browser auto starts one (Debian: install chromium)";
-        return Err(Failure::Usage(text.to_owned()));
-    }
-    if is_list && follow.is_some() {
-        return Err(Failure::Usage("--follow needs a single query".to_owned()));
-    }
+    let mut files = args.outputs.iter().map(|path| OutputFile::begin(path)).collect::<Result<Vec<_>, _>>()?;
+    let formats: Vec<Format> = files.iter().map(|file| file.format).chain([args.format]).collect();
+    check_formats(&formats, is_list, follow.is_some(), &args.engine)?;
     start_log(&args.log)?;
     refuse_addresses(&args.engine, &recognized)?;
     let request = SearchRequest {
@@ -194,46 +173,133 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     };
     let stop = Stop::default();
     let _watch = Watch::start(&stop)?;
-    let output = Output { format: args.format, all: args.all, files };
-    let exit = match searched {
-        Searches::One(query) => search_one(&request, &query, output, &stop, out),
-        Searches::List(rows) => list::search(&request, &rows, output, &stop, out),
+    let what = Written { request: &request, is_list, all: args.all };
+    let mut outputs = vec![Output::standard(out, args.format, &what)?];
+    // A browser may fail, which must not keep the other files from being written.
+    files.sort_by_key(|file| file.format.is_pdf());
+    for file in &mut files {
+        outputs.push(Output::file(file, &what)?);
+    }
+    let exit = match &rows[..] {
+        [row] if !is_list => search_one(&request, &row.query, &mut outputs, &stop),
+        rows => search_list(&request, rows, &mut outputs, &stop),
     }?;
+    outputs.into_iter().try_for_each(Output::end)?;
+    files.into_iter().try_for_each(OutputFile::finish)?;
     Ok(if stop.is_set() { Exit::Interrupted } else { exit })
 }
 
-/// What is searched.
-enum Searches {
-    One(Query),
-    List(Vec<list::Row>),
+/// Refuses formats that cannot hold what is searched.
+fn check_formats(
+    formats: &[Format],
+    is_list: bool,
+    follows: bool,
+    engine: &EngineConfig,
+) -> Result<(), Failure> {
+    let text = if follows && !formats.iter().all(|format| format.takes_families()) {
+        "--follow needs table or json as --format and --output: the other formats hold one search"
+    } else if is_list && !formats.iter().all(|format| format.takes_lists()) {
+        "html, pdf, md, graphml and stix hold one search: several queries and --from need table, json, ndjson or csv as \
+         --format and --output"
+    } else if formats.iter().any(|format| format.is_pdf()) && engine.browsers.browser.is_none() {
+        "a PDF needs a browser: --browser auto starts one (Debian: install chromium)"
+    } else if is_list && follows {
+        "--follow needs a single query"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(text.to_owned()))
 }
 
-/// Returns what is searched, and the texts whose types were recognized.
-fn searches_of(args: &SearchArgs) -> Result<(Searches, Vec<String>), Failure> {
-    let (search_type, words) = words::split(&args.words);
-    let mut recognized = Vec::new();
-    let searches = match (&args.from, words) {
-        (Some(file), []) => Ok(Searches::List(list::read(file, search_type, &mut recognized)?)),
-        (Some(_), _) => Err(Failure::Usage("--from replaces the queries of the command line".to_owned())),
-        (None, []) => {
-            let text = "a query is missing: sightline search [TYPE] <QUERY>…, or --from FILE";
-            Err(Failure::Usage(text.to_owned()))
-        }
-        (None, words) => {
-            if search_type.is_none() {
-                recognized = words.to_vec();
+fn search_one(
+    request: &SearchRequest,
+    query: &Query,
+    outputs: &mut [Output<'_>],
+    stop: &Stop,
+) -> Result<Exit, Failure> {
+    let (bar, mut broken) = (Bar::new(), None);
+    let found = app::search(request, query, stop, |event| {
+        let mut each = |write: &dyn Fn(&mut Output<'_>) -> Result<(), Failure>| {
+            bar.suspend_while(|| outputs.iter_mut().try_for_each(write))
+        };
+        let shown = match event {
+            SearchEvent::Progress(progress) => {
+                show(&bar, progress, "");
+                Ok(())
             }
-            let mut rows = words::rows(search_type, words)?;
-            Ok(match (rows.pop(), rows.is_empty()) {
-                (Some(row), true) => Searches::One(row.query),
-                (last, _) => {
-                    rows.extend(last);
-                    Searches::List(rows)
-                }
+            SearchEvent::Child(search) => each(&|output| output.child(search)),
+            SearchEvent::Result(result) => each(&|output| output.result(None, result)),
+            // These are events of lists.
+            SearchEvent::Ended(..) | SearchEvent::Suppressed => Ok(()),
+        };
+        go_on(shown, &mut broken)
+    });
+    bar.clear();
+    if let Some(failure) = broken {
+        return Err(failure);
+    }
+    let found = found?;
+    let Some((run, children)) = found.records.split_first() else { return Ok(Exit::Failed) };
+    let print = |page: &str| found.print(page);
+    outputs.iter_mut().try_for_each(|output| output.ended(run, children, &found.catalog, &print))?;
+    // A closed standard error does not change the results.
+    let _ = writeln!(io::stderr(), "{}", summary(run));
+    for child in children {
+        let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
+        let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(child));
+    }
+    Ok(exit_of(run))
+}
+
+/// Searches for each query. The exit code is that of the worst search, and 1 only if nothing was found for any query.
+fn search_list(
+    request: &SearchRequest,
+    rows: &[Row],
+    outputs: &mut [Output<'_>],
+    stop: &Stop,
+) -> Result<Exit, Failure> {
+    let (bar, mut broken, mut exit) = (Bar::new(), None, Exit::NothingFound);
+    let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
+    let done = app::search_all(request, &queries, stop, |index, event| {
+        let row = &rows[index];
+        let (kind, query) = (row.query.search_type(), plain(row.query.raw()));
+        let mut ended = |run: Option<&RunRecord>, said: &str| {
+            bar.suspend_while(|| {
+                let _ = writeln!(io::stderr(), "{kind} {query}: {said}");
+                outputs.iter_mut().try_for_each(|output| output.row(request, row, run))
             })
-        }
-    }?;
-    Ok((searches, recognized))
+        };
+        let shown = match event {
+            SearchEvent::Progress(progress) => {
+                show(&bar, progress, &format!("{} of {}: {query}, ", index + 1, rows.len()));
+                Ok(())
+            }
+            // A search of a list follows no leads.
+            SearchEvent::Child(_) => Ok(()),
+            SearchEvent::Result(result) => bar
+                .suspend_while(|| outputs.iter_mut().try_for_each(|output| output.result(Some(row), result))),
+            SearchEvent::Ended(run, _) => {
+                exit = worse(exit, exit_of(run));
+                ended(Some(run), &summary(run))
+            }
+            SearchEvent::Suppressed => ended(None, "suppressed, so it was not searched"),
+        };
+        go_on(shown, &mut broken)
+    });
+    bar.clear();
+    if let Some(failure) = broken {
+        return Err(failure);
+    }
+    done?;
+    Ok(exit)
+}
+
+fn worse(one: Exit, other: Exit) -> Exit {
+    match (one, other) {
+        (Exit::Failed, _) | (_, Exit::Failed) => Exit::Failed,
+        (Exit::Done, _) | (_, Exit::Done) => Exit::Done,
+        _ => other,
+    }
 }
 
 /// Refuses the addresses of profiles, since they do not say what to search for.
@@ -280,57 +346,11 @@ fn refuse_handle(text: &str) -> Result<(), Failure> {
     )))
 }
 
-fn search_one(
-    request: &SearchRequest,
-    query: &Query,
-    output: Output,
-    stop: &Stop,
-    out: &mut dyn Write,
-) -> Result<Exit, Failure> {
-    let mut view = View::new(output.format, output.all);
-    let bar = Bar::new();
-    let mut broken = None;
-    let found = app::search(request, query, stop, |event| {
-        let shown = match event {
-            SearchEvent::Progress(progress) => {
-                show(&bar, progress, "");
-                Ok(())
-            }
-            SearchEvent::Child(search) => bar.suspend_while(|| view.child(out, search)),
-            SearchEvent::Result(result) => bar.suspend_while(|| view.result(out, result)),
-            // These are events of lists.
-            SearchEvent::Ended(..) | SearchEvent::Suppressed => Ok(()),
-        };
-        go_on(shown, &mut broken)
-    });
-    bar.clear();
-    if let Some(failure) = broken {
-        return Err(failure);
-    }
-    let found = found?;
-    let (catalog, print) = (&found.catalog, |page: &str| found.print(page));
-    let Some((run, children)) = found.records.split_first() else { return Ok(Exit::Failed) };
-    view.finish(out, run, children, catalog, &print)?;
-    out.flush()?;
-    // A browser may fail, which must not keep the other files from being written.
-    let mut files = output.files;
-    files.sort_by_key(|file| file.format == Format::Pdf);
-    for mut file in files {
-        let format = file.format;
-        let mut view = View::of_file(format, output.all);
-        match format {
-            Format::Table => view.table(file.writer(), run, catalog)?,
-            _ => view.finish(file.writer(), run, children, catalog, &print)?,
-        }
-        file.finish()?;
-    }
-    // A closed standard error does not change the results.
-    let _ = writeln!(io::stderr(), "{}", summary(run));
-    for child in children {
-        let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
-        let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(child));
-    }
-    Ok(exit_of(run))
+/// Writes the table of a run that has ended.
+pub(super) fn write_table(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    let mut table = Table::of_output(false);
+    run.results.iter().try_for_each(|result| table.result(out, result))?;
+    table.end(out, run)
 }
 
 fn time_budget(text: &str) -> Result<TimeBudget, String> {

@@ -28,6 +28,15 @@ struct Shape {
     columns: &'static [Column],
 }
 
+const fn table(
+    section: &'static str,
+    title: &'static str,
+    types: &'static [ResultType],
+    columns: &'static [Column],
+) -> Shape {
+    Shape { section, title, types, columns }
+}
+
 /// The column of the value itself.
 const fn value(head: &'static str) -> Column {
     Column { head, members: &[], is_day: false, is_key: true }
@@ -45,191 +54,59 @@ const fn day(head: &'static str, members: &'static [&'static str]) -> Column {
     Column { head, members, is_day: true, is_key: false }
 }
 
+// One row for each table.
+#[rustfmt::skip]
 const SHAPES: [Shape; 17] = [
-    Shape {
-        section: "overview",
-        title: "Registration",
-        types: &[ResultType::Registration],
-        columns: &[
-            value("Name"),
-            text("Registrar", &["registrar", "organization"]),
-            day("Registered", &["registered_at", "created_at"]),
-            day("Changed", &["changed_at"]),
-            day("Expires", &["expires_at"]),
-            text("Status", &["status"]),
-            text("Name servers", &["name_servers"]),
-        ],
-    },
-    Shape {
-        section: "overview",
-        title: "Reputation",
-        types: &[ResultType::Reputation],
-        columns: &[
-            value("Verdict"),
-            text("By", &["listed_by", "rated_by", "ranked_by", "source"]),
-            text("Details", &["threat", "grade", "rank", "score", "status", "risk_score", "entries"]),
-        ],
-    },
-    Shape {
-        section: "overview",
-        title: "Related domains",
-        types: &[ResultType::Domain],
-        columns: &[
-            value("Domain"),
-            text("Role", &["role", "relation", "kind"]),
-            text("Address", &["ip_address"]),
-        ],
-    },
-    Shape {
-        section: "dns",
-        title: "Records",
-        types: &[ResultType::DnsRecord],
-        columns: &[
-            key("Type", &["record_type"]),
-            value("Value"),
-            key("Name", &["name"]),
-            text("For", &["purpose", "provider"]),
-            text("TTL in seconds", &["ttl_seconds"]),
-            day("Last seen", &["last_seen_at"]),
-        ],
-    },
-    Shape {
-        section: "dns",
-        title: "Addresses",
-        types: &[ResultType::IpAddress],
-        columns: &[
-            value("Address"),
-            text("Host", &["host"]),
-            text("Network", &["as_name", "asn", "prefix"]),
-            text("Place", &["city", "region", "country"]),
-            day("First seen", &["first_seen_at"]),
-            day("Last seen", &["last_seen_at"]),
-        ],
-    },
-    Shape {
-        section: "subdomains",
-        title: "Subdomains",
-        types: &[ResultType::Subdomain],
-        columns: &[value("Name"), text("Address", &["ip_address"]), text("Where", &["role"])],
-    },
-    Shape {
-        section: "certificates",
-        title: "Certificates",
-        types: &[ResultType::Certificate],
-        columns: &[
-            text("For", &["common_name", "names"]),
-            text("Issuer", &["issuer"]),
-            day("Valid from", &["not_before"]),
-            day("Valid to", &["not_after"]),
-            value("Serial number"),
-        ],
-    },
-    Shape {
-        section: "technology",
-        title: "Technology",
-        types: &[ResultType::Technology],
-        columns: &[
-            value("Name"),
-            key("Kind", &["kind", "service", "network"]),
-            text("Role", &["role"]),
-            text("Version", &["version"]),
-            text("Evidence", &["evidence", "record"]),
-        ],
-    },
-    Shape {
-        section: "technology",
-        title: "Services",
-        types: &[ResultType::Tenant],
-        columns: &[
-            key("Service", &["service"]),
-            value("Tenant"),
-            text("Found by", &["match", "realm"]),
-            text("Details", &["region", "cloud", "imap_host", "smtp_host", "open_jobs"]),
-        ],
-    },
-    Shape {
-        section: "people",
-        title: "Names",
-        types: &[ResultType::PersonName],
-        columns: &[
-            value("Name"),
-            text("Role", &["role", "relation"]),
-            text("Organization", &["organization"]),
-        ],
-    },
-    Shape {
-        section: "people",
-        title: "Accounts",
-        types: &[ResultType::Profile, ResultType::Account],
-        columns: &[
-            key("Service", &["service"]),
-            value("Account"),
-            text("Name", &["display_name", "username"]),
-            text("Relation", &["relation", "role", "match"]),
-            day("Created", &["created_at"]),
-        ],
-    },
-    Shape {
-        section: "people",
-        title: "Usernames",
-        types: &[ResultType::Username],
-        columns: &[value("Username"), text("Where", &["role", "relation"])],
-    },
-    Shape {
-        section: "people",
-        title: "Contacts",
-        types: &[ResultType::Email, ResultType::Phone],
-        columns: &[
-            value("Address or number"),
-            text("Role", &["role", "relation", "kind"]),
-            text("Name", &["name", "display_name"]),
-        ],
-    },
-    Shape {
-        section: "people",
-        title: "Public keys",
-        types: &[ResultType::PublicKey],
-        columns: &[
-            value("Key"),
-            text("Algorithm", &["algorithm", "record_type"]),
-            text("Bits", &["bits"]),
-            day("Created", &["created_at"]),
-            day("Expires", &["expires_at"]),
-        ],
-    },
-    Shape {
-        section: "breaches",
-        title: "Breaches",
-        types: &[ResultType::Breach],
-        columns: &[
-            value("Breach"),
-            day("Date", &["breached_on", "last_seen_at"]),
-            text("Accounts", &["accounts", "records", "breaches"]),
-            text("What leaked", &["data_classes"]),
-        ],
-    },
-    Shape {
-        section: "archive",
-        title: "Archive",
-        types: &[ResultType::Archive],
-        columns: &[
-            value("Address"),
-            key("Archive", &["archive", "snapshot"]),
-            day("First captured", &["first_captured_at", "captured_at"]),
-            day("Last captured", &["last_captured_at"]),
-        ],
-    },
-    Shape {
-        section: "archive",
-        title: "Pages",
-        types: &[ResultType::Url],
-        columns: &[
-            value("Address"),
-            text("Kind", &["kind", "source", "role"]),
-            text("Title", &["title", "name", "repository", "description"]),
-            day("Date", &["submitted_at", "committed_at", "created_at", "last_modified_at", "year"]),
-        ],
-    },
+    table("overview", "Registration", &[ResultType::Registration], &[
+        value("Name"), text("Registrar", &["registrar", "organization"]),
+        day("Registered", &["registered_at", "created_at"]), day("Changed", &["changed_at"]),
+        day("Expires", &["expires_at"]), text("Status", &["status"]), text("Name servers", &["name_servers"])]),
+    table("overview", "Reputation", &[ResultType::Reputation], &[
+        value("Verdict"), text("By", &["listed_by", "rated_by", "ranked_by", "source"]),
+        text("Details", &["threat", "grade", "rank", "score", "status", "risk_score", "entries"])]),
+    table("overview", "Related domains", &[ResultType::Domain], &[
+        value("Domain"), text("Role", &["role", "relation", "kind"]), text("Address", &["ip_address"])]),
+    table("dns", "Records", &[ResultType::DnsRecord], &[
+        key("Type", &["record_type"]), value("Value"), key("Name", &["name"]),
+        text("For", &["purpose", "provider"]), text("TTL in seconds", &["ttl_seconds"]),
+        day("Last seen", &["last_seen_at"])]),
+    table("dns", "Addresses", &[ResultType::IpAddress], &[
+        value("Address"), text("Host", &["host"]), text("Network", &["as_name", "asn", "prefix"]),
+        text("Place", &["city", "region", "country"]), day("First seen", &["first_seen_at"]),
+        day("Last seen", &["last_seen_at"])]),
+    table("subdomains", "Subdomains", &[ResultType::Subdomain], &[
+        value("Name"), text("Address", &["ip_address"]), text("Where", &["role"])]),
+    table("certificates", "Certificates", &[ResultType::Certificate], &[
+        text("For", &["common_name", "names"]), text("Issuer", &["issuer"]), day("Valid from", &["not_before"]),
+        day("Valid to", &["not_after"]), value("Serial number")]),
+    table("technology", "Technology", &[ResultType::Technology], &[
+        value("Name"), key("Kind", &["kind", "service", "network"]), text("Role", &["role"]),
+        text("Version", &["version"]), text("Evidence", &["evidence", "record"])]),
+    table("technology", "Services", &[ResultType::Tenant], &[
+        key("Service", &["service"]), value("Tenant"), text("Found by", &["match", "realm"]),
+        text("Details", &["region", "cloud", "imap_host", "smtp_host", "open_jobs"])]),
+    table("people", "Names", &[ResultType::PersonName], &[
+        value("Name"), text("Role", &["role", "relation"]), text("Organization", &["organization"])]),
+    table("people", "Accounts", &[ResultType::Profile, ResultType::Account], &[
+        key("Service", &["service"]), value("Account"), text("Name", &["display_name", "username"]),
+        text("Relation", &["relation", "role", "match"]), day("Created", &["created_at"])]),
+    table("people", "Usernames", &[ResultType::Username], &[value("Username"), text("Where", &["role", "relation"])]),
+    table("people", "Contacts", &[ResultType::Email, ResultType::Phone], &[
+        value("Address or number"), text("Role", &["role", "relation", "kind"]),
+        text("Name", &["name", "display_name"])]),
+    table("people", "Public keys", &[ResultType::PublicKey], &[
+        value("Key"), text("Algorithm", &["algorithm", "record_type"]), text("Bits", &["bits"]),
+        day("Created", &["created_at"]), day("Expires", &["expires_at"])]),
+    table("breaches", "Breaches", &[ResultType::Breach], &[
+        value("Breach"), day("Date", &["breached_on", "last_seen_at"]),
+        text("Accounts", &["accounts", "records", "breaches"]), text("What leaked", &["data_classes"])]),
+    table("archive", "Archive", &[ResultType::Archive], &[
+        value("Address"), key("Archive", &["archive", "snapshot"]),
+        day("First captured", &["first_captured_at", "captured_at"]), day("Last captured", &["last_captured_at"])]),
+    table("archive", "Pages", &[ResultType::Url], &[
+        value("Address"), text("Kind", &["kind", "source", "role"]),
+        text("Title", &["title", "name", "repository", "description"]),
+        day("Date", &["submitted_at", "committed_at", "created_at", "last_modified_at", "year"])]),
 ];
 
 /// Returns the tables of a section that have rows.

@@ -6,7 +6,6 @@
 //! | `templates/` | askama templates (`askama.toml` says where they are): `report.html` is the page |
 //! | `escape` | makes every value of a template safe |
 //! | `overview` | what the results say together, people, the categories, and the dossier as tables |
-//! | `timeline` | the days that results tell, as a drawing and as a table |
 //! | `graph` | the graph as a drawing |
 //! | `results` | the results by category, in order of confidence |
 //! | `outcomes.css` | the colours of outcomes, which the web app uses, too |
@@ -19,7 +18,6 @@ mod escape;
 mod graph;
 mod overview;
 mod results;
-mod timeline;
 
 use std::io;
 
@@ -107,7 +105,16 @@ mod tests {
     fn only_the_style_and_other_templates_are_written_as_they_are() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report/html/templates");
         let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-        let text: String = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        let mut text: String = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        // These functions return Markdown, or a text of the service.
+        for function in
+            ["self::whole(", "self::linked(", "self::about(", "self::to_the_second(", "outcome.meaning("]
+        {
+            while let Some(start) = text.find(function) {
+                let end = start + text[start..].find(" }}").unwrap();
+                text.replace_range(start..end, "");
+            }
+        }
         let unescaped =
             text.lines().map(str::trim).filter(|line| line.contains("safe") || line.contains("|e"));
         let mut unescaped: Vec<&str> = unescaped.collect();

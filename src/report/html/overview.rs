@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use askama::Template;
 
-use super::timeline::{Chart, NAMES, WIDTH};
 use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::report::dossier::{Section, sections};
+use crate::report::timeline::{Event, events};
 use crate::runs::facts::Facts;
 use crate::runs::people::people;
 use crate::runs::people::person::Person;
@@ -35,13 +35,14 @@ const WHOLE_CHARS: usize = 16;
 #[derive(Default, Template)]
 #[template(path = "overview.html", config = "src/report/html/askama.toml")]
 pub struct Overview {
-    facts: Facts,
+    pub(in crate::report) facts: Facts,
     /// The names of the platforms by the ids of the results.
     platforms: HashMap<u32, String>,
-    people: Vec<Person>,
+    pub(in crate::report) people: Vec<Person>,
     categories: Vec<Category>,
-    timeline: Option<Chart>,
-    dossier: Vec<Section>,
+    /// The events by year, if there are at least two.
+    pub(in crate::report) years: Vec<(i16, Vec<Event>)>,
+    pub(in crate::report) dossier: Vec<Section>,
 }
 
 /// A category that has a hit.
@@ -60,30 +61,52 @@ impl Overview {
             platforms: run.results.iter().map(|it| (it.id, platform(it))).collect(),
             people: run.findings().map(|it| people(&[it], catalog.profiles()).people).unwrap_or_default(),
             categories: categories(run, catalog),
-            timeline: Chart::of(run),
+            years: by_year(events(&run.results, run.as_of)),
             dossier: sections(run),
         }
     }
 
     /// Returns whether the overview has no part.
     pub fn is_empty(&self) -> bool {
-        let Self { facts, people, categories, timeline, dossier, .. } = self;
+        let Self { facts, people, categories, years, dossier, .. } = self;
         facts.is_empty()
             && people.is_empty()
             && categories.is_empty()
-            && timeline.is_none()
+            && years.is_empty()
             && dossier.is_empty()
     }
 
     /// Returns results with the names of their platforms.
-    fn platforms(&self, results: &[u32]) -> Vec<(u32, &str)> {
+    pub(in crate::report) fn platforms(&self, results: &[u32]) -> Vec<(u32, &str)> {
         results.iter().filter_map(|id| Some((*id, self.platforms.get(id)?.as_str()))).collect()
+    }
+
+    /// Returns the number of events.
+    fn events(&self) -> usize {
+        self.years.iter().map(|(_, events)| events.len()).sum()
+    }
+
+    /// Returns the most events of a year, which is the width of the bars of the years.
+    fn most_events(&self) -> usize {
+        self.years.iter().map(|(_, events)| events.len()).max().unwrap_or(1)
     }
 
     /// Returns the width of the bars.
     fn most_asked(&self) -> u32 {
         self.categories.iter().map(|category| category.asked).max().unwrap_or(1)
     }
+}
+
+/// Returns the events by year. Returns nothing for a single event, which is no timeline.
+fn by_year(events: Vec<Event>) -> Vec<(i16, Vec<Event>)> {
+    if events.len() < 2 {
+        return Vec::new();
+    }
+    let mut years: BTreeMap<i16, Vec<Event>> = BTreeMap::new();
+    for event in events {
+        years.entry(event.day.year()).or_default().push(event);
+    }
+    years.into_iter().collect()
 }
 
 /// Returns the categories with hits, those with the most hits first: how many of their modules found something, of those

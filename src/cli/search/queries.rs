@@ -1,0 +1,128 @@
+//! What `search` searches for: the words of the command line, or the rows of a file.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::cli::exit::Failure;
+use crate::modules::query::{Query, SearchType};
+use crate::runs::batches::table;
+
+/// The most bytes of a list. A thousand queries take fewer.
+const MAX_BYTES: u64 = 2 * 1024 * 1024;
+
+/// A search of a list.
+pub(super) struct Row {
+    pub(super) position: u32,
+    pub(super) query: Query,
+}
+
+/// The queries of a command.
+pub(super) struct Queries {
+    /// Each query once.
+    pub(super) rows: Vec<Row>,
+    /// The texts whose types were recognized.
+    pub(super) recognized: Vec<String>,
+    /// Whether they are a list: several queries, or those of a file.
+    pub(super) is_list: bool,
+}
+
+impl Queries {
+    /// Reads the words of the command line, or the file. The first word may be the type of the queries. Only the exact words
+    /// are types: `emily` is a name.
+    ///
+    /// # Errors
+    /// Fails without a query, or if one is not valid: then nothing is searched.
+    pub(super) fn read(words: &[String], file: Option<&Path>) -> Result<Self, Failure> {
+        let search_type = words.first().and_then(|word| SearchType::from_name(word));
+        let words = &words[usize::from(search_type.is_some())..];
+        match (file, words) {
+            (Some(file), []) => Self::of_file(file, search_type),
+            (Some(_), _) => Err(Failure::Usage("--from replaces the queries of the command line".to_owned())),
+            (None, []) => {
+                let text = "a query is missing: sightline search [TYPE] <QUERY>…, or --from FILE";
+                Err(Failure::Usage(text.to_owned()))
+            }
+            (None, words) => Self::of_words(search_type, words),
+        }
+    }
+
+    fn of_words(search_type: Option<SearchType>, words: &[String]) -> Result<Self, Failure> {
+        let mut rows: Vec<Row> = Vec::new();
+        for (position, word) in (1..).zip(words) {
+            let search_type = search_type.unwrap_or_else(|| SearchType::recognized(word));
+            let query = Query::parse(search_type, word)
+                .map_err(|error| Failure::Usage(format!("invalid query for {search_type}: {error}")))?;
+            let is_same =
+                |row: &Row| row.query.search_type() == search_type && row.query.normal() == query.normal();
+            if !rows.iter().any(is_same) {
+                rows.push(Row { position, query });
+            }
+        }
+        let recognized = if search_type.is_none() { words.to_vec() } else { Vec::new() };
+        Ok(Self { is_list: rows.len() > 1, rows, recognized })
+    }
+
+    fn of_file(file: &Path, search_type: Option<SearchType>) -> Result<Self, Failure> {
+        let name = file.display();
+        let cannot_read = |error: io::Error| Failure::Failed(format!("cannot read {name}: {error}"));
+        let mut bytes = Vec::new();
+        let source: Box<dyn Read> = match file == Path::new("-") {
+            true => Box::new(io::stdin()),
+            false => Box::new(std::fs::File::open(file).map_err(cannot_read)?),
+        };
+        source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot_read)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(Failure::Usage(format!("{name} is larger than {} MiB", MAX_BYTES / 1024 / 1024)));
+        }
+        let mut recognized = Vec::new();
+        let of_query = |query: &str| {
+            Some(search_type.unwrap_or_else(|| {
+                recognized.push(query.to_owned());
+                SearchType::recognized(query)
+            }))
+        };
+        let draft = table::read_with(&bytes, of_query)
+            .map_err(|error| Failure::Usage(format!("invalid list {name}: {error}")))?;
+        if !draft.invalid.is_empty() {
+            let rows = draft.invalid.iter().map(|row| {
+                let line = row.line.map_or_else(|| format!("row {}", row.row), |line| format!("line {line}"));
+                format!("{line}: {} ({}): {}", row.message, row.field, row.allowed)
+            });
+            let told = rows.collect::<Vec<_>>().join("\n  ");
+            return Err(Failure::Usage(format!("invalid list {name}, nothing was searched:\n  {told}")));
+        }
+        let rows = draft.rows.into_iter().map(|(position, search)| {
+            let query = Query::parse(search.search_type, &search.query)
+                .map_err(|error| Failure::Usage(format!("invalid query in row {position}: {error}")))?;
+            Ok(Row { position, query })
+        });
+        Ok(Self { rows: rows.collect::<Result<_, Failure>>()?, recognized, is_list: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_may_be_a_type_and_no_query_is_searched_twice() {
+        for (text, types) in [
+            ("username alice bob", "username username"),
+            ("emily bob", "username username"),
+            ("domani bob", "username username"),
+            ("user", "username"),
+            ("username alice @alice", "username"),
+            ("alice a@example.org example.org @alice", "username email domain"),
+        ] {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            let queries = Queries::read(&words, None).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let found: Vec<&str> = queries.rows.iter().map(|row| row.query.search_type().as_str()).collect();
+            assert_eq!(found.join(" "), types, "{text}");
+            assert_eq!(queries.is_list, found.len() > 1, "{text}");
+        }
+        for wrong in ["username", "Email@", "ALICE@ bob"] {
+            let words: Vec<String> = wrong.split(' ').map(str::to_owned).collect();
+            assert!(Queries::read(&words, None).is_err(), "{wrong}");
+        }
+    }
+}
