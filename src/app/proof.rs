@@ -14,7 +14,8 @@ use crate::modules::definition::{Contact, Entry};
 use crate::modules::keys::OperatorKeys;
 use crate::modules::learn::{Learner, Lesson, NotLearned};
 use crate::modules::module::Module;
-use crate::runs::proof::question::ExpectedOutcome;
+use crate::modules::outcome::Outcome;
+use crate::runs::proof::question::ExpectedOutcome::{self, Exactly, Neither};
 use crate::runs::proof::{ModuleProof, ProofOptions, ProofProgress, SimulatedFault, Stop, Verdict, prove};
 use crate::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
 
@@ -27,19 +28,19 @@ type RequiredVerdict = fn(&Module) -> Option<ExpectedOutcome>;
 
 /// The faults in the order of the report: name, behaviour of every site, required outcome.
 const FAULTS: [(&str, SiteBehavior, RequiredVerdict); 8] = [
-    ("challenge", SiteBehavior::Blocked, |_| Some(ExpectedOutcome::Blocked)),
+    ("challenge", SiteBehavior::Blocked, |_| Some(Exactly(Outcome::Blocked))),
     // The front page of the queried domain can be a login page, so that page is no barrier.
     ("login_wall", SiteBehavior::LoginPage, |module| {
-        (module.entry().contact != Contact::TargetWeb).then_some(ExpectedOutcome::Neither)
+        (module.entry().contact != Contact::TargetWeb).then_some(Neither)
     }),
-    ("empty_page", SiteBehavior::Empty, |_| Some(ExpectedOutcome::Neither)),
-    ("server_error", SiteBehavior::Broken, |_| Some(ExpectedOutcome::Neither)),
-    ("connection_reset", SiteBehavior::Reset, |_| Some(ExpectedOutcome::Neither)),
-    ("rate_limit", SiteBehavior::RateLimited, |_| Some(ExpectedOutcome::RateLimited)),
-    ("silence", SiteBehavior::Silent, |_| Some(ExpectedOutcome::Timeout)),
+    ("empty_page", SiteBehavior::Empty, |_| Some(Neither)),
+    ("server_error", SiteBehavior::Broken, |_| Some(Neither)),
+    ("connection_reset", SiteBehavior::Reset, |_| Some(Neither)),
+    ("rate_limit", SiteBehavior::RateLimited, |_| Some(Exactly(Outcome::RateLimited))),
+    ("silence", SiteBehavior::Silent, |_| Some(Exactly(Outcome::Timeout))),
     // Without a control check nothing can detect this.
     ("yes_to_all", SiteBehavior::SaysYes, |module| {
-        module.is_controlled().then_some(ExpectedOutcome::Unreliable)
+        module.is_controlled().then_some(Exactly(Outcome::Unreliable))
     }),
 ];
 

@@ -1,11 +1,10 @@
 //! The verdict on a module's answers.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::question::{ExpectedOutcome, Question, QuestionKind};
+use super::question::{ExpectedOutcome, Kind, Question};
 use crate::base::words::words;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
@@ -92,50 +91,38 @@ pub struct ModuleProof {
     pub answers: Vec<Answered>,
 }
 
-/// Collects the answers of one module.
-pub(super) struct VerdictBuilder {
-    verdict: Verdict,
-    why: Option<String>,
-    found: Option<BTreeSet<String>>,
-    answers: Vec<Answered>,
-}
-
-impl VerdictBuilder {
-    pub(super) fn new(gap: Option<String>) -> Self {
-        let verdict = if gap.is_some() { Verdict::Unproven } else { Verdict::Ok };
-        Self { verdict, why: gap, found: None, answers: Vec::new() }
+impl ModuleProof {
+    /// Creates the proof of a module without answers. `gap` is the reason why it can prove the module only partly.
+    pub(super) fn new(module: &Module, gap: Option<String>) -> Self {
+        Self {
+            module: module.id().to_string(),
+            platform: module.platform().to_owned(),
+            search_type: module.search_type(),
+            verdict: if gap.is_some() { Verdict::Unproven } else { Verdict::Ok },
+            why: gap,
+            unread: Vec::new(),
+            answers: Vec::new(),
+        }
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
-        self.verdict
-    }
-
-    /// Adds an answer. `asks` is the name of the question's kind.
-    pub(super) fn take(
-        &mut self,
-        module: &Module,
-        question: &Question,
-        asks: &'static str,
-        report: Report,
-        took: Duration,
-    ) {
-        let is_real = matches!(question.kind, QuestionKind::Known | QuestionKind::StandIn);
-        if is_real && report.outcome == Outcome::Hit {
-            let names = report.findings.iter().flat_map(|finding| finding.metadata.keys().cloned());
-            self.found.get_or_insert_default().extend(names);
+    /// Adds an answer.
+    pub(super) fn take(&mut self, question: &Question, report: Report, took: Duration) {
+        let Question { module, query, wants, asks, .. } = question;
+        if question.kind == Kind::Real && report.outcome == Outcome::Hit {
+            self.note_read(module, &report);
             if report.findings.is_empty() && module.entry().result.is_some() {
-                self.note(Verdict::Broken, format!("`{}` hits without a result", question.query.normal()));
+                self.note(Verdict::Broken, format!("`{}` hits without a result", query.normal()));
             }
         }
-        if let Some((verdict, why)) = unexpected(question, asks, &report) {
+        if let Some((verdict, why)) = unexpected(question, &report) {
             self.note(verdict, why);
         }
         self.answers.push(Answered {
             asks,
-            query: question.query.normal().to_owned(),
-            wants: question.wants,
+            query: query.normal().to_owned(),
+            wants: *wants,
             outcome: report.outcome,
-            is_as_wanted: question.wants.is_met_by(report.outcome),
+            is_as_wanted: wants.is_met_by(report.outcome),
             reason: report.reason,
             rule: report.evidence.matcher,
             http_status: report.evidence.http_status,
@@ -146,42 +133,39 @@ impl VerdictBuilder {
         });
     }
 
+    /// Leaves in `unread` the names of metadata for which no known name has given a value.
+    fn note_read(&mut self, module: &Module, report: &Report) {
+        let is_first = !self
+            .answers
+            .iter()
+            .any(|answer| matches!(answer.asks, "known" | "stand_in") && answer.outcome == Outcome::Hit);
+        if is_first {
+            let names = module.entry().result.iter().flat_map(|main| main.metadata.keys());
+            self.unread = names.cloned().collect();
+        }
+        self.unread.retain(|name| !report.findings.iter().any(|it| it.metadata.contains_key(name)));
+    }
+
     /// Records a verdict. The first of the worst ones is reported.
     pub(super) fn note(&mut self, verdict: Verdict, why: String) {
         if verdict > self.verdict {
             (self.verdict, self.why) = (verdict, Some(why));
         }
     }
-
-    pub(super) fn close(self, module: &Module) -> ModuleProof {
-        let names = module.entry().result.iter().flat_map(|main| main.metadata.keys());
-        let unread = match &self.found {
-            Some(found) => names.filter(|name| !found.contains(*name)).cloned().collect(),
-            None => Vec::new(),
-        };
-        ModuleProof {
-            module: module.id().to_string(),
-            platform: module.platform().to_owned(),
-            search_type: module.search_type(),
-            verdict: self.verdict,
-            why: self.why,
-            unread,
-            answers: self.answers,
-        }
-    }
 }
 
 /// Returns the verdict on an unexpected answer, and the reason as a text for the report.
-fn unexpected(question: &Question, asks: &str, report: &Report) -> Option<(Verdict, String)> {
+fn unexpected(question: &Question, report: &Report) -> Option<(Verdict, String)> {
     if question.wants.is_met_by(report.outcome) {
         return None;
     }
     let name = question.query.normal();
     let seen = seen(report);
-    if let QuestionKind::Fault(_) = question.kind {
-        return Some((Verdict::Broken, format!("{asks} is reported as {seen}")));
-    }
-    let whose = if question.kind == QuestionKind::MadeUp { "the made-up name" } else { "the known name" };
+    let whose = match question.kind {
+        Kind::Fault => return Some((Verdict::Broken, format!("{} is reported as {seen}", question.asks))),
+        Kind::MadeUp => "the made-up name",
+        Kind::Real => "the known name",
+    };
     Some(match report.outcome {
         Outcome::Hit => (Verdict::Unreliable, format!("{whose} `{name}` is found: {seen}")),
         Outcome::Unreliable if report.reason == Some(Reason::KnownMissed) => {
