@@ -1,68 +1,45 @@
 //! [`Coverage`]: how many modules ended with each outcome.
 
 use jiff::Timestamp;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::clock::millis;
+use crate::base::words::words;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 
-/// A reason for which a module was not asked, so that no request was sent, or for which it was not given the configured
-/// time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
-    /// The host gave no answer to the last checks.
-    Down,
-    /// The module failed its last control checks.
-    Quarantine,
-    /// The search was stopped before the module was asked.
-    Stopped,
-    /// The host had asked for a pause, or the module's checks for the day were used up.
-    Limits,
-    /// The deadline passed that was learnt from the module's earlier answers.
-    LearntDeadline,
-    /// The time budget of the search ended.
-    TimeBudget,
-    /// The search was stopped while the check was running.
-    GivenUp,
+words! {
+    /// A reason for which a module was not asked, so that no request was sent, or for which it was not given the
+    /// configured time. The words are those of metrics, and the order is that in which coverage lists them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Cut {
+        /// The host gave no answer to the last checks.
+        Down = "circuit_open",
+        /// The module failed its last control checks.
+        Quarantine = "quarantined",
+        /// The search was stopped before the module was asked.
+        Stopped = "stopped",
+        /// The host had asked for a pause, or the module's checks for the day were used up.
+        Limits = "limits",
+        /// The deadline passed that was learnt from the module's earlier answers.
+        LearntDeadline = "learnt_deadline",
+        /// The time budget of the search ended.
+        TimeBudget = "time_budget",
+        /// The search was stopped while the check was running.
+        GivenUp = "given_up",
+    }
 }
 
 impl Cut {
-    /// All of them, in the order in which coverage lists them.
-    pub const ALL: [Self; 7] = [
-        Self::Down,
-        Self::Quarantine,
-        Self::Stopped,
-        Self::Limits,
-        Self::LearntDeadline,
-        Self::TimeBudget,
-        Self::GivenUp,
-    ];
-
     /// Returns whether no request was sent.
-    pub fn is_not_asked(self) -> bool {
+    fn is_not_asked(self) -> bool {
         matches!(self, Self::Down | Self::Quarantine | Self::Stopped | Self::Limits)
-    }
-
-    /// Returns the word for it in metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Down => "circuit_open",
-            Self::Quarantine => "quarantined",
-            Self::Stopped => "stopped",
-            Self::Limits => "limits",
-            Self::LearntDeadline => "learnt_deadline",
-            Self::TimeBudget => "time_budget",
-            Self::GivenUp => "given_up",
-        }
     }
 }
 
 /// The number of modules that ended, by outcome, and of those that were not asked or cut short, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(remote = "Self")]
+#[serde(default, remote = "Self")]
 pub struct Coverage {
     /// Modules that ended: the sum of all outcomes.
     #[schema(examples(231))]
@@ -158,11 +135,10 @@ impl Coverage {
 
     /// Computes what follows from the counts of outcomes and cuts.
     fn settle(&mut self) {
-        let counts = Outcome::ALL.map(|outcome| self.count_of(outcome));
-        self.checked = counts.into_iter().fold(0, u32::saturating_add);
-        self.conclusive = self.hit.saturating_add(self.miss);
-        let not_asked = [self.down, self.quarantined, self.stopped, self.limited];
-        self.not_asked = not_asked.into_iter().fold(0, u32::saturating_add);
+        let sum = |counts: &[u32]| counts.iter().copied().fold(0, u32::saturating_add);
+        self.checked = sum(&Outcome::ALL.map(|outcome| self.count_of(outcome)));
+        self.conclusive = sum(&[self.hit, self.miss]);
+        self.not_asked = sum(&[self.down, self.quarantined, self.stopped, self.limited]);
         // It is missing in documents of earlier versions.
         if self.applicable == 0 {
             self.applicable = self.checked.saturating_sub(self.skipped);
@@ -288,10 +264,7 @@ impl Serialize for Coverage {
 impl<'de> Deserialize<'de> for Coverage {
     /// Reads the counts. A member that was not known when the document was written counts 0.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let none = serde_json::to_value(Self::default()).map_err(D::Error::custom)?;
-        let Value::Object(mut members) = none else { return Err(D::Error::custom("no counts")) };
-        members.extend(Map::deserialize(deserializer)?);
-        let mut coverage = Self::deserialize(Value::Object(members)).map_err(D::Error::custom)?;
+        let mut coverage = Self::deserialize(deserializer)?;
         coverage.settle();
         Ok(coverage)
     }
@@ -330,7 +303,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Coverage>(&text).unwrap(), coverage);
         let older = r#"{"checked":2,"hit":1,"timeout":1,"ratio":0.5}"#;
         assert_eq!(serde_json::from_str::<Coverage>(older).unwrap(), coverage);
-        for broken in [r#"{"hit":-1}"#, r#"{"hit":"1"}"#, r#"{"down":"1"}"#, r#"{"hit":4294967296}"#, "[]"] {
+        for broken in [r#"{"hit":-1}"#, r#"{"hit":"1"}"#, r#"{"down":"1"}"#, r#"{"hit":4294967296}"#, "7"] {
             assert!(serde_json::from_str::<Coverage>(broken).is_err(), "{broken}");
         }
     }
