@@ -7,7 +7,7 @@ use url::Url;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{EntityKey, canonical, kind, text_of};
+use super::{EntityKey, canonical, text_of};
 use crate::base::encoding::hex;
 use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
@@ -84,7 +84,7 @@ impl Entity {
     /// one that is given by its name.
     pub fn of_result(record: &ResultRecord, profiles: &ProfileIndex) -> Self {
         let value = record.value.as_deref().unwrap_or_default();
-        match kind(&record.result_type) {
+        match ResultType::from_name(&record.result_type) {
             Some(ResultType::Account | ResultType::Profile) => Self::of_account(record, value, profiles),
             Some(ResultType::Email) => Self::email(value),
             Some(ResultType::Domain | ResultType::Subdomain | ResultType::Registration) => {

@@ -42,9 +42,6 @@ pub mod merge;
 mod tests;
 
 pub use canonical::folded;
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error, StrDeserializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -84,7 +81,8 @@ fn add(hash: &mut Sha256, part: Option<&str>) {
 /// Returns the scope and the canonical value of a result, of which its key is made.
 fn identity(record: &ResultRecord) -> (Vec<String>, Option<String>) {
     use canonical as form;
-    let (Some(kind), Some(value)) = (kind(&record.result_type), record.value.as_deref()) else {
+    let (Some(kind), Some(value)) = (ResultType::from_name(&record.result_type), record.value.as_deref())
+    else {
         return (vec![record.source.clone()], record.value.clone());
     };
     let platform = || vec![form::folded(record.platform.as_deref().unwrap_or(&record.source))];
@@ -136,10 +134,4 @@ fn issuer(record: &ResultRecord) -> Vec<String> {
 
 fn text_of<'a>(record: &'a ResultRecord, member: &str) -> Option<&'a str> {
     record.metadata.get(member).and_then(Value::as_str)
-}
-
-/// Returns the type of that name, or `None` for one of another version.
-pub fn kind(name: &str) -> Option<ResultType> {
-    let name: StrDeserializer<'_, Error> = name.into_deserializer();
-    ResultType::deserialize(name).ok()
 }

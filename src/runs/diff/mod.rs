@@ -26,7 +26,7 @@ use super::record::Findings;
 use crate::model::diff::{Cause, ComparedRun, Diff, DiffCounts, Difference, RunSide, Undecided};
 use crate::model::entity::identified::Entity;
 use crate::model::entity::merge::{self, MAX_SOURCES};
-use crate::model::entity::{EntityKey, folded, kind};
+use crate::model::entity::{EntityKey, folded};
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
@@ -204,7 +204,7 @@ struct Entry {
 
 impl Entry {
     fn of(key: EntityKey, record: ResultRecord, sources: Vec<String>, profiles: &ProfileIndex) -> Self {
-        let kind = kind(&record.result_type);
+        let kind = ResultType::from_name(&record.result_type);
         let is_account = matches!(kind, Some(ResultType::Account | ResultType::Profile));
         let is_named = is_account || kind == Some(ResultType::Tenant);
         Self {

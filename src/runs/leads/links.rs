@@ -23,7 +23,6 @@ use uuid::Uuid;
 
 use super::lead::{FOUND_BY, FoundBy, LeadReason};
 use crate::base::ids::RunId;
-use crate::model::entity;
 use crate::model::entity::identified::{Entity, web_address};
 use crate::model::entity::merge;
 use crate::model::follow::Class;
@@ -391,7 +390,7 @@ fn named_by_value(record: &ResultRecord, profiles: &ProfileIndex) -> Option<Name
 
 /// Returns whether the result names itself: it is one of a list, not what the search looked for.
 fn names_itself(record: &ResultRecord, query: &Query) -> bool {
-    let Some(kind) = entity::kind(&record.result_type) else { return false };
+    let Some(kind) = ResultType::from_name(&record.result_type) else { return false };
     match kind {
         ResultType::Account => !is_main(record, query),
         ResultType::Username | ResultType::Email => true,
