@@ -7,14 +7,13 @@ use std::collections::HashSet;
 use log::{info, log};
 use uuid::Uuid;
 
-use super::plan::{NextSearch, Rules, next_searches};
-use super::view::settle;
+use super::plan::{Lookups, NextSearch, Rules, next_searches, settle};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
-use crate::model::follow::{FollowEnd, LeadCounts, Lookup, MAX_SEARCHES, NewMember, StopReason};
+use crate::model::follow::{FollowEnd, LeadCounts, MAX_SEARCHES, NewMember, StopReason};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
@@ -67,9 +66,10 @@ fn try_to_advance(
     let is_over =
         |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
     if let Some(newer) = context.store.family(root, account)?.filter(is_over) {
-        let mut lookups: Vec<(RunId, Lookup)> = Vec::new();
+        let mut lookups = Lookups::new();
         for run in &ended {
-            lookups.extend(context.store.lookups(run.id)?.into_iter().map(|lookup| (run.id, lookup)));
+            let of_run = context.store.lookups(run.id)?;
+            lookups.extend(of_run.into_iter().map(|it| (it.lead_id, (run.id, it.outcome))));
         }
         settle(Some(&rules), &newer, &lookups, |_| false, &mut leads.all);
         context.store.end_following(root, &FollowEnd { leads: counts(&leads.all), stopped })?;

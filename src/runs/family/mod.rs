@@ -3,9 +3,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`plan`] | which leads are followed next |
+//! | [`plan`] | which leads are followed next, and what became of each |
 //! | `advance` | starting the runs whose turn has come |
-//! | `view` | what became of each lead |
 //! | [`frames`] | the frames of a stream about followed leads |
 //! | [`state`] | how far leads are followed, and the runs below a run |
 //! | [`service`] | families, as other layers use them |
@@ -15,4 +14,3 @@ pub mod frames;
 pub mod plan;
 pub mod service;
 pub mod state;
-mod view;

@@ -1,20 +1,22 @@
-//! Which leads are followed next: a pure function of what results point to.
+//! Which leads are followed next, and what became of each: pure functions of what results point to.
 //!
 //! The **level** of a result is the number of leads between the root's query and the result: the depth of its run, or
 //! one more than the level of the result that a look-up came from. The level of a lead is one more than the lowest level
 //! of the results that name it. Leads are followed level by level, and within a level in the order of
 //! [`leads`]: verified ones first, then by confidence.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use crate::base::ids::RunId;
-use crate::model::follow::{Class, FollowOrder, Lookup, MAX_LOOKUPS, Membership};
+use crate::model::family::StoredFamily;
+use crate::model::follow::{Class, FollowOrder, Lookup, MAX_LOOKUPS, Membership, StopReason};
 use crate::modules::catalog::{Catalog, Selection};
 use crate::modules::definition::{Contact, ResultType};
 use crate::modules::module::Module;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
@@ -193,4 +195,59 @@ pub(super) fn next_searches(
     let nearest = next.iter().map(|search| search.place.depth).min();
     next.retain(|search| Some(search.place.depth) == nearest);
     next
+}
+
+/// The accounts that were looked up, by their leads: by which run, and the outcome if the look-up has ended.
+pub(super) type Lookups = HashMap<Uuid, (RunId, Option<Outcome>)>;
+
+/// Says what became of each of these leads of a family. `is_asked` tells whether a run has asked the module of an account
+/// for it, without finding it.
+pub(super) fn settle(
+    rules: Option<&Rules<'_>>,
+    family: &StoredFamily,
+    lookups: &Lookups,
+    is_asked: impl Fn(&Lead) -> bool,
+    leads: &mut [Lead],
+) {
+    let searches: HashMap<Uuid, RunId> = family.followed.iter().map(|it| (it.lead, it.run)).collect();
+    let exists = |run: &RunId| family.members.iter().any(|member| member.id == *run);
+    // A run that names the lead may look it up before it ends.
+    let is_pending = |lead: &Lead| {
+        let names = |run: RunId| lead.sources.iter().any(|source| source.run_id == run);
+        family.members.iter().any(|member| !member.status.is_terminal() && names(member.id))
+    };
+    for lead in leads {
+        if let Some((run, outcome)) = lookups.get(&lead.lead_id) {
+            lead.status = if outcome.is_some() { LeadStatus::LookedUp } else { LeadStatus::Pending };
+            (lead.reason, lead.outcome) = (None, *outcome);
+            lead.run_id.get_or_insert(*run);
+            continue;
+        }
+        let search = searches.get(&lead.lead_id);
+        if let Some(run) = search.filter(|run| exists(run)) {
+            (lead.status, lead.reason) = (LeadStatus::Followed, None);
+            (lead.run_id, lead.result_id) = (Some(*run), None);
+            continue;
+        }
+        if lead.status == LeadStatus::Found {
+            continue;
+        }
+        let reason = match (search, rules) {
+            (Some(_), _) => Some(LeadReason::Deleted),
+            (None, None) => continue,
+            (None, Some(rules)) => match rules.judge(lead, lead.level()) {
+                Verdict::No(reason) => Some(reason),
+                Verdict::LookUp(..) if is_asked(lead) => Some(LeadReason::AlreadyAsked),
+                Verdict::LookUp(..) => (!is_pending(lead)).then_some(LeadReason::Limit),
+                Verdict::Search(..) if family.is_following => None,
+                Verdict::Search(..) => Some(match family.end.and_then(|end| end.stopped) {
+                    Some(StopReason::InsufficientCredits) => LeadReason::InsufficientCredits,
+                    Some(StopReason::Stopped) => LeadReason::Stopped,
+                    Some(StopReason::Limit) | None => LeadReason::Limit,
+                }),
+            },
+        };
+        lead.status = if reason.is_some() { LeadStatus::NotFollowed } else { LeadStatus::Pending };
+        lead.reason = reason;
+    }
 }

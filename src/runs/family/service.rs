@@ -6,15 +6,14 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::advance::start;
-use super::plan::{NextSearch, Rules, Verdict, is_asked, next_searches};
+use super::plan::{Lookups, NextSearch, Rules, Verdict, is_asked, next_searches, settle};
 use super::state::FamilyTree;
-use super::view::settle;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::{StoredFamily, with_runs_below};
-use crate::model::follow::{Class, FollowOrder, Lookup, MAX_SEARCHES, Membership};
+use crate::model::follow::{Class, FollowOrder, MAX_SEARCHES, Membership};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::start::{Refused, Started};
 use crate::modules::catalog::Choice;
@@ -117,11 +116,11 @@ impl FamilyService {
     /// Returns the leads in the results of the run, and what became of each.
     pub fn leads(&self, family: &Family) -> Leads {
         let mut leads = self.leads_of(&family.members);
-        let lookups: Vec<(RunId, Lookup)> = family
-            .members
-            .iter()
-            .flat_map(|run| run.lookups.iter().map(|lookup| (run.summary.id, lookup.clone())))
-            .collect();
+        let of_run = |run: &RunRecord| {
+            let id = run.summary.id;
+            run.lookups.iter().map(move |it| (it.lead_id, (id, it.outcome))).collect::<Vec<_>>()
+        };
+        let lookups: Lookups = family.members.iter().flat_map(of_run).collect();
         let findings: Vec<Findings<'_>> = family.members.iter().filter_map(RunRecord::findings).collect();
         let root = family.stored.members.first();
         let rules =
