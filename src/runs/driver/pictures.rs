@@ -19,7 +19,7 @@ use crate::modules::query::Query;
 use crate::runs::context::RunContext;
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
-use crate::runs::pictures::fetch::fetch;
+use crate::runs::pictures::picture::fetch;
 use crate::runs::scheduler::pace::Pace;
 use crate::runs::scheduler::task::{Kind, Task};
 use crate::runs::scheduler::{Group, Turn, Work};

@@ -19,8 +19,7 @@ use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
 use crate::runs::leads::links::{Link, is_found_account, links};
-use crate::runs::pictures::avatar::{AVATAR_URL, Avatar};
-use crate::runs::pictures::likeness::Likeness;
+use crate::runs::pictures::avatar::{AVATAR_URL, Avatar, Likeness};
 use crate::runs::record::{Findings, ResultRef};
 
 /// The most signs of one account that are compared.

@@ -5,15 +5,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`avatar`] | what a result says about its picture |
-//! | [`fetch`] | fetching a picture |
-//! | [`picture`] | a decoded picture: its hashes and its thumbnail, and the limits of the four formats |
+//! | [`avatar`] | what a result says about its picture, and the perceptual hash |
+//! | [`picture`] | fetching and decoding a picture, within the limits of the four formats |
 //! | [`pixels`] | pixels, reduced and written as PNG |
-//! | [`likeness`] | the perceptual hash |
 
 pub mod avatar;
-pub mod fetch;
-pub mod likeness;
 pub mod picture;
 pub mod pixels;
 #[cfg(test)]

@@ -1,19 +1,23 @@
-//! [`Picture`]: a decoded picture: its hashes and its thumbnail. The limits are checked on the header of a file before
-//! its pixels are decoded.
+//! [`Picture`]: a decoded picture: its hashes and its thumbnail. It is fetched through the same guarded prober as every
+//! check. The limits are checked on the header of a file before its pixels are decoded.
 
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use image_webp::WebPDecoder;
+use log::{debug, error};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use url::Url;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::avatar::Avatar;
-use super::likeness::Likeness;
+use super::avatar::{Avatar, Likeness};
 use super::pixels::Pixels;
 use crate::base::encoding::hex;
+use crate::modules::definition::{Method, Via};
+use crate::modules::probe::{CookieJar, Prober, Request, Trace};
 
 /// The most pixels that a picture may have.
 const MAX_PIXELS: u64 = 16_000_000;
@@ -26,6 +30,12 @@ const MAX_PNG_BYTES: usize = 4 * 1024 * 1024;
 
 /// The width and height of a thumbnail.
 const THUMBNAIL_SIDE: usize = 64;
+
+/// The most bytes of a picture's file.
+pub const MAX_FILE_BYTES: usize = 512 * 1024;
+/// The most redirects that are followed to a picture, as for a check.
+const MAX_REDIRECTS: u8 = 5;
+const ACCEPT: &str = "image/webp,image/png,image/jpeg,image/gif;q=0.9";
 
 /// Held while a picture is decoded, so that the whole process decodes one at a time. A progressive JPEG takes up to
 /// 200 MB.
@@ -201,4 +211,47 @@ fn at_most_allowed(width: u32, height: u32) -> Result<(), PictureRefusal> {
 
 fn broken<E>(_: E) -> PictureRefusal {
     PictureRefusal::Broken
+}
+
+/// Fetches and decodes the picture at an address until `deadline` at most. Returns `None` if there is no picture within
+/// the limits: that is no failure of the site.
+pub(in crate::runs) fn fetch(
+    prober: &dyn Prober,
+    url: Url,
+    trace: Trace,
+    deadline: Instant,
+) -> Option<Picture> {
+    let module = trace.module.clone();
+    let request = Request {
+        method: Method::Get,
+        via: Via::Http,
+        url,
+        headers: vec![("Accept".into(), ACCEPT.into())],
+        body: None,
+        max_redirects: MAX_REDIRECTS,
+        body_limit: MAX_FILE_BYTES,
+        render: None,
+        trace,
+    };
+    // A decoder that panics ends only this picture.
+    let fetched = catch_unwind(AssertUnwindSafe(|| {
+        let answer = prober.send(&request, &mut CookieJar::default(), deadline);
+        match answer.map_err(|error| error.reason().to_string())? {
+            answer if answer.status == 200 && !answer.truncated => {
+                Picture::decode(&answer.body, deadline).map_err(|refusal| refusal.to_string())
+            }
+            answer => Err(format!("status {}, truncated: {}", answer.status, answer.truncated)),
+        }
+    }));
+    match fetched {
+        Ok(Ok(picture)) => picture,
+        Ok(Err(why)) => {
+            debug!("no picture for {module}: {why}");
+            None
+        }
+        Err(_) => {
+            error!("a picture broke its decoder");
+            None
+        }
+    }
 }

@@ -5,7 +5,7 @@ use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 use jpeg_encoder::{ColorType, Encoder};
 
-use super::likeness::Likeness;
+use super::avatar::Likeness;
 use super::picture::PictureRefusal::{self, *};
 use super::picture::{DECODING, Picture};
 use super::pixels::{Colour, Pixels};
