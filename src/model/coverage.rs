@@ -1,7 +1,9 @@
 //! [`Coverage`]: how many modules ended with each outcome.
 
 use jiff::Timestamp;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::clock::millis;
@@ -39,7 +41,7 @@ impl Cut {
 
 /// The number of modules that ended, by outcome, and of those that were not asked or cut short, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(default, remote = "Self")]
+#[serde(remote = "Self")]
 pub struct Coverage {
     /// Modules that ended: the sum of all outcomes.
     #[schema(examples(231))]
@@ -264,7 +266,11 @@ impl Serialize for Coverage {
 impl<'de> Deserialize<'de> for Coverage {
     /// Reads the counts. A member that was not known when the document was written counts 0.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut coverage = Self::deserialize(deserializer)?;
+        // `serde(default)` would tell clients of the API that members may be missing.
+        let none = serde_json::to_value(Self::default()).map_err(D::Error::custom)?;
+        let Value::Object(mut members) = none else { return Err(D::Error::custom("no counts")) };
+        members.extend(Map::deserialize(deserializer)?);
+        let mut coverage = Self::deserialize(Value::Object(members)).map_err(D::Error::custom)?;
         coverage.settle();
         Ok(coverage)
     }
@@ -303,7 +309,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Coverage>(&text).unwrap(), coverage);
         let older = r#"{"checked":2,"hit":1,"timeout":1,"ratio":0.5}"#;
         assert_eq!(serde_json::from_str::<Coverage>(older).unwrap(), coverage);
-        for broken in [r#"{"hit":-1}"#, r#"{"hit":"1"}"#, r#"{"down":"1"}"#, r#"{"hit":4294967296}"#, "7"] {
+        for broken in [r#"{"hit":-1}"#, r#"{"hit":"1"}"#, r#"{"down":"1"}"#, r#"{"hit":4294967296}"#, "[]"] {
             assert!(serde_json::from_str::<Coverage>(broken).is_err(), "{broken}");
         }
     }
@@ -339,5 +345,14 @@ mod tests {
         let counts = ["down", "not_asked", "applicable", "checked", "skipped"].map(|name| &json[name]);
         assert_eq!(counts, [2, 5, 9, 10, 3]);
         assert_eq!(serde_json::from_value::<Coverage>(json).unwrap(), coverage);
+    }
+
+    #[test]
+    fn the_api_promises_every_member() {
+        let schema = serde_json::to_value(<Coverage as utoipa::PartialSchema>::schema()).unwrap();
+        let shown = serde_json::to_value(Coverage::default()).unwrap();
+        for name in shown.as_object().unwrap().keys() {
+            assert!(schema["required"].as_array().unwrap().contains(&name.as_str().into()), "{name}");
+        }
     }
 }
