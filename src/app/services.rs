@@ -78,8 +78,7 @@ impl Services {
         }
         let (webhooks, deliveries) = webhooks::start(config, &store, &clock)?;
         let (runs, simulated) = (&engine.runs, engine.sandbox.is_some());
-        let batches = Batches::new(Arc::clone(&store), Arc::clone(runs), Arc::clone(&clock), simulated);
-        let batches = Arc::new(batches);
+        let batches = Arc::new(Batches::new(Arc::clone(runs)));
         let api = Arc::new(Api::new(
             api_config(config, simulated, base_url),
             Arc::clone(&accounts),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::matrix::Matrix;
-use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -17,17 +16,16 @@ use crate::store::Store;
 const REPORT_ROWS: usize = 50;
 
 /// The batches of all accounts. There is one value for each process.
-pub struct Batches {
-    store: Arc<Store>,
-    runs: Arc<Runs>,
-    clock: Arc<dyn Clock>,
-    simulated: bool,
-}
+pub struct Batches(Arc<Runs>);
 
 impl Batches {
-    /// Creates the use cases. `simulated` tells whether the process searches the simulated web.
-    pub fn new(store: Arc<Store>, runs: Arc<Runs>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
-        Self { store, runs, clock, simulated }
+    /// Creates the use cases.
+    pub fn new(runs: Arc<Runs>) -> Self {
+        Self(runs)
+    }
+
+    fn store(&self) -> &Store {
+        &self.0.context.store
     }
 
     /// Creates a batch, whose searches then start one after the other. Returns its id, which that of another batch has
@@ -43,20 +41,21 @@ impl Batches {
         idempotency: Option<Idempotency>,
         by: &Origin,
     ) -> Result<(BatchId, BatchAdded), StorageError> {
-        let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.simulated);
+        let context = &self.0.context;
+        let (id, created_at, simulated) = (BatchId::new(), context.clock.now(), context.simulated);
         let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
-        let added = match self.store.add_batch(&batch, by) {
+        let added = match self.store().add_batch(&batch, by) {
             // The answer to the commit was lost: the batch is looked up by its id.
-            Err(error) if error.is_unconfirmed() => match self.store.batch(account, id) {
+            Err(error) if error.is_unconfirmed() => match self.store().batch(account, id) {
                 Ok(Some(_)) => BatchAdded::Done,
                 Ok(None) | Err(_) => return Err(error),
             },
             added => added?,
         };
         if added == BatchAdded::Done {
-            self.store.confirm_batch(id);
+            self.store().confirm_batch(id);
         }
-        self.runs.wake();
+        self.0.wake();
         Ok((if let BatchAdded::Repeated(earlier) = added { earlier } else { id }, added))
     }
 
@@ -65,7 +64,7 @@ impl Batches {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn find(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
-        self.store.batch(account, id)
+        self.store().batch(account, id)
     }
 
     /// Returns at most `limit` batches of an account that are older than `before`, the newest first. Returns whether
@@ -80,13 +79,13 @@ impl Batches {
         limit: usize,
     ) -> Result<(Vec<Batch>, bool), StorageError> {
         let place = match before {
-            Some(id) => match self.store.batch(account, id)? {
+            Some(id) => match self.store().batch(account, id)? {
                 Some(batch) => Some((batch.created_at, batch.id)),
                 None => return Ok((Vec::new(), false)),
             },
             None => None,
         };
-        let mut batches = self.store.batches(account, place, limit.saturating_add(1))?;
+        let mut batches = self.store().batches(account, place, limit.saturating_add(1))?;
         let has_more = batches.len() > limit;
         batches.truncate(limit);
         Ok((batches, has_more))
@@ -97,7 +96,7 @@ impl Batches {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn rows(&self, id: BatchId, after: u32, limit: usize) -> Result<Vec<BatchRow>, StorageError> {
-        self.store.batch_rows(id, after, limit)
+        self.store().batch_rows(id, after, limit)
     }
 
     /// Returns the outcomes of the searches of a batch by platform.
@@ -131,8 +130,8 @@ impl Batches {
         after: u32,
         limit: usize,
     ) -> Result<Option<u32>, StorageError> {
-        let rows = self.store.batch_rows(id, after, limit)?;
-        let reports = self.store.batch_reports(id, after, limit)?;
+        let rows = self.store().batch_rows(id, after, limit)?;
+        let reports = self.store().batch_reports(id, after, limit)?;
         let last = rows.last().map(|row| row.position);
         matrix.add(rows, &reports);
         Ok(last)
@@ -143,8 +142,8 @@ impl Batches {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stop(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.store.stop_batch(account, id, self.clock.now(), by)?;
-        self.runs.wake();
+        let known = self.store().stop_batch(account, id, self.0.context.clock.now(), by)?;
+        self.0.wake();
         Ok(known)
     }
 }
