@@ -43,6 +43,6 @@ pub(crate) fn run(args: &MigrateArgs, out: &mut dyn Write) -> Result<Exit, Failu
     if args.dry_run && !names.is_empty() {
         return Ok(Exit::NothingFound);
     }
-    writeln!(out, "{} is up to date", url)?;
+    writeln!(out, "{url} is up to date")?;
     Ok(Exit::Done)
 }
