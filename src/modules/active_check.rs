@@ -86,27 +86,29 @@ impl Source {
     /// Returns whether this source, which was asked after `earlier`, gives the better reason for the outcome.
     fn is_better_than(&self, earlier: &Self) -> bool {
         let is_unasked = self.answers.iter().all(Option::is_none);
-        let has_failed = match &self.stop {
-            None | Some(Stop::Barrier) => false,
+        let is_barrier = |outcome| matches!(outcome, Outcome::Blocked | Outcome::RateLimited);
+        match &self.stop {
             // The result is the same as without this source.
-            Some(Stop::Denied(_)) if is_unasked => return false,
+            Some(Stop::Denied(_)) if is_unasked => false,
             // It was not asked because an earlier answer is missing. The cause of that is the better reason.
-            Some(Stop::Unfilled(_)) if is_unasked && earlier.stop.is_some() => return false,
-            Some(Stop::Unfilled(_)) => self.verdict.matcher.is_none(),
-            Some(Stop::Denied(_) | Stop::Unanswered(_)) => true,
-        };
-        let was_barrier = matches!(earlier.verdict.outcome, Outcome::Blocked | Outcome::RateLimited);
-        !(has_failed && was_barrier)
+            Some(Stop::Unfilled(_)) if is_unasked && earlier.stop.is_some() => false,
+            _ => {
+                let Verdict { outcome, .. } = self.verdict;
+                outcome.is_conclusive() || is_barrier(outcome) || !is_barrier(earlier.verdict.outcome)
+            }
+        }
     }
 }
 
 impl<'c> ActiveCheck<'c> {
     /// Asks for a name, and judges the answers. A fallback is asked only if the sources before it led to no conclusion.
+    /// With `only`, the source with that number is asked alone.
     pub(super) fn ask(
         checker: &'c Checker,
         module: &'c Module,
         query: &'c Query,
         is_control: bool,
+        only: Option<usize>,
         terms: Terms<'c>,
     ) -> Self {
         let verdict = Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
@@ -125,13 +127,16 @@ impl<'c> ActiveCheck<'c> {
             bytes_read: 0,
             pauses: Vec::new(),
             contacts: Vec::new(),
-            source: Source { number: 0, answers: Vec::new(), stop: None, verdict },
+            source: Source { number: only.unwrap_or_default(), answers: Vec::new(), stop: None, verdict },
             earlier: None,
         };
         let began = Instant::now();
         for (number, probes) in module.sources().into_iter().enumerate() {
+            if only.is_some_and(|only| only != number) {
+                continue;
+            }
             let source = check.ask_source(number, probes);
-            if number == 0 || source.is_better_than(&check.source) {
+            if number == check.source.number || source.is_better_than(&check.source) {
                 let replaced = std::mem::replace(&mut check.source, source);
                 check.earlier = replaced.answers.into_iter().flatten().next_back().or(check.earlier);
             }
@@ -146,6 +151,10 @@ impl<'c> ActiveCheck<'c> {
     /// Sends the probes of a source until one of them gets no usable answer, and judges what was received.
     fn ask_source(&mut self, number: usize, probes: Range<usize>) -> Source {
         let mut answers = vec![None; self.module.entry().probes.len()];
+        // What an earlier source saved under the same names is not about this one.
+        for name in self.module.entry().probes[probes.clone()].iter().flat_map(|probe| probe.save.keys()) {
+            self.saved.remove(name);
+        }
         let denial = self.checker.denial(self.module, self.query, probes.clone(), self.terms.hosts);
         let mut stop = denial.map(Stop::Denied);
         for probe in probes.filter(|_| denial.is_none()) {

@@ -44,7 +44,7 @@ impl Checker {
         let ModuleTrial { direction, times } = trial;
         let mut trial = Box::new(Report::bare(Outcome::Unreliable, Reason::Quarantined));
         trial.evidence.circuit = Some(times);
-        let (key, began) = (direction.key(module, query), Instant::now());
+        let (key, began) = (direction.key(module, 0, query), Instant::now());
         let verdict = if direction.is_needed(module) && is_about_module(&key) {
             let terms = control_terms(module, terms, began);
             self.controls.forget(&key);
@@ -77,7 +77,7 @@ impl Checker {
     }
 
     fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Box<Report> {
-        let check = ActiveCheck::ask(self, module, query, false, terms);
+        let check = ActiveCheck::ask(self, module, query, false, None, terms);
         let mut report = report(&check);
         // What a hit or a bare miss means depends on a control check.
         let direction = match report.outcome {
@@ -86,7 +86,7 @@ impl Checker {
             _ => None,
         };
         let control =
-            direction.and_then(|direction| self.control(direction, module, query, terms, &mut report));
+            direction.and_then(|direction| self.control(direction, &check, query, terms, &mut report));
         conclude(&check, &mut report, control.as_ref());
         report
     }
@@ -96,20 +96,20 @@ impl Checker {
         if let Some(reason) = module.why_skipped(name, &self.keys) {
             return Report::bare(Outcome::Skipped, reason);
         }
-        *report(&ActiveCheck::ask(self, module, name, true, terms.into()))
+        *report(&ActiveCheck::ask(self, module, name, true, None, terms.into()))
     }
 
-    /// Returns whether a hit of a check of `module` that began at `since` would wait for a control check: no verdict
-    /// that it may use is cached, and none is being obtained.
+    /// Returns whether a hit of the first source of `module` would wait for a control check, if it is asked from `since`
+    /// on: no verdict that it may use is cached, and none is being obtained.
     pub fn needs_control(&self, module: &Module, query: &Query, since: Instant) -> bool {
         let direction = Direction::MadeUp;
-        direction.is_needed(module) && !self.controls.contains(&direction.key(module, query), since)
+        direction.is_needed(module) && !self.controls.contains(&direction.key(module, 0, query), since)
     }
 
     /// Runs the control check that a hit of a check with these terms would wait for, unless another thread runs it or has
     /// run it. Returns its evidence and the pauses of its hosts.
     pub fn control_early(&self, module: &Module, query: &Query, terms: Terms<'_>) -> (Evidence, Vec<Pause>) {
-        let key = Direction::MadeUp.key(module, query);
+        let key = Direction::MadeUp.key(module, 0, query);
         // Only its evidence and pauses are used: the control check has a verdict instead of an outcome.
         let mut report = Report::bare(Outcome::Skipped, Reason::ControlHit);
         let ask = || {
@@ -124,16 +124,18 @@ impl Checker {
         (report.evidence, report.pauses)
     }
 
-    /// Runs the control check of a hit or a bare miss. Returns `None` if the module needs none.
+    /// Runs the control check of a hit or a bare miss at the source that it comes from. Returns `None` if the module needs
+    /// none.
     #[inline(never)]
     fn control(
         &self,
         direction: Direction,
-        module: &Module,
+        check: &ActiveCheck<'_>,
         query: &Query,
         terms: Terms<'_>,
         report: &mut Report,
     ) -> Option<ControlResult> {
+        let module = check.module;
         if !direction.is_needed(module) {
             return None;
         }
@@ -144,7 +146,8 @@ impl Checker {
             report.evidence.controls.push(ControlCheck { direction, verdict, answer });
             return Some(verdict.into());
         }
-        let (key, terms) = (direction.key(module, query), control_terms(module, terms, Instant::now()));
+        let key = direction.key(module, check.source.number, query);
+        let terms = control_terms(module, terms, Instant::now());
         let ask = || match self.reserve(terms) {
             true => self.ask_control(&key, module, query, terms, report),
             false => ControlVerdict::NotAsked.into(),
@@ -168,11 +171,12 @@ impl Checker {
         terms: Terms<'_>,
         report: &mut Report,
     ) -> ControlResult {
-        let direction = key.0;
+        let (direction, _, source, _) = key;
         let Some(name) = direction.name(module, query) else {
             return ControlVerdict::Unclear.into();
         };
-        let check = ActiveCheck::ask(self, module, &name, direction == Direction::MadeUp, terms);
+        let check =
+            ActiveCheck::ask(self, module, &name, *direction == Direction::MadeUp, Some(*source), terms);
         conclude_control(key, &check, report)
     }
 }
@@ -272,7 +276,8 @@ fn read_findings(check: &ActiveCheck<'_>, control_result: Option<&ControlResult>
     };
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = matches!(control, Control::Shaky) && module.entry().reads_page_profile();
-    report.evidence.partial = is_list_cut || lacks_control || check.is_cut();
+    report.evidence.partial =
+        is_list_cut || lacks_control || check.is_cut() || values.searches.is_cut_short();
     note_rules(report, check);
     if values.searches.is_out_of_time() {
         report.reason = Some(Reason::TimeoutRules);

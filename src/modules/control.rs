@@ -50,12 +50,13 @@ impl From<ControlVerdict> for ControlResult {
     }
 }
 
-/// The key of a verdict: the direction, the module's id, and the queried domain if the verdict depends on that domain.
-pub(crate) type Key = (Direction, Arc<str>, Option<String>);
+/// The key of a verdict: the direction, the module's id, the number of its source, and the queried domain if the verdict
+/// depends on that domain. One source proves nothing about the answers of another one.
+pub(crate) type Key = (Direction, Arc<str>, usize, Option<String>);
 
 /// Returns whether a verdict is about the module with every query, and not only about the queried domain.
 pub(crate) fn is_about_module(key: &Key) -> bool {
-    key.2.is_none()
+    key.3.is_none()
 }
 
 impl Direction {
@@ -70,15 +71,15 @@ impl Direction {
         }
     }
 
-    /// Returns the key under which the verdict on `module` is cached.
+    /// Returns the key under which the verdict on a source of `module` is cached.
     ///
     /// A made-up address has the queried domain. A domain that accepts every address makes the module hit all of
     /// them, which says nothing about other domains.
-    pub(crate) fn key(self, module: &Module, query: &Query) -> Key {
+    pub(crate) fn key(self, module: &Module, source: usize, query: &Query) -> Key {
         let is_at_domain = module.search_type() == SearchType::Email && !is_about_domain(module);
         let depends = self == Self::MadeUp && (is_at_domain || module.is_host_queried());
         let domain = query.domain().filter(|_| depends);
-        (self, module.id().clone(), domain.map(str::to_owned))
+        (self, module.id().clone(), source, domain.map(str::to_owned))
     }
 
     /// Returns the name that the control check asks for, if there is one.
@@ -315,7 +316,7 @@ mod tests {
     }
 
     fn key() -> Key {
-        (Direction::MadeUp, "a".into(), None)
+        (Direction::MadeUp, "a".into(), 0, None)
     }
 
     fn soon() -> Instant {

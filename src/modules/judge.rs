@@ -91,13 +91,17 @@ pub(crate) fn barrier_of(
     Some((found, format!("barrier[{index}]: {}", module.entry().barrier[index].label())))
 }
 
-/// Applies the rules to the answers of one source. If a search did not end in time, the verdict is a timeout.
+/// Applies the rules to the answers of one source. If a search did not end in time, the verdict is a timeout. If one
+/// found nothing and did not read to the end, there is no conclusion.
 pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
     let verdict = apply_rules(module, answers, values);
     if values.searches.is_out_of_time() {
         return Verdict::new(Outcome::Timeout, Some(Reason::TimeoutRules), None);
     }
-    verdict
+    match values.searches.is_cut_short() {
+        true => Verdict::new(Outcome::Error, Some(Reason::Truncated), None),
+        false => verdict,
+    }
 }
 
 fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
@@ -110,7 +114,8 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
         }
     }
     // The sequence of probes ended early, so the last answer is not the one that a rule without a probe is
-    // about. It may still prove a miss (a 404 instead of the value that the next probe needs), but not a hit.
+    // about. It may still prove a miss (a 404 instead of the value that the next probe needs, or a page that says so), but
+    // not a hit.
     let is_broken = module.entry().probes.get(last + 1).is_some_and(|plan| !plan.fallback);
     let case_at =
         |probe: usize| answers.get(Some(probe)).map(|answer| Case { module, probe, answer, values });
@@ -121,7 +126,15 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
         })
     };
     let misses = |rule: &Matcher| {
-        fires(rule) && !case_of(rule).is_some_and(|case| case.is_misplaced(rule) || case.leads_back(rule))
+        let is_about_next = |case: Case<'_, '_>| {
+            is_broken
+                && rule.probe.is_none()
+                && rule.is_bare()
+                && !matches!(case.answer.response.status, 404 | 410)
+        };
+        fires(rule)
+            && !case_of(rule)
+                .is_some_and(|case| is_about_next(case) || case.is_misplaced(rule) || case.leads_back(rule))
     };
     let hit = module.entry().hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
     let miss = module.entry().miss.iter().position(misses);

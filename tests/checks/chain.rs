@@ -125,6 +125,28 @@ fn a_fallback_is_used_only_without_a_conclusion() {
     }
 }
 
+/// The API tells the truth, but answers no question about the name that is searched.
+#[test]
+fn a_conclusion_of_a_fallback_is_controlled_at_the_fallback() {
+    let site = module(&json!({
+        "probes": [{"url": "https://api.example/{query}"}, {"url": "https://page.example/{query}", "fallback": true}],
+        "known": ["octocat"],
+    }));
+    for (status_of_page, reason) in [(200, "control_hit"), (404, "known_missed")] {
+        let bench = Bench::new(move |request| {
+            let is_searched = request.url.path() == "/bob";
+            Ok(match request.url.host_str() {
+                Some("page.example") => respond(status_of_page, &[], "page"),
+                _ if is_searched => respond(429, &[], ""),
+                _ if request.url.path() == "/octocat" => respond(200, &[], "page"),
+                _ => respond(404, &[], ""),
+            })
+        });
+        let report = bench.check(&site, &username("bob"));
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Unreliable, Some(reason)));
+    }
+}
+
 /// The first probe gets a token, and the second sends it with the cookie.
 fn two_steps() -> Arc<Module> {
     module(&json!({

@@ -36,7 +36,7 @@ fn is_list(module: &Module, content_type: &str, body: &str, truncated: bool) -> 
     let checker = Checker::new(Arc::new(NoWeb), OperatorKeys::default(), "t", Duration::ZERO);
     let query = Query::parse(SearchType::Domain, "example.org").unwrap();
     let now = Instant::now();
-    let check = ActiveCheck::ask(&checker, module, &query, false, now.into());
+    let check = ActiveCheck::ask(&checker, module, &query, false, None, now.into());
     let response = Response {
         status: 200,
         final_url: Url::parse("https://site.example/list").unwrap(),

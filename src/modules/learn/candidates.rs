@@ -129,13 +129,16 @@ fn of_account(at: &str, value: &Value, name: &str, is_compared: bool) -> Candida
         () => return found,
     };
     let has_content = match value {
-        Value::Array(elements) => !elements.is_empty(),
-        Value::Object(members) => !members.is_empty() && !at.is_empty(),
-        Value::String(text) => !text.is_empty(),
-        Value::Number(_) => true,
-        Value::Null | Value::Bool(_) => false,
+        // An empty list would say that there is nothing.
+        Value::Array(elements) if !elements.is_empty() => json!({"type": "array", "min_length": 1}),
+        Value::Object(members) if !members.is_empty() && !at.is_empty() => {
+            json!({"type": "object", "min_length": 1})
+        }
+        Value::String(text) if !text.is_empty() => json!({"exists": true}),
+        Value::Number(_) => json!({"exists": true}),
+        _ => return found,
     };
-    found.extend(has_content.then(|| (24 + kind, json!({"exists": true}))));
+    found.push((24 + kind, has_content));
     found
 }
 

@@ -199,7 +199,7 @@ impl Learner<'_> {
         self.pause(module)?;
         let terms = Terms::from(Instant::now() + self.timeout);
         let Source { answers, verdict, .. } =
-            ActiveCheck::ask(self.checker, module, query, is_made_up, terms).source;
+            ActiveCheck::ask(self.checker, module, query, is_made_up, None, terms).source;
         Ok((verdict, answers.into_iter().next().flatten().map(Arc::unwrap_or_clone)))
     }
 

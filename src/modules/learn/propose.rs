@@ -23,6 +23,9 @@ const MAX_PROPOSALS: usize = 4;
 /// The most renamed members that are tried for one rule.
 const MAX_RENAMES: usize = 60;
 
+/// The members of a rule that are lists of which each element must hold.
+const LISTS_OF_ALL: [&str; 6] = ["words", "no_word", "text", "no_header", "json", "css"];
+
 /// The rules of one side for an entry.
 struct Choice {
     rules: Vec<Matcher>,
@@ -93,8 +96,12 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     }
     // Each rule with the index of the one that it replaces, if there is any.
     let mut made: Vec<(usize, usize, Value, Option<Rename>)> = Vec::new();
+    let remains: Vec<Vec<Value>> = existing.iter().map(|rule| remains(side, rule)).collect();
     for (index, rule) in existing.iter().enumerate() {
-        made.push((4, index, remaining(side, rule), None));
+        let mut remaining = json!({});
+        remains[index].iter().for_each(|condition| add(condition, &mut remaining));
+        remaining["status"] = side.statuses();
+        made.push((4, index, remaining, None));
         made.extend(renames(side, rule).into_iter().map(|(cost, rename)| {
             let mut rule = rule.clone();
             rename.apply(&mut rule["json"]);
@@ -104,6 +111,9 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     }
     let replaced = old.iter().position(|fit| !fit.is_sound).unwrap_or_default();
     for (cost, mut rule) in candidates(side) {
+        // What must be absent from an answer may stand on pages that were not seen, such as challenges.
+        let guards = remains.get(replaced).into_iter().flatten().filter(|condition| is_guard(condition));
+        guards.for_each(|condition| add(condition, &mut rule));
         rule["status"] = side.statuses();
         made.push((cost, replaced, rule, None));
     }
@@ -129,26 +139,59 @@ fn is_covered(fits: &[Fit]) -> bool {
     count > 0 && (0..count).all(|answer| sound.iter().any(|fit| fit.wanted[answer]))
 }
 
-/// Returns an existing rule with the kinds of conditions that still hold, and with the status of the answers.
-fn remaining(side: &Side<'_>, rule: &Value) -> Value {
-    let mut kept = json!({});
-    for (key, value) in rule.as_object().into_iter().flatten() {
-        let alone = json!({ (key.as_str()): value, "ignore_case": rule["ignore_case"] == true });
-        if side.fits(&[alone]).iter().all(Fit::is_complete) {
-            kept[key] = value.clone();
+/// Returns the conditions of an existing rule that still hold, each as a rule. Conditions that must all hold are tested
+/// one by one.
+fn remains(side: &Side<'_>, rule: &Value) -> Vec<Value> {
+    let alone = |key: &str, value: Value| match rule["ignore_case"] == true {
+        true => json!({ (key): value, "ignore_case": true }),
+        false => json!({ (key): value }),
+    };
+    let parts = rule.as_object().into_iter().flatten().flat_map(|(key, value)| match value {
+        Value::Array(all) if LISTS_OF_ALL.contains(&key.as_str()) => {
+            all.iter().map(|one| alone(key, json!([one]))).collect()
+        }
+        _ => vec![alone(key, value.clone())],
+    });
+    let parts: Vec<Value> = parts.collect();
+    let fits = side.fits(&parts);
+    parts.into_iter().zip(fits).filter(|(_, fit)| fit.is_complete()).map(|(part, _)| part).collect()
+}
+
+/// Adds a condition to a rule.
+fn add(condition: &Value, rule: &mut Value) {
+    for (key, value) in condition.as_object().into_iter().flatten() {
+        match (&mut rule[key.as_str()], value) {
+            (Value::Array(all), Value::Array(more)) if LISTS_OF_ALL.contains(&key.as_str()) => {
+                all.extend(more.iter().cloned());
+            }
+            (slot, value) => *slot = value.clone(),
         }
     }
-    kept["status"] = side.statuses();
-    kept
+}
+
+/// Returns whether a condition requires that something is absent.
+fn is_guard(condition: &Value) -> bool {
+    let reads = |rule: Matcher| rule.condition_kinds().absence || !rule.no_header.is_empty();
+    Matcher::deserialize(condition).is_ok_and(reads)
 }
 
 /// Returns whether a rule requires more than a status and the absence of something, which are on many other answers as
 /// well. A status may say by itself that something does not exist.
 fn is_enough(rule: &Value, is_hit: bool) -> bool {
-    let says_missing = |status: &Value| *status == 404 || *status == 410;
+    let Ok(parsed) = Matcher::deserialize(rule) else { return false };
+    let kinds = parsed.condition_kinds();
+    if is_hit {
+        return kinds.json
+            || kinds.marker
+            || kinds.echo_in_json
+            || kinds.echo_in_text
+            || parsed.final_url.is_some();
+    }
     let mut keys = rule.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     keys.any(|key| !matches!(key, "status" | "probe" | "ignore_case" | "no_header" | "no_word"))
-        || (!is_hit && rule["status"].as_array().is_some_and(|codes| codes.iter().all(says_missing)))
+        || rule["status"]
+            .as_array()
+            .is_some_and(|codes| codes.iter().all(|code| *code == 404 || *code == 410))
 }
 
 fn parse<'v>(rules: impl IntoIterator<Item = &'v Value>) -> Vec<Matcher> {

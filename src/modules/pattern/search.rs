@@ -29,6 +29,7 @@ pub(crate) struct Searches {
     /// The end of the time for searches, or `None` for no limit.
     until: Cell<Option<Instant>>,
     is_out_of_time: Cell<bool>,
+    is_cut_short: Cell<bool>,
     filled: RefCell<VecDeque<(String, SearchRegex)>>,
 }
 
@@ -41,6 +42,11 @@ impl Searches {
     /// Returns whether a search was stopped early, so that a missing match proves nothing.
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.is_out_of_time.get()
+    }
+
+    /// Returns whether a search found nothing more in the beginning of a text and did not read the rest.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        self.is_cut_short.get()
     }
 
     fn may_continue(&self) -> bool {
@@ -116,9 +122,8 @@ impl SearchRegex {
 
     /// Returns whether the regex matches in `text`.
     pub(crate) fn is_found(&self, text: &str, searches: &Searches) -> bool {
-        let reach = self.reach(text);
-        if reach.len() < text.len() {
-            return self.is_found_before_end(reach, searches);
+        if self.reach(text).len() < text.len() {
+            return self.captures(text, searches).next().is_some();
         }
         self.may_search(text, searches) && self.regex().is_match(text)
     }
@@ -137,9 +142,16 @@ impl SearchRegex {
         let reach = self.reach(text);
         let is_cut = reach.len() < text.len();
         let mut found = self.regex().captures_iter(reach);
-        let next = move || if self.may_search(reach, searches) { found.next() } else { None };
-        // The end of what is searched is not the end of a line or a word.
-        std::iter::from_fn(next).filter(move |found| !is_cut || found.get_match().end() < reach.len())
+        let next = move || {
+            let found = if self.may_search(reach, searches) { found.next() } else { None };
+            // The end of what is searched is not the end of a line or a word.
+            let found = found.filter(|found| !is_cut || found.get_match().end() < reach.len());
+            if is_cut && found.is_none() {
+                searches.is_cut_short.set(true);
+            }
+            found
+        };
+        std::iter::from_fn(next)
     }
 
     /// Returns the part of a text that is searched.
@@ -223,7 +235,9 @@ mod tests {
         let text = |end: &str| "y".repeat(MAX_WORK / costly.compiled().1 - end.len()) + end;
         assert!(costly.is_found(&text("ab"), &searches));
         assert!(costly.is_found(&(text("ab\n") + "y"), &searches));
+        assert!(!searches.is_cut_short(), "what was found is found");
         assert!(!costly.is_found(&(text("ab") + "y"), &searches), "the cut is not the end of a line");
+        assert!(searches.is_cut_short(), "that nothing was found proves nothing");
         assert!(!costly.is_found(&(text("") + "\nx"), &searches));
         assert!(regex("x$").is_found(&(text("") + "\nx"), &searches));
     }
