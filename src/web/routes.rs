@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::error::WebError;
+use super::pages;
 use super::pages::run::{
-    again, compare, delete, diff, events, export, family, follow, graph, leads, notes, page, stop, thumbnail,
+    again, delete, diff, events, export, family, follow, graph, leads, notes, page, stop, thumbnail,
 };
 use super::pages::{
-    account, asset, batches, data, history, keys, operator, operator_accounts, search, security, set_up,
-    sign_in, watches, webhooks,
+    account, batches, history, keys, operator, operator_accounts, search, sign_in, watches, webhooks,
 };
 use super::service::Web;
 use super::visit::Visit;
@@ -87,7 +87,7 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/searches/{run_id}/stop", Access::SignedIn, stop::stop).counting(Policy::Read),
     route("POST", "/app/searches/{run_id}/retry", Access::SignedIn, stop::retry).counting(Policy::Search),
     route("POST", "/app/searches/{run_id}/again", Access::SignedIn, again::again),
-    route("GET", "/app/searches/{run_id}/compare", Access::SignedIn, compare::page).counting(Policy::Read),
+    route("GET", "/app/searches/{run_id}/compare", Access::SignedIn, diff::compare).counting(Policy::Read),
     route("POST", "/app/searches/{run_id}/notes", Access::SignedIn, notes::note_run).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/results/{result_id}/annotation", Access::SignedIn, notes::form)
         .counting(Policy::Read),
@@ -103,14 +103,14 @@ pub static ROUTES: &[Route] = &[
         .counting(Policy::Read),
     route("GET", "/app/batches/{batch_id}/export", Access::SignedIn, batches::export::export)
         .counting(Policy::Read),
-    route("GET", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::stop::confirm),
-    route("POST", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::stop::stop)
+    route("GET", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::page::confirm_stop),
+    route("POST", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::page::stop)
         .counting(Policy::Read),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
     route("POST", "/app/sign-in", Access::Anyone, sign_in::sign_in),
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),
-    route("GET", "/app/set-up/{token}", Access::Anyone, set_up::page),
-    route("POST", "/app/set-up/{token}", Access::Anyone, set_up::set_up),
+    route("GET", "/app/set-up/{token}", Access::Anyone, sign_in::set_up_page),
+    route("POST", "/app/set-up/{token}", Access::Anyone, sign_in::set_up),
     route("GET", "/app/keys", Access::SignedIn, keys::page).counting(Policy::Read),
     route("POST", "/app/keys", Access::SignedIn, keys::create).counting(Policy::Read),
     route("GET", "/app/keys/{id}/revoke", Access::SignedIn, keys::confirm_revoke),
@@ -148,10 +148,10 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/watches/{watch_id}/delete", Access::SignedIn, watches::change::delete)
         .counting(Policy::Read),
     route("GET", "/app/account", Access::SignedIn, account::page),
-    route("POST", "/app/account/password", Access::SignedIn, security::change_password),
-    route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, security::end_session),
-    route("POST", "/app/account/export", Access::SignedIn, data::export).counting(Policy::Read),
-    route("POST", "/app/account/delete", Access::SignedIn, data::delete),
+    route("POST", "/app/account/password", Access::SignedIn, account::change_password),
+    route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, account::end_session),
+    route("POST", "/app/account/export", Access::SignedIn, account::export).counting(Policy::Read),
+    route("POST", "/app/account/delete", Access::SignedIn, account::delete),
     route("GET", "/app/operator", Access::Operator, operator::page),
     route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),
     route("POST", "/app/operator/health/reset", Access::Operator, operator::reset),
@@ -159,7 +159,7 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/operator/accounts", Access::Operator, operator_accounts::create),
     route("POST", "/app/operator/accounts/link", Access::Operator, operator_accounts::link),
     route("POST", "/app/operator/accounts/plan", Access::Operator, operator_accounts::set_plan),
-    route("GET", "/app/assets/{file}", Access::File, asset::asset),
+    route("GET", "/app/assets/{file}", Access::File, pages::asset),
 ];
 
 #[cfg(test)]

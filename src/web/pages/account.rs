@@ -1,18 +1,21 @@
-//! The account page: plan, credits, sessions, password, data.
+//! The account page: plan, credits, sessions, password, and the data with its export and deletion.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use askama::Template;
 use jiff::{Timestamp, ToSpan as _};
 
-use crate::account::sign_in::password::LEAST_CHARS;
+use crate::account::sign_in::SignInError;
+use crate::account::sign_in::password::{LEAST_CHARS, Password};
+use crate::base::ids::SessionId;
 use crate::http::{Reply, Response};
 use crate::model::account::{CycleUse, Role};
 use crate::model::credits::Cycle;
 use crate::model::sign_in::Session;
-use crate::web::error::{WebError, whole_secs};
+use crate::report::account::write_account;
+use crate::web::error::{WebError, too_many, whole_secs};
 use crate::web::frame::{Frame, render_as};
+use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::show::{Moment, browser_name};
 use crate::web::visit::Visit;
@@ -38,28 +41,17 @@ struct Page {
     period_end: Moment,
     /// The beginning and the end of each period with the credits used in it, the current one first.
     periods: Vec<(Moment, Moment, u64)>,
-    sessions: Vec<Row>,
+    sessions: Vec<Session>,
+    this_session: SessionId,
     least_chars: usize,
-    wrong: FormErrors,
+    wrong: Option<(FormName, String)>,
 }
 
-struct Row {
-    id: String,
-    browser: String,
-    user_agent: String,
-    address: String,
-    began: Moment,
-    seen: Moment,
-    is_this: bool,
-}
-
-/// The errors in the forms of this page.
-#[derive(Debug, Default)]
-pub(super) struct FormErrors {
-    /// The error in the password form.
-    pub(super) password: Option<String>,
-    /// The error in the deletion form.
-    pub(super) deletion: Option<String>,
+/// The forms of this page that ask for a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FormName {
+    Password,
+    Deletion,
 }
 
 /// Handles `GET /app/account`: shows the account page.
@@ -67,17 +59,20 @@ pub(super) struct FormErrors {
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    show(web, visit, 200, FormErrors::default()).map(Reply::Now)
+    show(web, visit, 200, None).map(Reply::Now)
 }
 
-/// Returns the page with the errors of a form.
-pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: FormErrors) -> Result<Response, WebError> {
+/// Returns the page with the error of a form.
+fn show(
+    web: &Web,
+    visit: Visit,
+    status: u16,
+    wrong: Option<(FormName, String)>,
+) -> Result<Response, WebError> {
     let caller = visit.caller()?;
     let (account, plan) = (&caller.account, &caller.plan);
     let balance = web.parts.accounts.balance(caller)?;
     let uses = web.parts.store.cycle_uses(account.id)?;
-    let this = visit.session()?.id;
-    let sessions = web.parts.sign_ins.sessions(account.id)?;
     let page = Page {
         email: account.email.clone(),
         role: account.role.as_str(),
@@ -91,7 +86,8 @@ pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: FormErrors) -> R
         remaining: balance.remaining(),
         period_end: Moment(balance.cycle.end),
         periods: periods(account.anchor, web.parts.clock.now(), &uses),
-        sessions: sessions.iter().map(|session| row(session, session.id == this)).collect(),
+        sessions: web.parts.sign_ins.sessions(account.id)?,
+        this_session: visit.session()?.id,
         least_chars: LEAST_CHARS,
         wrong,
         frame: visit.frame,
@@ -99,15 +95,113 @@ pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: FormErrors) -> R
     Ok(render_as(status, &page))
 }
 
-/// Returns the page with status 429, after too many wrong passwords.
-pub(super) fn show_too_many(
-    web: &Web,
-    visit: Visit,
-    wait: Duration,
-    wrong: FormErrors,
-) -> Result<Response, WebError> {
-    let page = show(web, visit, 429, wrong)?;
-    Ok(page.with_header("Retry-After", whole_secs(wait).to_string()))
+/// Handles `POST /app/account/password` with `old`, `password` and `again`: changes the password. All other sessions
+/// end.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable. The form itself shows other errors, with 422, or 429 after too
+/// many wrong passwords.
+pub(in crate::web) fn change_password(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    Ok(web.later(visit, try_change))
+}
+
+fn try_change(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let form = visit.form();
+    if form.get("password") != form.get("again") {
+        return refuse(web, visit, FormName::Password, "The two new passwords differ.".to_owned());
+    }
+    let (old, new) = (Password::new(form.get("old")), Password::new(form.get("password")));
+    let account = &visit.caller()?.account;
+    match web.parts.sign_ins.change_password(account, &old, &new, &visit.place()) {
+        Ok(opened) => {
+            let response = web.redirect_with_notice("/app/account", Notice::PasswordChanged);
+            Ok(Reply::Now(web.with_session(response, &opened)))
+        }
+        Err(error) => wrong_password(web, visit, FormName::Password, error),
+    }
+}
+
+/// Handles `POST /app/account/sessions/{id}/revoke`: ends a session, which may be the current one.
+///
+/// # Errors
+/// Returns 404 for a session that has ended or belongs to another account, 503 if the store is unavailable.
+pub(in crate::web) fn end_session(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let id: SessionId = visit.id("id")?;
+    let session = visit.session()?;
+    web.parts.sign_ins.end(session.account, id, &visit.origin()?)?;
+    if id == session.id {
+        return Ok(Reply::Now(
+            web.without_session(web.redirect_with_notice("/app/sign-in", Notice::SignedOut)),
+        ));
+    }
+    Ok(Reply::Now(web.redirect_with_notice("/app/account", Notice::SessionEnded)))
+}
+
+/// Handles `POST /app/account/export`: sends everything that is stored about the account as JSON. If the export fails
+/// before its end, the connection is closed, so that an incomplete document never looks complete.
+///
+/// # Errors
+/// Returns 401 without a session.
+pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (account, by) = (visit.caller()?.account.clone(), visit.origin()?);
+    let head = Response::empty(200)
+        .with_header("Content-Type", "application/json")
+        .with_header("Content-Disposition", "attachment; filename=\"sightline-account.json\"");
+    let (web, now) = (Arc::clone(web), web.parts.clock.now());
+    Ok(Reply::file(head, move |out| {
+        let written = write_account(&web.parts.store, &account, now, &by, out);
+        written.inspect_err(|error| error.log("an account", &visit.request_id)).is_ok()
+    }))
+}
+
+/// Handles `POST /app/account/delete` with `password` and `sure`. Closes the account at once. Its data is removed in
+/// the background.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable. The form itself shows other errors, with 422, or 429 after too
+/// many wrong passwords.
+pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    Ok(web.later(visit, try_delete))
+}
+
+fn try_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let form = visit.form();
+    if !form.is_checked("sure") {
+        return refuse(web, visit, FormName::Deletion, "Confirm that you are sure.".to_owned());
+    }
+    let account = &visit.caller()?.account;
+    if let Err(error) = web.parts.sign_ins.confirm(account, &Password::new(form.get("password"))) {
+        return wrong_password(web, visit, FormName::Deletion, error);
+    }
+    web.parts.accounts.close_account(account.id, &visit.origin()?)?;
+    let answer = web.redirect_with_notice("/app/sign-in", Notice::AccountDeleted);
+    Ok(Reply::Now(web.without_session(answer)))
+}
+
+fn refuse(web: &Web, visit: Visit, form: FormName, why: String) -> Result<Reply, WebError> {
+    show(web, visit, 422, Some((form, why))).map(Reply::Now)
+}
+
+/// Returns the page with the error of a form that asks for a password.
+fn wrong_password(web: &Web, visit: Visit, form: FormName, error: SignInError) -> Result<Reply, WebError> {
+    match error {
+        SignInError::Wrong => {
+            let word = if form == FormName::Password { "The current password" } else { "The password" };
+            refuse(web, visit, form, format!("{word} is wrong."))
+        }
+        SignInError::Weak(why) => refuse(web, visit, form, why.to_string()),
+        SignInError::TooMany(wait) => {
+            let page = show(web, visit, 429, Some((form, too_many(wait))))?;
+            Ok(Reply::Now(page.with_header("Retry-After", whole_secs(wait).to_string())))
+        }
+        error => Err(error.into()),
+    }
+}
+
+impl Page {
+    fn wrong(&self, form: FormName) -> Option<&str> {
+        self.wrong.as_ref().filter(|(name, _)| *name == form).map(|(_, why)| why.as_str())
+    }
 }
 
 /// Returns the beginning and the end of the periods up to `now`, with the credits used in each, the current one first.
@@ -121,18 +215,6 @@ fn periods(anchor: Timestamp, now: Timestamp, uses: &[CycleUse]) -> Vec<(Moment,
         (Moment(cycle.start), Moment(cycle.end), used)
     };
     std::iter::successors(Some(Cycle::at(anchor, now)), before).take(MOST_PERIODS).map(row).collect()
-}
-
-fn row(session: &Session, is_this: bool) -> Row {
-    Row {
-        id: session.id.to_string(),
-        browser: browser_name(&session.user_agent),
-        user_agent: session.user_agent.clone(),
-        address: session.address.clone(),
-        began: Moment(session.created_at),
-        seen: Moment(session.last_seen_at),
-        is_this,
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use jiff::Timestamp;
 
-use super::once::new_once;
-use super::option::FormOption;
+use super::form_parts::FormOption;
+use super::form_parts::new_once;
 use super::run::notes::NotesView;
 use super::run_row::RunRow;
 use crate::http::Reply;

@@ -28,21 +28,11 @@ struct Page {
     has_api: bool,
     /// The plans that include API access.
     plans_with_api: String,
-    keys: Vec<Row>,
+    keys: Vec<KeyRecord>,
     /// The key that was just created. It is shown only this once.
     made: Option<Made>,
     label: String,
     wrong: Option<&'static str>,
-}
-
-struct Row {
-    id: String,
-    label: String,
-    /// The visible part of the key.
-    shown: String,
-    created: Moment,
-    last_used: Option<Moment>,
-    revoked: Option<Moment>,
 }
 
 struct Made {
@@ -54,20 +44,7 @@ struct Made {
 #[template(path = "key-revoke.html", config = "src/web/askama.toml")]
 struct RevokePage {
     frame: Frame,
-    key: Row,
-}
-
-impl From<&KeyRecord> for Row {
-    fn from(key: &KeyRecord) -> Self {
-        Self {
-            id: key.id.to_string(),
-            label: key.label.clone(),
-            shown: format!("{PREFIX}…{}", key.last_four),
-            created: Moment(key.created_at),
-            last_used: key.last_used_at.map(Moment),
-            revoked: key.revoked_at.map(Moment),
-        }
-    }
+    key: KeyRecord,
 }
 
 /// Handles `GET /app/keys`: shows the keys.
@@ -136,7 +113,7 @@ fn show(
         plan: caller.plan.name.clone(),
         has_api: caller.plan.api,
         plans_with_api: plans_with_api(web),
-        keys: keys.iter().map(Row::from).collect(),
+        keys,
         label: wrong.map_or_else(String::new, |_| visit.form().get("label").to_owned()),
         made,
         wrong,
@@ -154,7 +131,7 @@ fn plans_with_api(web: &Web) -> String {
 /// # Errors
 /// Returns 404 for a revoked key or a key of another account, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let key = Row::from(&own_key(web, &visit)?);
+    let key = own_key(web, &visit)?;
     Ok(Reply::Now(render_as(200, &RevokePage { frame: visit.frame, key })))
 }
 

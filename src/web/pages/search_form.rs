@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::once::{new_once, once_key};
-use super::option::FormOption;
+use super::form_parts::FormOption;
+use super::form_parts::{new_once, once_key};
 use super::refusal::Refusal;
 use super::site_choice::SiteChoice;
 use crate::model::credits::cost;

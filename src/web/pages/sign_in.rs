@@ -1,4 +1,4 @@
-//! The pages for signing in and out.
+//! The pages for signing in and out, and that of a set-up link, where the owner of an account chooses a password.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use askama::Template;
 use log::info;
 
 use crate::account::sign_in::SignInError;
-use crate::account::sign_in::password::Password;
-use crate::http::Reply;
+use crate::account::sign_in::password::{LEAST_CHARS, Password};
+use crate::account::sign_in::token::Token;
+use crate::http::{Reply, Response};
 use crate::web::error::{WebError, too_many, whole_secs};
 use crate::web::frame::{Frame, render, render_as};
 use crate::web::notice::Notice;
@@ -19,7 +20,7 @@ const NEXT_BYTES: usize = 2048;
 
 #[derive(Template)]
 #[template(path = "sign-in.html", config = "src/web/askama.toml")]
-struct Page {
+struct SignInPage {
     frame: Frame,
     /// The address to return to after signing in.
     next: String,
@@ -37,7 +38,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     if visit.signed_in.is_some() {
         return Ok(Reply::Now(web.redirect(&next)));
     }
-    let page = Page { frame: visit.frame, next, email: String::new(), wrong: None };
+    let page = SignInPage { frame: visit.frame, next, email: String::new(), wrong: None };
     Ok(Reply::Now(render(&page)))
 }
 
@@ -47,10 +48,10 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 /// Returns 503 if the store is unavailable. The form shows all other errors with the same text, so that it
 /// does not reveal which accounts exist.
 pub(in crate::web) fn sign_in(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    Ok(web.later(visit, try_it))
+    Ok(web.later(visit, try_sign_in))
 }
 
-fn try_it(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+fn try_sign_in(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let form = visit.form();
     let next = return_path(form.get("next"));
     let password = Password::new(form.get("password"));
@@ -70,7 +71,7 @@ fn refused(frame: Frame, email: &str, next: &str, error: &SignInError) -> Reply 
         SignInError::TooMany(wait) => (429, Some(*wait), too_many(*wait)),
         _ => (401, None, "The email address or the password is wrong.".to_owned()),
     };
-    let page = Page { frame, next: next.to_owned(), email: email.to_owned(), wrong: Some(text) };
+    let page = SignInPage { frame, next: next.to_owned(), email: email.to_owned(), wrong: Some(text) };
     let response = render_as(status, &page);
     Reply::Now(match wait {
         Some(wait) => response.with_header("Retry-After", whole_secs(wait).to_string()),
@@ -101,6 +102,80 @@ fn return_path(next: &str) -> &str {
     let is_plain = next.len() <= NEXT_BYTES && next.bytes().all(|byte| byte.is_ascii_graphic());
     let is_one_path = !["//", "/..", "\\"].iter().any(|other| path.contains(other));
     if is_ours && is_plain && is_one_path { next } else { "/app" }
+}
+
+#[derive(Template)]
+#[template(path = "set-up.html", config = "src/web/askama.toml")]
+struct SetUpPage {
+    frame: Frame,
+    /// The token of the link, which is part of the form's address.
+    token: String,
+    email: String,
+    least_chars: usize,
+    wrong: Option<String>,
+}
+
+/// Handles `GET /app/set-up/{token}`: shows the account and the form. Viewing the page does not use up the link.
+///
+/// # Errors
+/// Returns 404 for an invalid link.
+pub(in crate::web) fn set_up_page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let token = token_of(&visit)?;
+    show_set_up(web, visit.frame, &token, 200, None).map(Reply::Now)
+}
+
+/// Handles `POST /app/set-up/{token}` with `password` and `again`: sets the password and signs in.
+///
+/// # Errors
+/// Returns the same errors as [`set_up_page`], and 503 if the store is unavailable.
+pub(in crate::web) fn set_up(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    Ok(web.later(visit, try_set_up))
+}
+
+fn try_set_up(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (token, form) = (token_of(&visit)?, visit.form());
+    if form.get("password") != form.get("again") {
+        let text = "The two passwords differ.".to_owned();
+        return show_set_up(web, visit.frame, &token, 422, Some(text)).map(Reply::Now);
+    }
+    match web.parts.sign_ins.use_link(&token, &Password::new(form.get("password")), &visit.place()) {
+        Ok(opened) => {
+            let response = web.redirect_with_notice("/app", Notice::PasswordSet);
+            Ok(Reply::Now(web.with_session(response, &opened)))
+        }
+        Err(SignInError::Weak(why)) => {
+            show_set_up(web, visit.frame, &token, 422, Some(why.to_string())).map(Reply::Now)
+        }
+        Err(error) => Err(link_error(error)),
+    }
+}
+
+fn show_set_up(
+    web: &Web,
+    frame: Frame,
+    token: &Token,
+    status: u16,
+    wrong: Option<String>,
+) -> Result<Response, WebError> {
+    let account = web.parts.sign_ins.link_account(token).map_err(link_error)?;
+    let token = token.expose().to_owned();
+    let page = SetUpPage { frame, token, email: account.email, least_chars: LEAST_CHARS, wrong };
+    Ok(render_as(status, &page))
+}
+
+fn token_of(visit: &Visit) -> Result<Token, WebError> {
+    visit.segment("token").and_then(Token::parse).ok_or_else(|| link_error(SignInError::LinkOver))
+}
+
+fn link_error(error: SignInError) -> WebError {
+    match error {
+        SignInError::LinkOver => {
+            let text = "It was already used, replaced by a newer one, or is older than three days. \
+                        Ask whoever runs this service for a new one.";
+            WebError::new(404, "This link is no longer valid", text)
+        }
+        error => error.into(),
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const PAGE: usize = 50;
 #[template(path = "webhooks.html", config = "src/web/askama.toml")]
 struct ListPage {
     frame: Frame,
-    webhooks: Vec<Row>,
+    webhooks: Vec<Webhook>,
     /// The secret of the webhook that was just created. It is shown only this once.
     secret: Option<String>,
     events: Vec<&'static str>,
@@ -36,10 +36,10 @@ struct ListPage {
 #[template(path = "webhook.html", config = "src/web/askama.toml")]
 struct WebhookPage {
     frame: Frame,
-    webhook: Row,
+    webhook: Webhook,
     /// The new secret after a rotation. It is shown only this once.
     secret: Option<String>,
-    deliveries: Vec<DeliveryRow>,
+    deliveries: Vec<Delivery>,
     /// The last delivery of this page, if there are older ones.
     older: Option<String>,
 }
@@ -48,74 +48,35 @@ struct WebhookPage {
 #[template(path = "webhook-delete.html", config = "src/web/askama.toml")]
 struct DeletePage {
     frame: Frame,
-    webhook: Row,
+    webhook: Webhook,
 }
 
-struct Row {
-    id: String,
-    url: String,
-    events: String,
-    /// Why nothing is sent, as a sentence.
-    disabled: Option<&'static str>,
-    failing_since: Option<Moment>,
-    created: Moment,
-    two_secrets_until: Option<Moment>,
+/// Returns why nothing is sent, as a sentence.
+fn disabled(webhook: &Webhook) -> Option<&'static str> {
+    webhook.disabled_reason.map(|reason| match reason {
+        DisabledReason::Owner => "You have disabled it.",
+        DisabledReason::Gone => "The receiver answered that it is gone (410).",
+        DisabledReason::Failing => "No message could be delivered for five days.",
+    })
 }
 
-struct DeliveryRow {
-    id: String,
-    event: String,
-    status: &'static str,
-    is_delivered: bool,
-    created: Moment,
-    attempts: u32,
-    next: Option<Moment>,
-    /// What the receiver answered, such as `HTTP 200 after 0.1 s`.
-    answer: String,
-    head: Option<String>,
+fn events(webhook: &Webhook) -> String {
+    webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-impl From<&Webhook> for Row {
-    fn from(webhook: &Webhook) -> Self {
-        let names: Vec<&str> = webhook.events.iter().map(|event| event.as_str()).collect();
-        Self {
-            id: webhook.id.to_string(),
-            url: webhook.url.clone(),
-            events: names.join(", "),
-            disabled: webhook.disabled_reason.map(|reason| match reason {
-                DisabledReason::Owner => "You have disabled it.",
-                DisabledReason::Gone => "The receiver answered that it is gone (410).",
-                DisabledReason::Failing => "No message could be delivered for five days.",
-            }),
-            failing_since: webhook.failing_since.map(Moment),
-            created: Moment(webhook.created_at),
-            two_secrets_until: webhook.previous_secret_expires_at.map(Moment),
-        }
-    }
+/// Returns what the receiver answered, such as `HTTP 200 after 0.1 s`.
+fn answer(delivery: &Delivery) -> String {
+    let Some(answer) = &delivery.last_attempt else { return String::new() };
+    let what = match (answer.http_status, &answer.error) {
+        (Some(status), _) => format!("HTTP {status}"),
+        (None, Some(error)) => error.replace('_', " "),
+        (None, None) => "no answer".to_owned(),
+    };
+    format!("{what} after {}", lasted(Duration::from_millis(answer.latency_ms)))
 }
 
-impl From<&Delivery> for DeliveryRow {
-    fn from(delivery: &Delivery) -> Self {
-        let answer = delivery.last_attempt.as_ref().map(|answer| {
-            let what = match (answer.http_status, &answer.error) {
-                (Some(status), _) => format!("HTTP {status}"),
-                (None, Some(error)) => error.replace('_', " "),
-                (None, None) => "no answer".to_owned(),
-            };
-            format!("{what} after {}", lasted(Duration::from_millis(answer.latency_ms)))
-        });
-        Self {
-            id: delivery.id.to_string(),
-            event: delivery.event.clone(),
-            status: delivery.status.as_str(),
-            is_delivered: delivery.status == DeliveryStatus::Delivered,
-            created: Moment(delivery.created_at),
-            attempts: delivery.attempts,
-            next: delivery.next_attempt_at.map(Moment),
-            answer: answer.unwrap_or_default(),
-            head: delivery.last_attempt.as_ref().and_then(|last| last.response_head.clone()),
-        }
-    }
+fn response_head(delivery: &Delivery) -> Option<&str> {
+    delivery.last_attempt.as_ref()?.response_head.as_deref()
 }
 
 /// Handles `GET /app/webhooks`: shows the webhooks.
@@ -159,7 +120,7 @@ fn show_all(
 ) -> Result<Response, WebError> {
     let webhooks = web.parts.store.webhooks(visit.caller()?.account.id)?;
     let page = ListPage {
-        webhooks: webhooks.iter().map(Row::from).collect(),
+        webhooks,
         secret,
         events: event_names().to_vec(),
         url: wrong.as_ref().map_or_else(String::new, |_| visit.form().get("url").to_owned()),
@@ -189,13 +150,7 @@ fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response,
     let has_older = deliveries.len() > PAGE;
     deliveries.truncate(PAGE);
     let older = deliveries.last().filter(|_| has_older).map(|last| last.id.to_string());
-    let page = WebhookPage {
-        webhook: Row::from(&webhook),
-        secret,
-        deliveries: deliveries.iter().map(DeliveryRow::from).collect(),
-        older,
-        frame: visit.frame,
-    };
+    let page = WebhookPage { webhook, secret, deliveries, older, frame: visit.frame };
     Ok(render_as(200, &page))
 }
 
@@ -262,7 +217,7 @@ fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let webhook = web.parts.webhooks.find(visit.caller()?.account.id, visit.id("webhook_id")?)?;
-    Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, webhook: Row::from(&webhook) })))
+    Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, webhook })))
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/delete`: deletes the webhook.

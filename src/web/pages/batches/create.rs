@@ -15,7 +15,7 @@ use crate::runs::batches::draft::{Draft, Duplicate};
 use crate::runs::service::idempotency_valid_since;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
-use crate::web::pages::once::{new_once, once_key};
+use crate::web::pages::form_parts::{new_once, once_key};
 use crate::web::pages::refusal::sentence;
 use crate::web::pages::search::credits_left;
 use crate::web::service::Web;

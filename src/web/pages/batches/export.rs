@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lookup::find;
+use super::page::find;
 use crate::http::{Reply, Response};
 use crate::report::batch::{BatchFormat, file_name};
 use crate::report::batch_export::write_batch;

@@ -5,8 +5,8 @@ use crate::modules::query::SearchType;
 use crate::runs::batches::draft::Draft;
 use crate::runs::batches::table;
 use crate::web::error::WebError;
-use crate::web::pages::once::new_once;
-use crate::web::pages::option::FormOption;
+use crate::web::pages::form_parts::FormOption;
+use crate::web::pages::form_parts::new_once;
 use crate::web::pages::refusal::sentence;
 use crate::web::visit::Form;
 

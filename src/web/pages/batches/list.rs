@@ -5,9 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 
 use super::form::BatchForm;
-use super::live::state_of;
+use super::page::{shown_name, state_of};
 use crate::base::ids::BatchId;
-use crate::base::text::plain;
 use crate::http::{Reply, Response};
 use crate::model::batch::Batch;
 use crate::web::error::WebError;
@@ -59,11 +58,6 @@ impl From<&Batch> for Row {
             created: Moment(batch.created_at),
         }
     }
-}
-
-/// Returns the name of a batch as it is shown.
-pub(super) fn shown_name(batch: &Batch) -> String {
-    batch.name.as_deref().map_or_else(|| "Batch without a name".to_owned(), |name| plain(name).into_owned())
 }
 
 /// Handles `GET /app/batches`: shows the batches and the form.

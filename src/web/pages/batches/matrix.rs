@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::list::shown_name;
-use super::lookup::{after, find};
+use super::page::shown_name;
+use super::page::{after, find};
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::plain;
 use crate::http::{Reply, Response};

@@ -6,18 +6,12 @@
 //! | [`list`] | all batches, with the form |
 //! | [`create`] | checks the list of a new batch and starts it |
 //! | [`page`](mod@page) | a batch and its searches |
-//! | [`live`] | the part of the page that changes while the batch runs |
-//! | [`stop`] | stops a batch |
 //! | [`matrix`] | the queries of a batch by platforms |
 //! | [`export`] | the results of a batch as a file |
-//! | [`lookup`] | finds the batch of an address |
 
 pub(in crate::web) mod create;
 pub(in crate::web) mod export;
 mod form;
 pub(in crate::web) mod list;
-mod live;
-mod lookup;
 pub(in crate::web) mod matrix;
 pub(in crate::web) mod page;
-pub(in crate::web) mod stop;

@@ -1,4 +1,4 @@
-//! The page of what changed between two runs.
+//! The page of what changed between two runs, and that of the searches that a run can be compared with.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use askama::Template;
 use super::lookup::{find, find_in};
 use crate::http::Reply;
 use crate::model::diff::{Diff, DiffCounts, Difference};
+use crate::model::run::RunSummary;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::difference_row::DifferenceRow;
@@ -87,4 +88,32 @@ fn parts(diff: &Diff) -> Vec<Part> {
         part("unknown", "Unknown", "The searches do not prove whether these have changed.", &diff.unknown),
     ];
     all.into_iter().filter(|part| !part.rows.is_empty()).collect()
+}
+
+/// The number of searches that are shown.
+const MOST_OTHERS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "compare.html", config = "src/web/askama.toml")]
+struct ComparePage {
+    frame: Frame,
+    run: RunRow,
+    /// The other searches, each with the address of the page that tells what changed.
+    others: Vec<(RunRow, String)>,
+}
+
+/// Handles `GET /app/searches/{run_id}/compare`: lists the searches for the same query that have ended.
+///
+/// # Errors
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
+pub(in crate::web) fn compare(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let run = find(web, &visit)?.summary();
+    let now = web.parts.clock.now();
+    let row = |other: &RunSummary| {
+        let is_older = (other.created_at, other.id) < (run.created_at, run.id);
+        let (before, after) = if is_older { (other.id, run.id) } else { (run.id, other.id) };
+        (RunRow::new(other, now), format!("{}/app/searches/{before}/diff/{after}", web.root))
+    };
+    let others = web.parts.runs.reader.comparable(&run, None, MOST_OTHERS)?.iter().map(row).collect();
+    Ok(Reply::Now(render(&ComparePage { frame: visit.frame, run: RunRow::new(&run, now), others })))
 }

@@ -17,13 +17,11 @@
 //! | [`thumbnail`] | the profile picture of a result |
 //! | [`stop`] | stops the run, or asks again what gave no answer |
 //! | [`again`] | starts the same search again |
-//! | [`compare`] | the searches that the run can be compared with |
 //! | [`notes`] | what the owner notes about the run and its results |
 //! | [`delete`] | deletes the run |
 
 pub(in crate::web) mod again;
 mod cards;
-pub(in crate::web) mod compare;
 mod coverage;
 pub(in crate::web) mod delete;
 pub(in crate::web) mod diff;

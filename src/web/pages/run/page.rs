@@ -26,7 +26,7 @@ use crate::report::html::Overview;
 use crate::runs::record::RunRecord;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
-use crate::web::pages::once::new_once;
+use crate::web::pages::form_parts::new_once;
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::show::lasted;

@@ -10,7 +10,7 @@ use crate::model::start::Idempotency;
 use crate::runs::retry::Retry;
 use crate::runs::service::idempotency_valid_since;
 use crate::web::error::WebError;
-use crate::web::pages::once::once_key;
+use crate::web::pages::form_parts::once_key;
 use crate::web::pages::search::started;
 use crate::web::service::Web;
 use crate::web::visit::Visit;

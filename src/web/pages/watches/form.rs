@@ -11,7 +11,7 @@ use crate::model::watch::{ChangeKind, NewWatch, WatchError};
 use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::registry::kinds;
 use crate::web::error::WebError;
-use crate::web::pages::option::FormOption;
+use crate::web::pages::form_parts::FormOption;
 use crate::web::pages::refusal::Refusal;
 use crate::web::pages::search_form::SearchForm;
 use crate::web::service::Web;

@@ -15,7 +15,7 @@ use crate::watches::registry;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
-use crate::web::pages::option::FormOption;
+use crate::web::pages::form_parts::FormOption;
 use crate::web::pages::refusal::Refusal;
 use crate::web::pages::search_form::SearchForm;
 use crate::web::service::Web;

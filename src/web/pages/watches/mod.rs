@@ -5,7 +5,6 @@
 //! | [`list`] | the list of watches, and the creation of one |
 //! | [`form`] | the form of a new watch |
 //! | [`page`](mod@page) | one watch: facts, changes and runs |
-//! | [`timeline`] | the changes by run |
 //! | [`row`] | a watch as a row of a table |
 //! | [`change`] | pauses, resumes, runs and deletes a watch |
 
@@ -14,4 +13,3 @@ mod form;
 pub(in crate::web) mod list;
 pub(in crate::web) mod page;
 mod row;
-mod timeline;

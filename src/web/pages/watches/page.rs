@@ -6,16 +6,18 @@ use std::sync::Arc;
 use askama::Template;
 
 use super::row::WatchRow;
-use super::timeline::{ChangedRun, by_run};
-use crate::base::ids::{AccountId, WatchChangeId, WatchId};
+use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId};
 use crate::http::{Reply, Response};
+use crate::model::diff::Difference;
 use crate::model::page::{Cursor, ListFilter};
-use crate::model::watch::Watch;
+use crate::model::watch::{ChangeKind, StoredChange, Watch};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
+use crate::web::pages::difference_row::DifferenceRow;
 use crate::web::pages::refusal::Refusal;
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
+use crate::web::show::Moment;
 use crate::web::visit::Visit;
 
 /// The number of changes and of runs on a page.
@@ -118,4 +120,54 @@ pub(super) fn find(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
 
 pub(super) fn address(id: WatchId) -> String {
     format!("/app/watches/{id}")
+}
+
+/// The changes that were found in one run.
+struct ChangedRun {
+    run: RunId,
+    at: Moment,
+    /// The runs with which its results were compared. They differ if a module came to no conclusion for a while.
+    before: Vec<RunId>,
+    changes: Vec<ChangeRow>,
+}
+
+/// A change.
+struct ChangeRow {
+    name: &'static str,
+    /// The CSS class of its badge.
+    tone: &'static str,
+    row: DifferenceRow,
+}
+
+/// Returns the changes by run, in their order.
+///
+/// # Errors
+/// Returns 500 if a stored change cannot be read.
+fn by_run(changes: Vec<StoredChange>) -> Result<Vec<ChangedRun>, WebError> {
+    let mut runs: Vec<ChangedRun> = Vec::new();
+    for change in changes {
+        let StoredChange { kind, run_before, run_after, at, difference, .. } = change;
+        let difference: Difference = serde_json::from_value(difference).map_err(WebError::internal)?;
+        let (name, tone) = match kind {
+            ChangeKind::Added => ("added", "good"),
+            ChangeKind::Removed => ("removed", "bad"),
+            ChangeKind::Changed => ("changed", "accent"),
+        };
+        let row = ChangeRow { name, tone, row: DifferenceRow::new(&difference) };
+        match runs.last_mut().filter(|last| last.run == run_after) {
+            Some(last) => {
+                if !last.before.contains(&run_before) {
+                    last.before.push(run_before);
+                }
+                last.changes.push(row);
+            }
+            None => runs.push(ChangedRun {
+                run: run_after,
+                at: Moment(at),
+                before: vec![run_before],
+                changes: vec![row],
+            }),
+        }
+    }
+    Ok(runs)
 }

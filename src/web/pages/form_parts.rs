@@ -1,4 +1,4 @@
-//! The token of a form that does its work only once, even if it is sent several times.
+//! Parts of forms: options, and tokens of forms that do their work only once, even if they are sent several times.
 
 use uuid::Uuid;
 
@@ -21,4 +21,18 @@ pub(in crate::web) fn new_once() -> Result<String, WebError> {
 pub(in crate::web) fn once_key(once: &str) -> Option<String> {
     let is_ours = once.len() == 32 && once.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_ours.then(|| format!("{ONCE_PREFIX}{once}"))
+}
+
+/// An option of a select field.
+#[derive(Debug, Clone)]
+pub(super) struct FormOption {
+    pub(super) value: &'static str,
+    pub(super) label: &'static str,
+    pub(super) is_chosen: bool,
+}
+
+impl FormOption {
+    pub(super) fn new(value: &'static str, label: &'static str, is_chosen: bool) -> Self {
+        Self { value, label, is_chosen }
+    }
 }
