@@ -22,6 +22,7 @@
 //! | [`watches`] | watches: searches that are repeated, and what changes between their runs |
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
 //! | [`report`] | a run as a file in six formats, and the export of an account |
+//! | [`service`] | the use cases that the API and the web app share |
 //! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
 //! | [`web`] | the web app |
 //! | [`admin`] | metrics, liveness and readiness |
@@ -64,6 +65,7 @@ pub mod net;
 pub mod report;
 pub mod runs;
 pub mod sandbox;
+pub mod service;
 pub mod store;
 pub mod watches;
 pub mod web;

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Every layer with the layers that it may import. A folder of `src` that is not listed fails the test.
-const LAYERS: [(&str, &str); 20] = [
+const LAYERS: [(&str, &str); 21] = [
     ("base", ""),
     ("manual", ""),
     ("modules", "base"),
@@ -23,8 +23,9 @@ const LAYERS: [(&str, &str); 20] = [
     ("watches", "base modules model store account runs"),
     ("webhooks", "base modules model store runs"),
     ("report", "base modules model store account runs watches webhooks"),
-    ("api", "base manual modules model store account runs watches webhooks http report"),
-    ("web", "base modules model store account runs watches webhooks http report"),
+    ("service", "base modules model account runs watches"),
+    ("api", "base manual modules model store account runs watches webhooks http report service"),
+    ("web", "base modules model store account runs watches webhooks http report service"),
     ("admin", "base modules model store account runs webhooks http api"),
     ("config", "base model store account http net"),
     ("sandbox", "base modules model store account runs http net api web"),

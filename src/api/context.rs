@@ -22,6 +22,7 @@ use crate::model::batch::Batch;
 use crate::model::watch::Watch;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{Found, Runs};
+use crate::service::Services;
 use crate::store::Store;
 use crate::webhooks::registry::Webhooks;
 
@@ -120,6 +121,11 @@ impl Api {
     /// Removes expired runs from the caches. The maintenance thread calls it.
     pub fn sweep_caches(&self) {
         self.snapshots.sweep(Instant::now());
+    }
+
+    /// Returns the use cases that the API shares with the web app.
+    pub(super) fn services(&self) -> Services<'_> {
+        Services { accounts: &self.accounts, runs: &self.runs, clock: &*self.clock }
     }
 
     /// Returns whether the store answers, as `/v1/health` reports it.

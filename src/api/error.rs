@@ -20,6 +20,7 @@ use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::NotComparable;
+use crate::service;
 use crate::webhooks::registry::{WebhookError, event_names};
 
 words! {
@@ -237,6 +238,9 @@ impl From<&[&str]> for Allowed {
         Self::Values(values.iter().map(|value| (*value).to_owned()).collect())
     }
 }
+
+/// Seconds after which a refused search can be tried again.
+const OVERLOADED_RETRY_SECS: u64 = 5;
 
 /// An error that becomes a response.
 #[derive(Debug, Clone)]
@@ -497,6 +501,34 @@ impl From<AccountError> for ApiError {
             AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
             AccountError::Storage(error) => error.into(),
             error => Self::internal(error),
+        }
+    }
+}
+
+impl From<service::Refusal> for ApiError {
+    fn from(refusal: service::Refusal) -> Self {
+        use service::Refusal;
+        match refusal {
+            Refusal::Query(error) => Self::invalid_request("query", error.message, error.allowed),
+            Refusal::Choice(error) => error.into(),
+            Refusal::Suppressed => Self::suppressed(),
+            Refusal::Premium { plans, .. } => {
+                let plans: Vec<&str> = plans.iter().map(String::as_str).collect();
+                Self::plan_required("the plan of this account does not include premium searches", &plans)
+            }
+            Refusal::Credits { charge, used } => {
+                let limit = charge.allowed.unwrap_or_default();
+                Self::insufficient_credits(limit, used, charge.credits, charge.cycle.end)
+            }
+            Refusal::KeyUsed => Self::idempotency_mismatch(),
+            Refusal::UnknownAccount => AccountError::InvalidKey.into(),
+            Refusal::NoSuch(thing) => Self::no_such(thing),
+            Refusal::Conflict(message) => Self::conflict(message),
+            Refusal::NoBrowser => Self::premium_unavailable(),
+            Refusal::Overloaded => Self::overloaded(OVERLOADED_RETRY_SECS),
+            Refusal::ShuttingDown => Self::shutting_down(),
+            Refusal::Storage(error) => error.into(),
+            Refusal::Internal(cause) => Self::internal(cause),
         }
     }
 }

@@ -6,13 +6,11 @@ use uuid::Uuid;
 
 use super::context::{Api, Call};
 use super::error::ApiError;
-use super::searches::{Answer, accepted_run, refused};
+use super::searches::{Answer, accepted_run};
 use crate::account::service::Caller;
 use crate::base::ids::RequestId;
 use crate::http::Reply;
 use crate::model::audit::Origin;
-use crate::model::credits::STANDARD_COST;
-use crate::runs::family::service::FollowResult;
 use crate::runs::service::Found;
 
 /// Follows one lead of a run.
@@ -52,23 +50,6 @@ pub(super) fn follow(
     lead: &str,
     request_id: &RequestId,
 ) -> Result<Found, ApiError> {
-    let no_such_lead = || ApiError::not_found("unknown lead");
-    let lead = Uuid::try_parse(lead).map_err(|_| no_such_lead())?;
-    let family = api.runs.families.of(api.runs.reader.record(found)?)?;
-    let charge = api.accounts.charge(caller, STANDARD_COST);
-    let origin = Origin::request(caller.actor, request_id);
-    match api.runs.families.follow(&family, lead, &charge, origin)? {
-        FollowResult::Run(id) => api.runs.reader.find(id, caller.account.id)?.ok_or_else(no_such_lead),
-        FollowResult::NoSuchLead => Err(no_such_lead()),
-        FollowResult::NotFollowable(Some(reason)) => {
-            let reason = serde_json::to_value(reason).unwrap_or_default();
-            let reason = reason.as_str().unwrap_or_default().to_owned();
-            Err(ApiError::conflict(format!("this lead cannot be followed: {reason}")))
-        }
-        FollowResult::NotFollowable(None) => {
-            Err(ApiError::conflict("the search has found this lead already"))
-        }
-        FollowResult::Suppressed => Err(ApiError::suppressed()),
-        FollowResult::Refused(refused) => Err(self::refused(refused, &charge)),
-    }
+    let lead = Uuid::try_parse(lead).map_err(|_| ApiError::no_such("lead"))?;
+    Ok(api.services().follow(caller, found, lead, Origin::request(caller.actor, request_id))?)
 }

@@ -14,22 +14,17 @@ use super::decode::{self, SearchBody, SearchRequest};
 use super::error::ApiError;
 use super::request;
 use super::stream::{self, StreamEvent};
-use crate::account::service::{AccountError, Caller};
+use crate::account::service::Caller;
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Reply, Response};
 use crate::model::audit::Origin;
 use crate::model::coverage::Coverage;
-use crate::model::credits::Charge;
-use crate::model::follow::MAX_SEARCHES;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
-use crate::model::start::{Cause, Idempotency, Refused};
-use crate::runs::service::{Found, StartError, StartRequest, StartResult, idempotency_valid_since};
+use crate::runs::service::Found;
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
 const POLL_AFTER_SECS: &str = "2";
-/// Seconds after which a refused search can be tried again.
-const OVERLOADED_RETRY_SECS: u64 = 5;
 
 /// The answer to a search. The members after `status` are present only if the request waited (`wait`) and the
 /// run ended in time.
@@ -162,18 +157,6 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(call.later(move || search.run()))
 }
 
-/// Checks that a premium search is possible. 403 comes before anything is charged, and so does the 503 of
-/// [`Runs::start`](crate::runs::service::Runs::start).
-pub(super) fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiError> {
-    if !premium {
-        return Ok(());
-    }
-    if !caller.plan.premium {
-        return Err(ApiError::premium_required(api.accounts.plans()));
-    }
-    Ok(())
-}
-
 /// A valid search that is about to be charged.
 pub(super) struct Order {
     api: Arc<Api>,
@@ -194,19 +177,9 @@ impl Order {
         key: impl FnOnce() -> Result<Option<String>, ApiError>,
         request_id: &RequestId,
     ) -> Result<Self, ApiError> {
-        if api.runs.is_suppressed(&body.query) {
-            // Checked again in the transaction that starts the run. Checked here before anything about the caller
-            // or the search is revealed.
-            return Err(ApiError::suppressed());
-        }
+        // Checked again when the search starts. Checked here before a thread is reserved.
         let key = key()?;
-        if key.is_none() {
-            // Checked again when the run starts. Checked here so that an invalid choice is refused before a
-            // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
-            // catalogue.
-            api.runs.modules_for(&body.query, body.search.premium, &body.search.choice)?;
-        }
-        require_premium(api, caller, body.search.premium)?;
+        api.services().check(caller, &body.query, &body.search, key.is_some())?;
         let flight = match &key {
             Some(key) => Some(InFlight::begin(&api.in_flight, caller.account.id, key)?),
             None => None,
@@ -240,43 +213,10 @@ impl Order {
 
     /// Charges and starts the search, or finds the run of an earlier request with the same idempotency key.
     pub(super) fn start_run(&mut self) -> Result<Found, ApiError> {
-        let (api, account) = (&self.api, self.caller.account.id);
-        let charge = api.accounts.charge(&self.caller, self.body.search.cost());
-        let valid_since = idempotency_valid_since(api.clock.now());
-        let body_hash = self.body.fingerprint();
-        let request = StartRequest {
-            account,
-            search: self.body.search.clone(),
-            cause: Cause::Request,
-            charge,
-            origin: Origin::request(self.caller.actor, &self.request_id),
-            idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
-        };
-        Self::started(api, &self.caller, &charge, api.runs.start(request))
-    }
-
-    /// Returns the run that a request has started, or the error for its caller.
-    pub(super) fn started(
-        api: &Api,
-        caller: &Caller,
-        charge: &Charge,
-        started: Result<StartResult, StartError>,
-    ) -> Result<Found, ApiError> {
-        match started {
-            Ok(StartResult::Started(run)) => Ok(run),
-            Ok(StartResult::Repeated(id)) => {
-                api.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
-            }
-            Err(StartError::Query(error)) => {
-                Err(ApiError::invalid_request("query", error.message, error.allowed))
-            }
-            Err(StartError::Suppressed) => Err(ApiError::suppressed()),
-            Err(StartError::Refused(refused)) => Err(self::refused(refused, charge)),
-            Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),
-            Err(StartError::Choice(error)) => Err(error.into()),
-            Err(StartError::NoBrowser) => Err(ApiError::premium_unavailable()),
-            Err(StartError::Storage(error)) => Err(error.into()),
-        }
+        let services = self.api.services();
+        let idempotency = self.key.take().map(|key| services.idempotency(key, self.body.fingerprint()));
+        let origin = Origin::request(self.caller.actor, &self.request_id);
+        Ok(services.start(&self.caller, self.body.search.clone(), idempotency, origin)?)
     }
 
     fn wait(&self, found: Found) -> Result<Response, ApiError> {
@@ -313,26 +253,6 @@ impl Order {
             }
             running => accepted(&running).with_header("Retry-After", POLL_AFTER_SECS),
         }))
-    }
-}
-
-/// Returns the error for a caller whose run was not started.
-pub(super) fn refused(refused: Refused, charge: &Charge) -> ApiError {
-    match refused {
-        Refused::Mismatch => ApiError::idempotency_mismatch(),
-        Refused::UnknownAccount => AccountError::InvalidKey.into(),
-        Refused::Overloaded => ApiError::overloaded(OVERLOADED_RETRY_SECS),
-        Refused::FamilyGone => ApiError::conflict("the first search of the family was deleted"),
-        Refused::FamilyFull => {
-            ApiError::conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
-        }
-        Refused::WatchNotDue => ApiError::no_such("watch"),
-        // No request starts the run of a batch.
-        Refused::RowGone => ApiError::internal(format!("the start was refused as {refused:?}")),
-        Refused::InsufficientCredits { used } => {
-            let limit = charge.allowed.unwrap_or_default();
-            ApiError::insufficient_credits(limit, used, charge.credits, charge.cycle.end)
-        }
     }
 }
 

@@ -5,13 +5,9 @@ use std::sync::Arc;
 use super::context::{Api, Call, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::searches::{Answer, Order, accepted_run, require_premium};
+use super::searches::{Answer, accepted_run};
 use crate::http::Reply;
-use crate::model::audit::Origin;
-use crate::model::start::Idempotency;
 use crate::report::body::RunHead;
-use crate::runs::retry::Retry;
-use crate::runs::service::idempotency_valid_since;
 
 /// Stops a search.
 ///
@@ -69,15 +65,5 @@ pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
     let found = api.find(call)?;
-    let summary = found.summary();
-    let reports = api.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &api.runs.catalog())
-        .map_err(|error| ApiError::conflict(error.to_string()))?;
-    require_premium(api, caller, retry.is_premium())?;
-    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(api.clock.now()));
-    let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
-    let charge = api.accounts.charge(caller, retry.cost());
-    let origin = Origin::request(caller.actor, call.request_id);
-    let started = retry.start(&api.runs, charge, idempotency, origin);
-    Ok(accepted_run(&Order::started(api, caller, &charge, started)?, &api.root))
+    Ok(accepted_run(&api.services().retry(caller, &found, key, call.origin()?)?, &api.root))
 }

@@ -13,15 +13,13 @@ use super::error::ApiError;
 use super::pages::{PageParameters, cut};
 use super::reading::{RunPageParameters, SearchList};
 use super::request;
-use super::searches::{Answer, Order, accepted_run, require_premium};
+use super::searches::{Answer, accepted_run};
 use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
 use crate::http::{Reply, Response};
 use crate::model::interval::Interval;
 use crate::model::page::ListFilter;
 use crate::model::search::Search;
-use crate::model::start::Idempotency;
 use crate::model::watch::{ChangeKind, NewWatch, StoredChange, WatchRecord, WatchState, WatchUpdate};
-use crate::runs::service::{Found, idempotency_valid_since};
 use crate::watches::registry;
 
 /// A page of the caller's watches, newest first.
@@ -170,13 +168,9 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         webhook: options.webhook_id,
         idempotency: None,
     };
-    if api.runs.is_suppressed(&search.query) {
-        return Err(ApiError::suppressed());
-    }
-    api.runs.modules_for(&search.query, watch.search.premium, &watch.search.choice)?;
-    require_premium(api, caller, watch.search.premium)?;
-    let (body_hash, valid_since) = (fingerprint(&search, &watch), idempotency_valid_since(api.clock.now()));
-    watch.idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
+    let services = api.services();
+    services.check(caller, &search.query, &watch.search, false)?;
+    watch.idempotency = key.map(|key| services.idempotency(key, fingerprint(&search, &watch)));
     let watch = registry::create(&api.store, &watch, api.clock.now(), &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &WatchRecord::from(watch))))
 }
@@ -333,9 +327,5 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let watch = api.find_watch(call)?;
-    require_premium(api, caller, watch.search.premium)?;
-    let charge = api.accounts.charge(caller, watch.search.cost());
-    let started = registry::run_now(&api.runs, &watch, charge, call.origin()?)?;
-    let found: Found = Order::started(api, caller, &charge, started)?;
-    Ok(accepted_run(&found, &api.root))
+    Ok(accepted_run(&api.services().run_watch(caller, &watch, call.origin()?)?, &api.root))
 }

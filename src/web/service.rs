@@ -17,6 +17,7 @@ use crate::base::clock::Clock;
 use crate::http::{LoadReader, Reply, Response};
 use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
+use crate::service::Services;
 use crate::store::Store;
 use crate::webhooks::registry::Webhooks;
 
@@ -78,6 +79,12 @@ impl Web {
         let origin = url.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
         let cookies = Cookies::new(config.base_url.starts_with("https:"), &root);
         Self { config, parts, root, origin, cookies }
+    }
+
+    /// Returns the use cases that the web app shares with the API.
+    pub(super) fn services(&self) -> Services<'_> {
+        let Parts { accounts, runs, clock, .. } = &self.parts;
+        Services { accounts, runs, clock: &**clock }
     }
 
     /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.

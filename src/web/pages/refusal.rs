@@ -1,6 +1,6 @@
 //! [`Refusal`]: why a search was not started, or a form not taken.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use crate::model::credits::Charge;
 use crate::modules::catalog::ChoiceError;
@@ -58,7 +58,7 @@ impl Refusal {
         Self::new(403, "Not searched.", "This identifier is never searched here. Nothing was charged.")
     }
 
-    pub(super) fn plan_required(plan: &str, plans: &[&str]) -> Self {
+    pub(super) fn plan_required(plan: &str, plans: &[impl Borrow<str>]) -> Self {
         let plans = plans.join(", ");
         let text = format!(
             "The {plan} plan does not include premium searches. These plans do: {plans}. Nothing was charged; without premium \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use log::warn;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, sentence};
 use super::run_row::RunRow;
 use super::search_form::SearchForm;
 use super::site_choice::CategoryGroup;
@@ -13,13 +13,12 @@ use crate::account::rate_limit::RateLimitError;
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response};
-use crate::model::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST, cost};
+use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST};
 use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Refused};
-use crate::modules::query::Query;
-use crate::runs::service::{StartError, StartRequest, StartResult, idempotency_valid_since};
+use crate::runs::service::Found;
+use crate::service;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
@@ -156,9 +155,9 @@ pub(super) fn begin(web: &Arc<Web>, mut visit: Visit, form: SearchForm) -> Resul
     }
 }
 
-/// Checks the search in the same order as the API: suppression first, then the plan, then the credits.
+/// Counts, checks and starts the search of a form.
 fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId, Refusal>, WebError> {
-    let (caller, parts) = (visit.caller()?, &web.parts);
+    let (caller, services) = (visit.caller()?, web.services());
     if let Some(refusal) = count(web, caller)? {
         return Ok(Err(refusal));
     }
@@ -167,20 +166,18 @@ fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId
         Ok(query) => query,
         Err(error) => return Ok(Err(Refusal::query(&error))),
     };
-    if parts.runs.is_suppressed(&query) {
-        return Ok(Err(Refusal::suppressed()));
-    }
-    let premium = form.asks_premium(&query);
-    if premium && !caller.plan.premium {
-        let plans = parts.accounts.plans().names_where(|plan| plan.premium);
-        return Ok(Err(Refusal::plan_required(&caller.plan.name, &plans)));
-    }
-    let idempotency = Idempotency {
-        key: once,
-        body_hash: form.fingerprint(&query),
-        valid_since: idempotency_valid_since(parts.clock.now()),
+    let choice = form.choice(&query, &web.parts.runs.catalog());
+    let search = Search {
+        premium: form.asks_premium(&query),
+        follow: form.follow_order(&choice),
+        choice,
+        options: form.options(),
+        purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
+        ..Search::plain(&query)
     };
-    place(web, visit, form, &query, idempotency)
+    let idempotency = services.idempotency(once, form.fingerprint(&query));
+    let (checked, origin) = (services.check(caller, &query, &search, true), visit.origin()?);
+    started(visit, checked.and_then(|()| services.start(caller, search, Some(idempotency), origin)))
 }
 
 /// Counts the search for the rate limit, which the API shares.
@@ -192,67 +189,38 @@ fn count(web: &Web, caller: &Caller) -> Result<Option<Refusal>, WebError> {
     }
 }
 
-fn place(
-    web: &Web,
-    visit: &Visit,
-    form: &SearchForm,
-    query: &Query,
-    idempotency: Idempotency,
-) -> Result<Result<RunId, Refusal>, WebError> {
-    let (caller, parts) = (visit.caller()?, &web.parts);
-    let premium = form.asks_premium(query);
-    let charge = parts.accounts.charge(caller, cost(premium));
-    let choice = form.choice(query, &parts.runs.catalog());
-    let request = StartRequest {
-        account: caller.account.id,
-        search: Search {
-            premium,
-            follow: form.follow_order(&choice),
-            choice,
-            options: form.options(),
-            purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
-            ..Search::plain(query)
-        },
-        cause: Cause::Request,
-        charge,
-        idempotency: Some(idempotency),
-        origin: visit.origin()?,
-    };
-    started(visit, &charge, parts.runs.start(request))
-}
-
 /// Returns the run that a request has started, or the refusal for its sender.
 ///
 /// # Errors
 /// Returns 401 for an account that is being deleted, 404 for a watch that was deleted, 503 if the store is unavailable.
 pub(super) fn started(
     visit: &Visit,
-    charge: &Charge,
-    started: Result<StartResult, StartError>,
+    started: Result<Found, service::Refusal>,
 ) -> Result<Result<RunId, Refusal>, WebError> {
-    Ok(match started {
-        Ok(StartResult::Started(run)) => Ok(run.id()),
-        Ok(StartResult::Repeated(id)) => Ok(id),
-        Err(StartError::Query(error)) => Err(Refusal::query(&error)),
-        Err(StartError::Suppressed) => Err(Refusal::suppressed()),
-        Err(StartError::Refused(refused)) => Err(match refused {
-            Refused::Mismatch => Refusal::form_used(),
-            Refused::UnknownAccount => return Err(WebError::not_signed_in()),
-            Refused::InsufficientCredits { used } => Refusal::insufficient_credits(charge, used),
-            Refused::WatchNotDue => return Err(WebError::no_such_page()),
-            Refused::Overloaded => Refusal::overloaded(),
-            // Only a lead starts a run of a family, and a batch those of its rows.
-            Refused::FamilyGone | Refused::FamilyFull | Refused::RowGone => Refusal::overloaded(),
-        }),
-        Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
-        Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
-        Err(StartError::NoBrowser) => Err(Refusal::no_browser()),
-        Err(StartError::Storage(error)) if error.is_unavailable() => {
-            warn!(request_id = visit.request_id.as_str(); "cannot confirm whether a search was started: {error}");
-            Err(Refusal::unconfirmed())
+    use service::Refusal as Why;
+    Ok(Err(match started {
+        Ok(run) => return Ok(Ok(run.id())),
+        Err(Why::Query(error)) => Refusal::query(&error),
+        Err(Why::Choice(error)) => Refusal::choice(&error),
+        Err(Why::Suppressed) => Refusal::suppressed(),
+        Err(Why::Premium { plan, plans }) => Refusal::plan_required(&plan, &plans),
+        Err(Why::Credits { charge, used }) => Refusal::insufficient_credits(&charge, used),
+        Err(Why::KeyUsed) => Refusal::form_used(),
+        Err(Why::Conflict(message)) => {
+            Refusal::new(409, "Not started.", format!("{}. Nothing was charged.", sentence(&message)))
         }
-        Err(StartError::Storage(error)) => return Err(error.into()),
-    })
+        Err(Why::NoBrowser) => Refusal::no_browser(),
+        Err(Why::Overloaded) => Refusal::overloaded(),
+        Err(Why::UnknownAccount) => return Err(WebError::not_signed_in()),
+        Err(Why::NoSuch(_)) => return Err(WebError::no_such_page()),
+        Err(Why::ShuttingDown) => return Err(WebError::unavailable()),
+        Err(Why::Internal(cause)) => return Err(WebError::internal(cause)),
+        Err(Why::Storage(error)) if error.is_unavailable() => {
+            warn!(request_id = visit.request_id.as_str(); "cannot confirm whether a search was started: {error}");
+            Refusal::unconfirmed()
+        }
+        Err(Why::Storage(error)) => return Err(error.into()),
+    }))
 }
 
 #[cfg(test)]

@@ -6,9 +6,7 @@ use super::lookup::find;
 use crate::account::service::Caller;
 use crate::http::Reply;
 use crate::model::run::{ModuleReport, RunSummary};
-use crate::model::start::Idempotency;
 use crate::runs::retry::Retry;
-use crate::runs::service::idempotency_valid_since;
 use crate::web::error::WebError;
 use crate::web::pages::form_parts::once_key;
 use crate::web::pages::search::started;
@@ -54,28 +52,14 @@ pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 /// redirects to its page. A form that is sent several times starts only one.
 ///
 /// # Errors
-/// Returns 400 if there is nothing to ask again, 404 for an unknown run, 503 if the store is unavailable, and another
+/// Returns 409 if there is nothing to ask again, 404 for an unknown run, 503 if the store is unavailable, and another
 /// status if the search is refused.
 pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (caller, parts) = (visit.caller()?, &web.parts);
     let found = find(web, &visit)?;
-    let summary = found.summary();
-    let reports = parts.runs.reader.reports(&found)?;
-    let retry = Retry::of(&summary, &reports, &parts.runs.catalog()).map_err(|_| {
-        WebError::invalid("No site of this search can give another answer. Nothing was charged.")
-    })?;
-    if retry.is_premium() && !caller.plan.premium {
-        return Err(WebError::not_allowed(
-            "Your plan does not include premium searches. Nothing was charged.",
-        ));
-    }
     let key = once_key(visit.form().get("once"));
     let key = key.ok_or_else(|| WebError::invalid("The form was incomplete. Nothing was charged."))?;
-    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(parts.clock.now()));
-    let idempotency = Some(Idempotency { key, body_hash, valid_since });
-    let charge = parts.accounts.charge(caller, retry.cost());
-    let run = retry.start(&parts.runs, charge, idempotency, visit.origin()?);
-    match started(&visit, &charge, run)? {
+    let run = web.services().retry(visit.caller()?, &found, Some(key), visit.origin()?);
+    match started(&visit, run)? {
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
         Err(refusal) => Err(WebError::new(refusal.status, "Not started", refusal.text)),
     }

@@ -8,11 +8,9 @@ use super::page::{address, find, show};
 use super::row::WatchRow;
 use crate::http::Reply;
 use crate::model::watch::{WatchActivity, WatchState, WatchUpdate};
-use crate::watches::registry::run_now;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
-use crate::web::pages::refusal::Refusal;
 use crate::web::pages::search::started;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
@@ -31,15 +29,8 @@ struct DeletePage {
 /// Returns 404 for an unknown watch, 503 if the store is unavailable. The page of the watch shows why else no run starts.
 pub(in crate::web) fn run(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (caller, watch) = (visit.caller()?, find(web, &visit)?);
-    let run = if watch.search.premium && !caller.plan.premium {
-        let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);
-        Err(Refusal::plan_required(&caller.plan.name, &plans))
-    } else {
-        let charge = web.parts.accounts.charge(caller, watch.search.cost());
-        let run = run_now(&web.parts.runs, &watch, charge, visit.origin()?)?;
-        started(&visit, &charge, run)?
-    };
-    match run {
+    let run = web.services().run_watch(caller, &watch, visit.origin()?);
+    match started(&visit, run)? {
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
         Err(refusal) => {
             let wait = refusal.retry_after;
