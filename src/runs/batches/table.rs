@@ -83,13 +83,13 @@ pub fn read_with(
     if records.is_empty() || records.len() > MAX_SEARCHES {
         return Err(TableError::number(records.len()));
     }
-    let (mut draft, mut lines) = (Draft::default(), Lines { text, at: 0, line: 1 });
+    let mut draft = Draft::default();
     for (row, record) in (1..).zip(records) {
         match columns.search(record, &mut default_type) {
             Ok(query) => draft.add(row, &query, Search::plain(&query)),
             Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
                 row,
-                line: record.position().map(|position| lines.of(position.byte())),
+                line: line_of(record, text),
                 field: field.to_owned(),
                 message,
                 allowed,
@@ -116,13 +116,13 @@ fn decoded(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns the text with empty lines in place of comments and of a first line `sep=X`, so that the numbers of the other
-/// lines stay the same, and the separator `X`.
+/// Returns the text with one kind of line ends, and with empty lines in place of comments and of a first line `sep=X`, so
+/// that the numbers of the other lines stay the same. Returns the separator `X`, too.
 fn without_remarks(text: &str) -> (String, Option<u8>) {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let (mut kept, mut separator, mut is_first) = (String::with_capacity(text.len()), None, true);
-    for line in text.split_inclusive(['\r', '\n']) {
-        let content = line.trim_end_matches(['\r', '\n']);
-        let bare = content.trim_start();
+    for line in text.split('\n') {
+        let bare = line.trim_start();
         let named = match bare.trim_matches('"').as_bytes() {
             [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', sign @ (b',' | b';' | b'\t' | b'|'), rest @ ..]
                 if is_first && rest.iter().all(|byte| byte == sign) =>
@@ -134,7 +134,8 @@ fn without_remarks(text: &str) -> (String, Option<u8>) {
         separator = separator.or(named);
         let is_remark = named.is_some() || bare.starts_with('#');
         is_first &= bare.is_empty() || bare.starts_with('#');
-        kept.push_str(if is_remark { &line[content.len()..] } else { line });
+        kept.push_str(if is_remark { "" } else { line });
+        kept.push('\n');
     }
     (kept, separator)
 }
@@ -147,28 +148,11 @@ fn delimiter(text: &str) -> u8 {
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-/// Counts the lines of a text.
-struct Lines<'a> {
-    text: &'a str,
-    /// The byte up to which lines are counted, and its line.
-    at: usize,
-    line: u64,
-}
-
-impl Lines<'_> {
-    /// Returns the line, from 1, of the first text at or after this byte. Bytes are asked for in ascending order.
-    fn of(&mut self, byte: u64) -> u64 {
-        let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(self.text.len());
-        let bytes = self.text.as_bytes();
-        // The reader has not skipped empty lines before the record yet.
-        let start = byte + bytes[byte..].iter().take_while(|sign| matches!(sign, b'\n' | b'\r')).count();
-        for at in self.at..start {
-            let is_end = bytes[at] == b'\n' || bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
-            self.line += u64::from(is_end);
-        }
-        self.at = self.at.max(start);
-        self.line
-    }
+/// Returns the line of a record, from 1. The reader has not skipped the empty lines before it yet.
+fn line_of(record: &StringRecord, text: &str) -> Option<u64> {
+    let start = record.position()?;
+    let before = text.as_bytes().get(usize::try_from(start.byte()).ok()?..)?;
+    Some(start.line() + before.iter().take_while(|byte| **byte == b'\n').count() as u64)
 }
 
 /// The places of the columns.
@@ -298,8 +282,13 @@ mod tests {
             [(2, Some(4), "type"), (3, Some(5), "query"), (4, Some(6), "query"), (5, Some(7), "type")]
         );
         assert_eq!(draft.rows.len(), 1);
-        let draft = read(b"sep=,\n# x\ntype,query\n#\nnick,bob\n", None).unwrap();
-        assert_eq!((draft.invalid[0].row, draft.invalid[0].line), (1, Some(5)));
+        for end in ["\n", "\r\n", "\r"] {
+            let text =
+                "sep=,\n# x\ntype,query\n#\n\nnick,bob\nusername,\"b\nob\"\nnick,bob\n".replace('\n', end);
+            let draft = read(text.as_bytes(), None).unwrap();
+            let told: Vec<_> = draft.invalid.iter().map(|row| (row.row, row.line)).collect();
+            assert_eq!(told, [(1, Some(6)), (2, Some(7)), (3, Some(9))], "{text:?}");
+        }
     }
 
     #[test]
