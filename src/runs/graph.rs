@@ -8,7 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::leads::links::{Owners, links};
+use super::leads::links::{Subjects, links};
 use super::record::{Findings, ResultRef};
 use crate::base::ids::RunId;
 use crate::base::words::words;
@@ -129,19 +129,18 @@ impl Graph {
     pub fn of(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Self {
         let mut nodes = Nodes::default();
         let mut edges: Vec<Edge> = Vec::new();
-        for run in runs {
-            let asked = Entity::of_query(&run.query);
-            let node = nodes.entry(&asked, run.run_id);
+        let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
+        for subjects in &subjects {
+            let (run, asked) = (subjects.run, &subjects.asked);
+            let node = nodes.entry(asked, run.run_id);
             (node.kind, node.query_type, node.confidence) = (QUERY, Some(run.query.search_type()), 1.0);
-            let owners = Owners::of(run, profiles);
             let class = match run.query.search_type() {
                 SearchType::Username => EdgeClass::SameName,
                 SearchType::Email | SearchType::Domain => EdgeClass::Found,
             };
-            for record in run.results {
-                let entity = Entity::of_result(record, profiles);
-                nodes.add_result(&entity, run.run_id, record);
-                let is_own = owners.of_result(record).contains(&entity);
+            for (record, entity) in subjects.results() {
+                nodes.add_result(entity, run.run_id, record);
+                let is_own = subjects.owners(record, entity).contains(entity);
                 if is_own && entity != asked {
                     edges.push(Edge {
                         from: asked.id,
@@ -155,7 +154,7 @@ impl Graph {
                 }
             }
         }
-        let links = links(runs, profiles);
+        let links = links(&subjects);
         for link in &links.all {
             for named in [&link.from, &link.to] {
                 let node = nodes.entry(named, link.run_id);

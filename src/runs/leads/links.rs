@@ -102,22 +102,22 @@ pub struct Links {
 }
 
 /// Returns the links in all results of the runs. A link whose other end links back is verified.
-pub fn links(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Links {
-    Links::together(runs.iter().map(|run| Links::of(run, profiles)))
+pub fn links(runs: &[Subjects<'_>]) -> Links {
+    Links::together(runs.iter().map(Links::of))
 }
 
 impl Links {
     /// Returns the links in the results of one run.
-    pub(super) fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
+    pub(super) fn of(subjects: &Subjects<'_>) -> Self {
         let mut links = Self::default();
-        let owners = Owners::of(run, profiles);
+        let (run, profiles) = (subjects.run, subjects.profiles);
         let mut levels: HashMap<u32, u8> = HashMap::new();
-        for record in run.results {
+        for (record, entity) in subjects.results() {
             // A result that named an account was there before the account was looked up, so its number is lower.
             let by = FoundBy::of(&record.metadata).and_then(|by| levels.get(&by.result_id).copied());
             let level = by.map_or(run.depth, |named: u8| named.saturating_add(1));
             levels.insert(record.id, level);
-            let from = owners.of_result(record);
+            let from = subjects.owners(record, entity);
             let mut reader =
                 Reader { run, record, from, level, profiles, links: Vec::new(), targets: 0, omitted: 0 };
             reader.read();
@@ -147,40 +147,56 @@ impl Links {
     }
 }
 
-/// The entities whose pages list the further results of each module.
-pub(in crate::runs) struct Owners<'a> {
-    query: &'a Query,
+/// What the results of a run are about. It is read once for links, leads, people and graphs.
+pub struct Subjects<'a> {
+    pub(in crate::runs) run: &'a Findings<'a>,
     profiles: &'a ProfileIndex,
-    asked: Entity,
-    of_module: HashMap<String, Entity>,
+    /// What the run searched for.
+    pub(in crate::runs) asked: Entity,
+    /// What each of the results is about.
+    entities: Vec<Entity>,
+    /// The accounts whose pages list the further results of each module.
+    accounts: HashMap<String, Entity>,
 }
 
-impl<'a> Owners<'a> {
-    pub(in crate::runs) fn of(run: &'a Findings<'_>, profiles: &'a ProfileIndex) -> Self {
-        let mut of_module = HashMap::new();
-        for record in run.results.iter().filter(|record| is_found_account(record, &run.query)) {
-            let entity = Entity::of_result(record, profiles);
+impl<'a> Subjects<'a> {
+    /// Reads the results of a run.
+    pub fn of(run: &'a Findings<'a>, profiles: &'a ProfileIndex) -> Self {
+        let entities = run.results.iter().map(|record| Entity::of_result(record, profiles)).collect();
+        let asked = Entity::of_query(&run.query);
+        let mut subjects = Self { run, profiles, asked, entities, accounts: HashMap::new() };
+        let mut accounts = HashMap::new();
+        for (record, entity) in subjects.found_accounts() {
             for module in merge::modules(record) {
-                of_module.entry(module).or_insert_with(|| entity.clone());
+                accounts.entry(module).or_insert_with(|| entity.clone());
             }
         }
-        Self { query: &run.query, profiles, asked: Entity::of_query(&run.query), of_module }
+        subjects.accounts = accounts;
+        subjects
     }
 
-    /// Returns the entities that a result says something about: itself, or the accounts whose pages list it.
-    pub(in crate::runs) fn of_result(&self, record: &ResultRecord) -> Vec<Entity> {
-        if !names_itself(record, self.query) {
-            return vec![Entity::of_result(record, self.profiles)];
+    /// Returns the results, each with what it is about.
+    pub(in crate::runs) fn results(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
+        self.run.results.iter().zip(&self.entities)
+    }
+
+    /// Returns the accounts for which a module was asked, without those that are only listed there.
+    pub(in crate::runs) fn found_accounts(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
+        self.results().filter(|(record, _)| {
+            matches!(record.result_type.as_str(), "account" | "profile")
+                && !names_itself(record, &self.run.query)
+        })
+    }
+
+    /// Returns the entities that a result says something about: what it is about, or the accounts whose pages list it.
+    pub(in crate::runs) fn owners(&self, record: &ResultRecord, entity: &Entity) -> Vec<Entity> {
+        if !names_itself(record, &self.run.query) {
+            return vec![entity.clone()];
         }
-        let of_module = |module: String| self.of_module.get(&module).unwrap_or(&self.asked).clone();
+        let of_module = |module: String| self.accounts.get(&module).unwrap_or(&self.asked).clone();
         let entities: BTreeSet<Entity> = merge::modules(record).into_iter().map(of_module).collect();
         entities.into_iter().collect()
     }
-}
-
-/// Returns whether the result is an account for which a module was asked, and not one that is listed there.
-pub(in crate::runs) fn is_found_account(record: &ResultRecord, query: &Query) -> bool {
-    matches!(record.result_type.as_str(), "account" | "profile") && !names_itself(record, query)
 }
 
 /// What a text names.

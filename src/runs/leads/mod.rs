@@ -26,7 +26,7 @@ use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::runs::record::{Findings, ResultRef};
 use lead::{FoundBy, Lead, LeadReason, LeadSource, LeadStatus};
-use links::{Link, Links};
+use links::{Link, Links, Subjects};
 
 /// What the results of one run point to: all of which leads are made. As JSON, it is stored with a run of a family that
 /// has ended, so that its results are not read again.
@@ -44,15 +44,15 @@ pub struct RunLinks {
 impl RunLinks {
     /// Reads the results of a run.
     pub fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
+        let subjects = Subjects::of(run, profiles);
         let mut found: Vec<(Uuid, u32)> = Vec::new();
-        for record in run.results {
+        for (record, entity) in subjects.results() {
             if record.metadata.contains_key("profile_url") {
-                found.push((Entity::of_result(record, profiles).id, record.id));
+                found.push((entity.id, record.id));
             }
             found.extend(FoundBy::of(&record.metadata).map(|by| (by.lead_id, record.id)));
         }
-        let asked = Entity::of_query(&run.query).id;
-        Self { run_id: run.run_id, asked, links: Links::of(run, profiles), found }
+        Self { run_id: run.run_id, asked: subjects.asked.id, links: Links::of(&subjects), found }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
-use crate::runs::leads::links::{Link, is_found_account, links};
+use crate::runs::leads::links::{Link, Subjects, links};
 use crate::runs::pictures::avatar::{AVATAR_URL, Avatar, Likeness};
 use crate::runs::record::{Findings, ResultRef};
 
@@ -183,16 +183,14 @@ fn is_default_picture(address: &str) -> bool {
 
 /// Returns the accounts that the runs have found, and those that their results name, by platform and value.
 pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Account> {
-    let links = links(runs, profiles).all;
-    let of_run = |run| move |record| (run, record, Entity::of_result(record, profiles));
-    let found: Vec<Found<'_>> = runs
-        .iter()
-        .flat_map(|run| {
-            run.results.iter().filter(|record| is_found_account(record, &run.query)).map(of_run(run))
-        })
-        .collect();
+    let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
+    let links = links(&subjects).all;
+    let mut found: Vec<Found<'_>> = Vec::new();
+    for subjects in &subjects {
+        found.extend(subjects.found_accounts().map(|(record, entity)| (subjects.run, record, entity)));
+    }
     let named = links.iter().map(|link| &link.to).filter(|to| to.kind == ResultType::Account);
-    let mut collected = Collected::new(found.iter().map(|(.., entity)| entity).chain(named));
+    let mut collected = Collected::new(found.iter().map(|(.., entity)| *entity).chain(named));
     collected.add_found(&found);
     collected.add_links(&links, runs);
     runs.iter().for_each(|run| collected.add_keys(run, &found));
@@ -201,7 +199,7 @@ pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Ac
 }
 
 /// A result about an account.
-type Found<'a> = (&'a Findings<'a>, &'a ResultRecord, Entity);
+type Found<'a> = (&'a Findings<'a>, &'a ResultRecord, &'a Entity);
 
 fn result(run_id: RunId, result_id: u32) -> ResultRef {
     ResultRef { run_id, result_id }
