@@ -23,7 +23,7 @@ class Server:
 
     def __init__(self, folder, *flags, database=None, plain=False):
         self.database = database or "sqlite:" + os.path.join(folder, "bench.db")
-        limits = [f"--rate-limit-{name}=1000000" for name in ("search", "stream", "read")]
+        limits = ["--rate-limits=search=1000000,stream=1000000,read=1000000"]
         began = time.time()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SIGHTLINE_BENCH_")}
         self.process = subprocess.Popen(

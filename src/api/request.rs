@@ -116,9 +116,15 @@ pub(super) fn id<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Resu
     parsed(deserializer, "the hyphenated form of a UUID")
 }
 
-/// Reads a cursor.
-pub(super) fn cursor<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<Option<T>, D::Error> {
-    parsed(deserializer, "the next_cursor of an earlier answer")
+/// Reads a cursor, which is written back as it was read.
+pub(super) fn cursor<'de, D, T: FromStr + ToString>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let allowed = "the next_cursor of an earlier answer";
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let cursor = text.parse().ok().filter(|cursor: &T| cursor.to_string() == text);
+    cursor.map(Some).ok_or_else(|| D::Error::invalid_value(Unexpected::Other("another text"), &allowed))
 }
 
 fn parsed<'de, D: Deserializer<'de>, T: FromStr>(

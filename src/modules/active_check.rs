@@ -151,6 +151,7 @@ impl<'c> ActiveCheck<'c> {
     /// Sends the probes of a source until one of them gets no usable answer, and judges what was received.
     fn ask_source(&mut self, number: usize, probes: Range<usize>) -> Source {
         let mut answers = vec![None; self.module.entry().probes.len()];
+        self.searches.forget_cuts();
         // What an earlier source saved under the same names is not about this one.
         for name in self.module.entry().probes[probes.clone()].iter().flat_map(|probe| probe.save.keys()) {
             self.saved.remove(name);

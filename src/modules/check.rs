@@ -44,12 +44,21 @@ impl Checker {
         let ModuleTrial { direction, times } = trial;
         let mut trial = Box::new(Report::bare(Outcome::Unreliable, Reason::Quarantined));
         trial.evidence.circuit = Some(times);
-        let (key, began) = (direction.key(module, 0, query), Instant::now());
-        let verdict = if direction.is_needed(module) && is_about_module(&key) {
+        let began = Instant::now();
+        let verdict = if direction.is_needed(module) && is_about_module(&direction.key(module, 0, query)) {
             let terms = control_terms(module, terms, began);
-            self.controls.forget(&key);
-            let ask = || self.ask_control(&key, module, query, terms, &mut trial);
-            self.controls.verdict(&key, None, terms.deadline, ask).verdict
+            let mut verdict = ControlVerdict::Unclear;
+            // Any source may answer, since the others may be away.
+            for source in 0..module.sources().len() {
+                let key = direction.key(module, source, query);
+                self.controls.forget(&key);
+                let ask = || self.ask_control(&key, module, query, terms, &mut trial);
+                verdict = self.controls.verdict(&key, None, terms.deadline, ask).verdict;
+                if matches!(verdict, ControlVerdict::Passed | ControlVerdict::Failed) {
+                    break;
+                }
+            }
+            verdict
         } else {
             // The entry has changed since the module failed.
             let (verdict, answer) = (ControlVerdict::Passed, ControlAnswer::default());
@@ -276,8 +285,7 @@ fn read_findings(check: &ActiveCheck<'_>, control_result: Option<&ControlResult>
     };
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = matches!(control, Control::Shaky) && module.entry().reads_page_profile();
-    report.evidence.partial =
-        is_list_cut || lacks_control || check.is_cut() || values.searches.is_cut_short();
+    report.evidence.partial = is_list_cut || lacks_control || check.is_cut() || values.searches.is_cut();
     note_rules(report, check);
     if values.searches.is_out_of_time() {
         report.reason = Some(Reason::TimeoutRules);

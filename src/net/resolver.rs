@@ -140,6 +140,7 @@ impl Shared {
             .spawn(move || shared.look_up(&name, began));
         started.map(|_| lookup).map_err(|error| {
             state.running.remove(host);
+            self.freed.notify_one();
             let why = format!("cannot start a thread for the lookup: {error}");
             ProbeError::Local(LocalFault::Resources, why)
         })

@@ -77,11 +77,11 @@ impl Page<'_> {
             || self.run.results.iter().any(|result| result.annotation.is_some())
     }
 
-    /// Returns the names of the platforms of results, each once.
+    /// Returns the names of the platforms of results, each once and escaped.
     fn sources(&self, results: &[u32]) -> String {
         let names: BTreeSet<&str> =
             self.overview.platforms(results).into_iter().map(|(_, name)| name).collect();
-        Vec::from_iter(names).join(", ")
+        names.into_iter().map(escaped).collect::<Vec<_>>().join(", ")
     }
 }
 

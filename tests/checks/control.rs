@@ -240,6 +240,25 @@ fn ends(report: &Report) -> (Outcome, Option<&str>, Vec<ControlVerdict>) {
 }
 
 #[test]
+fn a_trial_asks_the_fallback_if_the_first_source_is_away() {
+    let site = module(&json!({
+        "probes": [{"url": "https://api.example/{query}"}, {"url": "https://page.example/{query}", "fallback": true}],
+    }));
+    let bench = Bench::new(|request| {
+        let status = match (request.url.host_str(), request.url.path()) {
+            (Some("api.example"), _) => 503,
+            (_, "/bob") => 200,
+            _ => 404,
+        };
+        Ok(respond(status, &[], "page"))
+    });
+    let report = check_in_trial(&bench, &site, Direction::MadeUp);
+    let verdicts = vec![ControlVerdict::Unclear, ControlVerdict::Passed];
+    assert_eq!(ends(&report), (Outcome::Hit, None, verdicts), "its hit is confirmed by the same check");
+    assert_eq!(bench.asked().len(), 4, "{:?}", bench.asked());
+}
+
+#[test]
 fn a_trial_asks_for_the_query_only_if_the_control_check_passes() {
     let known = json!({"known": ["alice"], "miss": [{"status": [404]}]});
     for (direction, fields, good, bad, reason) in [

@@ -36,11 +36,11 @@ impl HostAccess for Paused {
 fn pauses_are_reported_with_every_outcome() {
     type Answering = fn(&Request) -> Result<Response, ProbeError>;
     let cases: [(Answering, Outcome, &[&str]); 6] = [
-        // The control check is refused.
+        // The control check is refused. It asks the source of the hit only.
         (
             |request| Ok(from_host(request, if request.trace.control { 429 } else { 200 })),
             Outcome::Hit,
-            &["a.example", "b.example"],
+            &["a.example"],
         ),
         // The second source concludes.
         (
@@ -59,7 +59,7 @@ fn pauses_are_reported_with_every_outcome() {
         ),
         (
             |request| Ok(from_host(request, if on_a(request) { 429 } else { 500 })),
-            Outcome::Error,
+            Outcome::RateLimited,
             &["a.example"],
         ),
         // Both hosts ask for a pause.

@@ -184,8 +184,14 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         [row] if !is_list => search_one(&request, &row.query, &mut outputs, &stop),
         rows => search_list(&request, rows, &mut outputs, &stop),
     }?;
-    outputs.into_iter().try_for_each(Output::end)?;
-    files.into_iter().try_for_each(OutputFile::finish)?;
+    let mut ends: Vec<Result<(), Failure>> = outputs.into_iter().map(Output::end).collect();
+    let written = ends.remove(0);
+    for (file, end) in files.into_iter().zip(&ends) {
+        if end.is_ok() {
+            file.finish()?;
+        }
+    }
+    ends.into_iter().fold(written, Result::and)?;
     Ok(if stop.is_set() { Exit::Interrupted } else { exit })
 }
 

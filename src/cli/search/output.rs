@@ -126,8 +126,9 @@ pub(super) enum Output<'o> {
     Table { out: &'o mut dyn Write, table: Table, headed: Option<u32> },
     /// The file of a list.
     List(BatchWriter<'o>),
-    /// The report of one search.
-    Report { out: &'o mut dyn Write, format: report::Format },
+    /// The report of one search, with the failure to write it: a browser may fail, which must not keep the other files
+    /// from being written.
+    Report { out: &'o mut dyn Write, format: report::Format, failure: Option<Failure> },
 }
 
 impl<'o> Output<'o> {
@@ -157,18 +158,27 @@ impl<'o> Output<'o> {
                 let format = format.of_batch().ok_or_else(|| Failure::Usage("one search only".to_owned()))?;
                 Self::List(BatchWriter::begin(out, format, &batch_of(what.request))?)
             }
-            Format::Report(format) => Self::Report { out, format },
+            Format::Report(format) => Self::Report { out, format, failure: None },
         })
     }
 
     /// Writes a result that was found. `row` is its search, if that is one of a list.
     pub(super) fn result(&mut self, row: Option<&Row>, result: &ResultRecord) -> Result<(), Failure> {
-        let Self::Table { out, table, headed } = self else { return Ok(()) };
-        if let Some(row) = row.filter(|row| *headed != Some(row.position)) {
-            *headed = Some(row.position);
+        if let Some(row) = row {
+            self.head(row)?;
+        }
+        let Self::Table { out, table, .. } = self else { return Ok(()) };
+        Ok(table.result(*out, result)?)
+    }
+
+    /// Writes the heading of a search of a list in a table, unless it was written last.
+    fn head(&mut self, row: &Row) -> Result<(), Failure> {
+        if let Self::Table { out, table, headed } = self
+            && headed.replace(row.position) != Some(row.position)
+        {
             table.heading(*out, &format!("{} {}", row.query.search_type(), plain(row.query.raw())))?;
         }
-        Ok(table.result(*out, result)?)
+        Ok(())
     }
 
     /// Writes that a lead starts a search.
@@ -188,12 +198,19 @@ impl<'o> Output<'o> {
     ) -> Result<(), Failure> {
         match self {
             Self::Table { out, table, .. } => {
-                std::iter::once(run).chain(children).try_for_each(|run| table.end(*out, run))?;
+                table.end(*out, run)?;
+                for child in children {
+                    let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
+                    table.heading(*out, &format!("{kind} {query}"))?;
+                    table.end(*out, child)?;
+                }
             }
-            Self::Report { out, format: report::Format::Json } if run.summary.follow.is_some() => {
+            Self::Report { out, format: report::Format::Json, .. } if run.summary.follow.is_some() => {
                 write_family(*out, run, children)?;
             }
-            Self::Report { out, format } => format.write(*out, run, catalog, print)?,
+            Self::Report { out, format, failure } => {
+                *failure = format.write(*out, run, catalog, print).err().map(Failure::from);
+            }
             Self::List(_) => {}
         }
         Ok(())
@@ -206,6 +223,9 @@ impl<'o> Output<'o> {
         row: &Row,
         run: Option<&RunRecord>,
     ) -> Result<(), Failure> {
+        if run.is_some() {
+            self.head(row)?;
+        }
         match (self, run) {
             (Self::Table { out, table, .. }, Some(run)) => table.end(*out, run)?,
             (Self::List(list), run) => {
@@ -225,6 +245,7 @@ impl<'o> Output<'o> {
     /// Writes what follows the last search.
     pub(super) fn end(self) -> Result<(), Failure> {
         match self {
+            Self::Report { failure: Some(failure), .. } => Err(failure),
             Self::Table { out, .. } | Self::Report { out, .. } => Ok(out.flush()?),
             Self::List(list) => Ok(list.end()?),
         }

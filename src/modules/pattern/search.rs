@@ -29,6 +29,7 @@ pub(crate) struct Searches {
     /// The end of the time for searches, or `None` for no limit.
     until: Cell<Option<Instant>>,
     is_out_of_time: Cell<bool>,
+    is_cut: Cell<bool>,
     is_cut_short: Cell<bool>,
     filled: RefCell<VecDeque<(String, SearchRegex)>>,
 }
@@ -44,9 +45,20 @@ impl Searches {
         self.is_out_of_time.get()
     }
 
-    /// Returns whether a search found nothing more in the beginning of a text and did not read the rest.
+    /// Returns whether a search found all that is in the beginning of a text, and did not read the rest.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+
+    /// Returns whether such a search has found nothing, which proves nothing.
     pub(crate) fn is_cut_short(&self) -> bool {
         self.is_cut_short.get()
+    }
+
+    /// Forgets what was not read of earlier answers.
+    pub(crate) fn forget_cuts(&self) {
+        self.is_cut.set(false);
+        self.is_cut_short.set(false);
     }
 
     fn may_continue(&self) -> bool {
@@ -141,14 +153,16 @@ impl SearchRegex {
     ) -> impl Iterator<Item = Captures<'t>> {
         let reach = self.reach(text);
         let is_cut = reach.len() < text.len();
-        let mut found = self.regex().captures_iter(reach);
+        let (mut found, mut is_first) = (self.regex().captures_iter(reach), true);
         let next = move || {
             let found = if self.may_search(reach, searches) { found.next() } else { None };
             // The end of what is searched is not the end of a line or a word.
             let found = found.filter(|found| !is_cut || found.get_match().end() < reach.len());
             if is_cut && found.is_none() {
-                searches.is_cut_short.set(true);
+                searches.is_cut.set(true);
+                searches.is_cut_short.set(searches.is_cut_short() || is_first);
             }
+            is_first = false;
             found
         };
         std::iter::from_fn(next)

@@ -107,9 +107,14 @@ mod tests {
         let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
         let mut text: String = files.map(|path| std::fs::read_to_string(path).unwrap()).collect();
         // These functions return Markdown, or a text of the service.
-        for function in
-            ["self::whole(", "self::linked(", "self::about(", "self::to_the_second(", "outcome.meaning("]
-        {
+        for function in [
+            "self::whole(",
+            "self::linked(",
+            "self::about(",
+            "self.sources(",
+            "self::to_the_second(",
+            "outcome.meaning(",
+        ] {
             while let Some(start) = text.find(function) {
                 let end = start + text[start..].find(" }}").unwrap();
                 text.replace_range(start..end, "");

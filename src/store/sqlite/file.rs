@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use log::{error, info};
 use rusqlite::{Connection, ErrorCode};
@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::error::{SqliteError, storage_error};
 use crate::base::storage::StorageError;
 use crate::store::error::{OpenError, Result};
-use crate::store::limits::{QUICK_CHECK, SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
+use crate::store::limits::{SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
 
 /// Creates the directory and the file if they are missing. Only their owner can read them, because the file will
 /// contain the queries of searches. Returns the file's canonical path.
@@ -184,25 +184,26 @@ fn identity(path: &Path) -> (u64, u64) {
     fs::metadata(path).map_or((0, 0), |file| (file.dev(), file.ino()))
 }
 
-/// Checks the structure of the whole file (`PRAGMA quick_check`) for at most [`QUICK_CHECK`]; of a larger file only a
-/// part is checked.
+/// Checks the structure of the whole file (`PRAGMA quick_check`) for at most `longest`; of a larger file only a part is
+/// checked.
 ///
 /// # Errors
 /// Returns [`OpenError::Damaged`] if the file is damaged, or another error if it cannot be read.
-pub(super) fn check_file(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let until = Instant::now() + QUICK_CHECK;
+pub(super) fn check_file(connection: &Connection, path: &Path, longest: Duration) -> Result<(), OpenError> {
+    let until = Instant::now() + longest;
     let check = || {
         connection.progress_handler(10_000, Some(move || Instant::now() >= until))?;
-        let words: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        let words: Result<String, _> = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        // The handler would interrupt later statements of this connection, too.
         connection.progress_handler(0, None::<fn() -> bool>)?;
-        Ok::<_, rusqlite::Error>(words)
+        words
     };
     let damaged = |why: String| Err(OpenError::Damaged { path: path.to_owned(), why });
     match check() {
         Ok(words) if words == "ok" => Ok(()),
         Ok(why) => damaged(why.lines().collect::<Vec<_>>().join("; ")),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-            let seconds = QUICK_CHECK.as_secs();
+            let seconds = longest.as_secs();
             info!(
                 "only a part of the database was checked within {seconds} s; `sightline backup` checks all of it"
             );
@@ -215,5 +216,21 @@ pub(super) fn check_file(connection: &Connection, path: &Path) -> Result<(), Ope
                 None => Err(OpenError::of_file(path, cause)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_ends_early_leaves_later_statements_alone() {
+        let connection = Connection::open_in_memory().unwrap();
+        let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)";
+        connection.execute_batch(&format!("CREATE TABLE t AS {numbers} SELECT i FROM n")).unwrap();
+        check_file(&connection, Path::new("t.db"), Duration::ZERO).unwrap();
+        let sum: i64 =
+            connection.query_row("SELECT count(*) FROM t WHERE i % 2 = 0", [], |row| row.get(0)).unwrap();
+        assert_eq!(sum, 25_000);
     }
 }

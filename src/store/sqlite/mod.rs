@@ -29,7 +29,7 @@ use self::connection::{EXISTING, NEW, configure, connect, open};
 use self::error::storage_error;
 use self::file::{FileLock, Integrity};
 use super::error::{OpenError, Result};
-use super::limits::{BACKGROUND_WAIT, PING_WAIT, SQLITE_BUSY, WIPE_WAIT};
+use super::limits::{BACKGROUND_WAIT, PING_WAIT, QUICK_CHECK, SQLITE_BUSY, WIPE_WAIT};
 use super::pool::{self, Pool};
 use super::queries::fragments::has_begun;
 use super::role::Role;
@@ -75,7 +75,7 @@ impl Database {
         if lock.is_some() {
             // Nothing else is read from a file of another program.
             migrate::pending_on(&mut connection, &path)?;
-            file::check_file(&connection, &path)?;
+            file::check_file(&connection, &path, QUICK_CHECK)?;
         }
         migrate::run(&mut connection, &path, lock.is_some(), &role.origin())?;
         if lock.is_some() {

@@ -20,6 +20,7 @@ pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     let followed = web.services().follow(visit.caller()?, &found, lead, visit.origin()?);
     match started(&visit, followed)? {
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
+        Err(refusal) if refusal.is_unconfirmed => Err(WebError::unavailable()),
         Err(refusal) => Err(WebError::new(refusal.status, "Not started", refusal.text)),
     }
 }

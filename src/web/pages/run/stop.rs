@@ -61,6 +61,7 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
     let run = web.services().retry(visit.caller()?, &found, Some(key), visit.origin()?);
     match started(&visit, run)? {
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
+        Err(refusal) if refusal.is_unconfirmed => Err(WebError::unavailable()),
         Err(refusal) => Err(WebError::new(refusal.status, "Not started", refusal.text)),
     }
 }
