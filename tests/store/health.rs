@@ -104,7 +104,7 @@ on_both! {
             assert_eq!(deadline(&share(store, false, &answer(time))), None);
         }
         let learnt = deadline(&share(&f.store, false, &answer(1))).unwrap();
-        assert!((6500..8000).contains(&learnt.as_millis()), "{learnt:?}");
+        assert!((5500..6500).contains(&learnt.as_millis()), "{learnt:?}");
         let cut = of(vec![("m", Tally::no_answer(learnt))]);
         assert_eq!(deadline(&share(&another, false, &cut)), Some(LONGEST));
         assert_eq!(deadline(&share(&f.store, false, &[])), Some(LONGEST));
