@@ -8,9 +8,8 @@ use sha2::{Digest as _, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
-use super::members::{self, Members};
+use super::members;
 use super::request;
-pub(super) use super::request::require_json;
 use crate::http::Request;
 use crate::model::follow::{Class, FollowOrder};
 use crate::model::run::{RunOptions, TimeBudget};
@@ -123,14 +122,6 @@ impl SearchBody {
         Self::read(&request::json_value(request)?)
     }
 
-    /// Reads the members of a body that describes a search.
-    ///
-    /// # Errors
-    /// Returns 400 for a mistake.
-    pub(super) fn from_members(members: &Members) -> Result<Self, ApiError> {
-        Self::read(&members.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
-    }
-
     /// Reads an object that describes a search.
     ///
     /// # Errors
@@ -197,20 +188,6 @@ pub fn asks_for_stream(request: &Request) -> bool {
     members::value(&request.body).is_ok_and(|body| body["stream"] == true)
 }
 
-/// Returns the type of search that a call of a tool names.
-pub(super) fn search_type(members: &Members) -> Result<SearchType, ApiError> {
-    let message = match members.get("type") {
-        Some(Value::String(name)) => match SearchType::from_name(name) {
-            Some(known) => return Ok(known),
-            None => "the type is unknown",
-        },
-        Some(_) => "type is not a string",
-        None => "type is missing",
-    };
-    let names = SearchType::ALL.map(SearchType::as_str);
-    Err(ApiError::invalid_request("type", message, &names[..]))
-}
-
 /// Returns the `Idempotency-Key`: 1 to 255 printable ASCII characters.
 ///
 /// # Errors
@@ -218,13 +195,16 @@ pub(super) fn search_type(members: &Members) -> Result<SearchType, ApiError> {
 pub fn idempotency_key(request: &Request) -> Result<Option<String>, ApiError> {
     let mut keys = request.header_values("idempotency-key");
     let Some(key) = keys.next() else { return Ok(None) };
-    let fits = (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len())
-        && key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    if fits && keys.next().is_none() {
+    if is_idempotency_key(key) && keys.next().is_none() {
         return Ok(Some(key.to_owned()));
     }
     let allowed = "one header of 1 to 255 printable ASCII characters";
     Err(ApiError::invalid_request("Idempotency-Key", "invalid Idempotency-Key", allowed))
+}
+
+/// Returns whether a text can be an idempotency key.
+pub(super) fn is_idempotency_key(key: &str) -> bool {
+    (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()) && key.bytes().all(|byte| (0x20..0x7f).contains(&byte))
 }
 
 /// Returns the whole seconds of `Prefer: wait=N` (RFC 7240, section 4.3), of any size. Any other value is

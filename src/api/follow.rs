@@ -2,16 +2,10 @@
 
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use super::context::{Api, Call};
 use super::error::ApiError;
 use super::searches::{Answer, accepted_run};
-use crate::account::service::Caller;
-use crate::base::ids::RequestId;
 use crate::http::Reply;
-use crate::model::audit::Origin;
-use crate::runs::service::Found;
 
 /// Follows one lead of a run.
 ///
@@ -37,19 +31,7 @@ use crate::runs::service::Found;
     )
 )]
 pub fn follow_lead(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let lead = call.segments.get("lead_id").unwrap_or_default();
-    let run = follow(api, call.caller()?, &api.find(call)?, lead, call.request_id)?;
-    Ok(accepted_run(&run, &api.root))
-}
-
-/// Starts or finds the search for a lead of a run.
-pub(super) fn follow(
-    api: &Api,
-    caller: &Caller,
-    found: &Found,
-    lead: &str,
-    request_id: &RequestId,
-) -> Result<Found, ApiError> {
-    let lead = Uuid::try_parse(lead).map_err(|_| ApiError::no_such("lead"))?;
-    Ok(api.services().follow(caller, found, lead, Origin::request(caller.actor, request_id))?)
+    let (caller, run) = (call.caller()?, api.find(call)?);
+    let lead = call.id("lead")?;
+    Ok(accepted_run(&api.services().follow(caller, &run, lead, call.origin()?)?, &api.root))
 }

@@ -1,22 +1,11 @@
 //! The members of a JSON object in a request.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::error::ApiError;
 
 /// The most levels of nesting in a body. Valid bodies have three.
 const MAX_DEPTH: usize = 16;
-
-/// Returns the members of a body that is a JSON object.
-///
-/// # Errors
-/// The same as [`value`].
-pub(super) fn object(body: &[u8]) -> Result<Members, ApiError> {
-    let Value::Object(object) = value(body)? else { return Ok(Members(HashMap::new())) };
-    Ok(Members(object.into_iter().collect()))
-}
 
 /// Returns a body that is a JSON object.
 ///
@@ -76,39 +65,6 @@ fn scan(body: &[u8]) -> (usize, usize) {
         }
     }
     (deepest, colons)
-}
-
-/// The members of an object.
-pub(super) struct Members(pub(super) HashMap<String, Value>);
-
-impl Members {
-    /// Returns a member that may be null.
-    pub(super) fn get(&self, field: &str) -> Option<&Value> {
-        self.0.get(field)
-    }
-
-    /// Returns a member, `None` if it is missing or null.
-    pub(super) fn given(&self, field: &str) -> Option<&Value> {
-        self.get(field).filter(|value| !value.is_null())
-    }
-
-    /// Returns a member as `read` reads it, `None` if it is missing or null.
-    pub(super) fn optional<'a, T>(
-        &'a self,
-        field: &str,
-        read: impl FnOnce(&'a Self, &str) -> Result<T, ApiError>,
-    ) -> Result<Option<T>, ApiError> {
-        self.given(field).map(|_| read(self, field)).transpose()
-    }
-
-    /// Returns a string.
-    pub(super) fn text(&self, field: &str) -> Result<&str, ApiError> {
-        match self.get(field) {
-            Some(Value::String(text)) => Ok(text),
-            Some(_) => Err(ApiError::invalid_request(field, format!("{field} is not a string"), "a string")),
-            None => Err(ApiError::invalid_request(field, format!("{field} is missing"), "a string")),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -146,10 +146,10 @@ impl<'a> Answer<'a> {
 pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let body = SearchBody::from_request(call.request)?;
+    let key = decode::idempotency_key(call.request)?;
     // The thread for a wait or a stream is reserved before the search starts. If there is none, the 503 comes
     // before anything is charged.
-    let mut search =
-        Order::prepare(api, caller, body, || decode::idempotency_key(call.request), call.request_id)?;
+    let mut search = Order::prepare(api, caller, body, key, call.request_id)?;
     search.preferred_wait_secs = decode::preferred_wait_secs(call.request);
     if !search.body.stream && !search.body.wait {
         return search.run();
@@ -158,7 +158,7 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 }
 
 /// A valid search that is about to be charged.
-pub(super) struct Order {
+struct Order {
     api: Arc<Api>,
     caller: Caller,
     body: SearchBody,
@@ -169,16 +169,15 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Checks a search before anything is charged. `key` returns its idempotency key.
-    pub(super) fn prepare(
+    /// Checks a search before anything is charged.
+    fn prepare(
         api: &Arc<Api>,
         caller: &Caller,
         body: SearchBody,
-        key: impl FnOnce() -> Result<Option<String>, ApiError>,
+        key: Option<String>,
         request_id: &RequestId,
     ) -> Result<Self, ApiError> {
         // Checked again when the search starts. Checked here before a thread is reserved.
-        let key = key()?;
         api.services().check(caller, &body.query, &body.search, key.is_some())?;
         let flight = match &key {
             Some(key) => Some(InFlight::begin(&api.in_flight, caller.account.id, key)?),
@@ -212,7 +211,7 @@ impl Order {
     }
 
     /// Charges and starts the search, or finds the run of an earlier request with the same idempotency key.
-    pub(super) fn start_run(&mut self) -> Result<Found, ApiError> {
+    fn start_run(&mut self) -> Result<Found, ApiError> {
         let services = self.api.services();
         let idempotency = self.key.take().map(|key| services.idempotency(key, self.body.fingerprint()));
         let origin = Origin::request(self.caller.actor, &self.request_id);

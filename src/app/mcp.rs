@@ -24,7 +24,7 @@ use super::maintenance::Maintenance;
 use super::services::Services;
 use super::{keys, suppression};
 use crate::account::service::{Accounts, Caller};
-use crate::api::mcp::Lines;
+use crate::api::mcp;
 use crate::config::{EngineConfig, ServeConfig, SuppressionConfig};
 use crate::model::audit::{Actor, Origin};
 use crate::store::{self, DatabaseUrl};
@@ -53,9 +53,9 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     let store = store::open(&config.storage.database, store::Role::Server).map_err(AppError::failed)?;
     let bundles = BundleWatch::new(Arc::clone(&store), sources, Arc::clone(&catalog), Vec::new());
     let services = Services::build(&config, catalog, suppressed, store, "http://localhost".to_owned())?;
-    let lines = Lines::new(Arc::clone(&services.api), local_caller(&services.accounts)?, io::stdout());
+    let caller = local_caller(&services.accounts)?;
     let maintenance = Maintenance::new(&services, &config, watch, bundles).start()?;
-    let served = lines.serve(io::stdin().lock());
+    let served = mcp::serve(&services.api, &caller, io::stdin().lock(), io::stdout());
     services.runs().shut_down(Instant::now() + STOP_WITHIN);
     if maintenance.join().is_err() {
         warn!("the maintenance thread panicked");

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::api::error::ApiError;
-use crate::api::members::{self, Members};
+use crate::api::members;
 
 /// The longest id of a request, as JSON text.
 const MAX_ID: usize = 256;
@@ -17,47 +17,31 @@ pub(super) const INTERNAL_ERROR: i32 = -32603;
 /// The members of `params`.
 pub(super) type Params = Map<String, Value>;
 
+/// The answer to a message, with the status of the HTTP response.
+pub(super) type Answer = (u16, Value);
+
 /// A message of a client.
 #[derive(Debug)]
-pub(super) enum Message {
-    /// A request, which is answered.
-    Request {
-        /// The id: a string or an integer.
-        id: Value,
-        /// The name of the method.
-        method: String,
-        /// The parameters, empty if there are none.
-        params: Params,
-    },
-    /// A notification, which is not answered.
-    Notification {
-        /// The name of the method.
-        method: String,
-        /// The parameters, empty if there are none.
-        params: Params,
-    },
-    /// A response. The server sends no requests, so it is ignored.
-    Response,
-}
-
-impl Message {
-    /// Returns the id of a request.
-    pub(super) fn id(&self) -> Option<&Value> {
-        if let Self::Request { id, .. } = self { Some(id) } else { None }
-    }
+pub(super) struct Message {
+    /// The id of a request: a string or an integer. A notification has none.
+    pub(super) id: Option<Value>,
+    /// The name of the method. It is empty for a response, which is ignored, since the server sends no requests.
+    pub(super) method: String,
+    /// The parameters, empty if there are none.
+    pub(super) params: Params,
 }
 
 /// An error of the protocol. Errors of tools are results.
 #[derive(Debug)]
 pub(super) struct RpcError {
     /// The code (JSON-RPC 2.0, section 5.1, and the error codes of MCP).
-    pub code: i32,
+    pub(super) code: i32,
     /// The cause, and what is allowed.
-    pub message: String,
+    message: String,
     /// Facts about the error.
-    pub data: Option<Value>,
+    data: Option<Value>,
     /// The status of the HTTP response.
-    pub status: u16,
+    pub(super) status: u16,
 }
 
 impl RpcError {
@@ -75,18 +59,18 @@ impl RpcError {
         Self { data: Some(data), ..self }
     }
 
-    /// Returns the response with this error. There is no id if the request had no valid one.
-    pub(super) fn response(&self, id: Option<&Value>) -> Value {
+    /// Returns the answer with this error. There is no id if the request had no valid one.
+    pub(super) fn answer(self, id: Option<&Value>) -> Answer {
         let mut error = json!({"code": self.code, "message": self.message});
-        if let Some(data) = &self.data {
-            error["data"] = data.clone();
+        if let Some(data) = self.data {
+            error["data"] = data;
         }
         let mut response = json!({"jsonrpc": "2.0"});
         if let Some(id) = id {
             response["id"] = id.clone();
         }
         response["error"] = error;
-        response
+        (self.status, response)
     }
 }
 
@@ -97,68 +81,47 @@ impl From<ApiError> for RpcError {
     }
 }
 
-/// Returns the response with a result.
-pub(super) fn response(id: &Value, result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
-}
-
-/// The answer to a text that is no message.
-#[derive(Debug)]
-pub(super) struct Refused {
-    /// The status of the HTTP response.
-    pub(super) status: u16,
-    /// The response, with the id of the request if it has a valid one.
-    pub(super) response: Value,
-}
-
-impl Refused {
-    fn new(id: Option<&Value>, code: i32, message: &str) -> Self {
-        let error = RpcError::with_status(400, code, message);
-        Self { status: error.status, response: error.response(id) }
-    }
-}
-
 /// Parses a message.
 ///
 /// # Errors
-/// Returns the answer to anything else.
-pub(super) fn parse(text: &[u8]) -> Result<Message, Refused> {
-    let Members(mut members) = members::object(text).map_err(|error| {
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
-        let code = if is_json { INVALID_REQUEST } else { PARSE_ERROR };
-        Refused::new(None, code, error.message())
-    })?;
+/// Returns the answer to anything else, with the id if it is a valid one.
+pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
+    let refused = |code, message: &str, id| RpcError::with_status(400, code, message).answer(id);
+    let mut members = match members::value(text) {
+        Ok(Value::Object(members)) => members,
+        Ok(_) => Map::new(),
+        Err(error) => {
+            let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+            let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
+            let code = if is_json { INVALID_REQUEST } else { PARSE_ERROR };
+            return Err(refused(code, error.message(), None));
+        }
+    };
     let id = members.remove("id");
-    let invalid = |message: &str, id: Option<Value>| Refused::new(id.as_ref(), INVALID_REQUEST, message);
-    if let Some(id) = &id
-        && !is_valid_id(id)
-    {
-        return Err(invalid("invalid id: a string or an integer is allowed", None));
+    let is_valid = match &id {
+        Some(Value::String(text)) => text.len() <= MAX_ID,
+        Some(Value::Number(number)) => !number.is_f64(),
+        Some(_) => false,
+        None => true,
+    };
+    if !is_valid {
+        return Err(refused(INVALID_REQUEST, "invalid id: a string or an integer is allowed", None));
     }
+    let invalid = |message| Err(refused(INVALID_REQUEST, message, id.as_ref()));
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(invalid("invalid jsonrpc: \"2.0\" is allowed", id));
+        return invalid("invalid jsonrpc: \"2.0\" is allowed");
     }
     let params = match members.remove("params") {
         None | Some(Value::Null) => Params::new(),
         Some(Value::Object(params)) => params,
-        Some(_) => return Err(invalid("invalid params: an object is allowed", id)),
+        Some(_) => return invalid("invalid params: an object is allowed"),
     };
-    match (members.remove("method"), id) {
-        (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id, method, params }),
-        (Some(Value::String(method)), None) => Ok(Message::Notification { method, params }),
-        (None, Some(_)) if members.contains_key("result") || members.contains_key("error") => {
-            Ok(Message::Response)
+    match members.remove("method") {
+        Some(Value::String(method)) => Ok(Message { id, method, params }),
+        None if id.is_some() && (members.contains_key("result") || members.contains_key("error")) => {
+            Ok(Message { id: None, method: String::new(), params })
         }
-        (_, id) => Err(invalid("invalid method: a string is allowed", id)),
-    }
-}
-
-fn is_valid_id(id: &Value) -> bool {
-    match id {
-        Value::String(text) => text.len() <= MAX_ID,
-        Value::Number(number) => number.is_i64() || number.is_u64(),
-        _ => false,
+        _ => invalid("invalid method: a string is allowed"),
     }
 }
 

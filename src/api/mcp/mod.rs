@@ -1,6 +1,6 @@
 //! The Model Context Protocol (<https://modelcontextprotocol.io>): the API as tools of language models.
 //!
-//! `POST /mcp` is the transport over HTTP, and [`Lines`] the one over standard input and output. A call of a tool is
+//! `POST /mcp` is the transport over HTTP, and [`serve`] the one over standard input and output. A call of a tool is
 //! turned into the same use cases as a request to `/v1`, so credits, plans, suppression and the audit hold for both.
 //!
 //! | file | holds |
@@ -9,62 +9,53 @@
 //! | `lines` | messages in lines |
 //! | `message` | JSON-RPC messages and errors |
 //! | `revision` | the revisions of the protocol |
-//! | `session`, `methods` | the sender of a request; the methods |
-//! | `tools`, `schemas` | the tools with their schemas |
-//! | `calls` | calls of tools |
-//! | `answers` | the content of answers: coverage, and marks on text of third parties |
+//! | `exchange`, `methods` | a request while it is answered; the methods |
+//! | `tools` | the tools: their arguments, and the functions that answer |
+//! | `answers` | the answers of tools: coverage, and marks on text of third parties |
+//! | `schemas` | the schemas of both |
 //! | `resources` | runs as resources |
-//! | `waiting`, `client` | waiting for a run, its progress, and cancellation |
 //!
-//! To add a tool: add it to `tools` with its schemas, a case in `calls`, a row in `src/manual/mcp.md`, and a call in
-//! `tests/mcp`.
+//! To add a tool: add it to `tools` with the types of its arguments and its answer, a row in `src/manual/mcp.md`, and a
+//! call in `tests/mcp`.
 
 mod answers;
-mod calls;
-mod client;
+mod exchange;
 mod lines;
 mod message;
 mod methods;
 mod resources;
 mod revision;
 mod schemas;
-mod session;
 mod tools;
-mod waiting;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 use url::Url;
 use uuid::Uuid;
 
-pub use lines::Lines;
+pub use lines::serve;
 
-use super::call_table::{CallName, call_name};
 use super::context::{Api, Call, json_response};
-use super::decode;
 use super::error::ApiError;
+use super::request::require_json;
 use crate::account::service::Caller;
 use crate::base::address::is_loopback;
-use crate::base::ids::RequestId;
 use crate::http::{Reply, Request, Response};
-use client::{StreamingClient, WaitingClient};
-use message::{Message, Params, RpcError, response};
-use revision::Revision;
-use session::Session;
+use exchange::Exchange;
+use message::{Answer, INVALID_REQUEST, RpcError};
 
 /// The longest session id that is used.
 const MAX_SESSION: usize = 128;
 
 /// Returns whether a message calls a tool that starts a search. Decides what the request counts as.
 pub(super) fn starts_search(request: &Request) -> bool {
-    match message::parse(&request.body) {
-        Ok(Message::Request { method, params, .. }) if method == "tools/call" => {
-            let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-            tools::tool(name).is_some_and(|tool| tool.starts_search)
-        }
-        _ => false,
-    }
+    message::parse(&request.body).is_ok_and(|message| {
+        message.id.is_some()
+            && message.method == "tools/call"
+            && tools::Tool::of_call(&message.params).is_some_and(|tool| tool.starts_search)
+    })
 }
 
 /// `POST /mcp`: answers one message.
@@ -72,109 +63,71 @@ pub(super) fn starts_search(request: &Request) -> bool {
 /// # Errors
 /// Returns 415 for another content type. Other errors of the protocol are answered as JSON-RPC.
 pub fn message(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let (caller, request) = (call.caller()?, call.request);
-    if !may_call(api, request) {
-        let error = RpcError::with_status(403, message::INVALID_REQUEST, "this origin is not allowed");
-        return Ok(Reply::Now(json_response(error.status, &error.response(None))));
+    let caller = call.caller()?;
+    if !may_call(api, call.request) {
+        let error = RpcError::with_status(403, INVALID_REQUEST, "this origin is not allowed");
+        return Ok(document(&error.answer(None)));
     }
-    decode::require_json(request)?;
-    let message = match message::parse(&request.body) {
-        Ok(message) => message,
-        Err(refused) => return Ok(Reply::Now(json_response(refused.status, &refused.response))),
-    };
-    let revision = match revision::of_request(request, &message) {
-        Ok(revision) => revision,
-        Err(error) => return Ok(Reply::Now(json_response(error.status, &error.response(message.id())))),
-    };
-    let session_id =
-        request.header("mcp-session-id").filter(|id| id.len() <= MAX_SESSION).unwrap_or_default();
-    match message {
-        Message::Response => Ok(accepted()),
-        Message::Notification { method, params } => {
-            if method == "notifications/cancelled"
-                && let Some(id) = params.get("requestId")
-            {
-                api.mcp_calls.cancel(&call_name(caller.account.id, session_id, id));
-            }
-            Ok(accepted())
-        }
-        Message::Request { id, method, params } => {
-            let name = call_name(caller.account.id, session_id, &id);
-            let (caller, request_id) = (caller.clone(), call.request_id.clone());
-            let exchange =
-                Exchange { api: Arc::clone(api), caller, request_id, revision, name, id, method, params };
-            Ok(exchange.reply(accepts_stream(request)))
-        }
+    require_json(call.request)?;
+    match begin(api, caller, call) {
+        Ok(Some(exchange)) => Ok(reply(exchange, accepts_stream(call.request))),
+        Ok(None) => Ok(Reply::Now(Response::empty(202))),
+        Err(refused) => Ok(document(&refused)),
     }
 }
 
-/// A request that is answered.
-struct Exchange {
-    api: Arc<Api>,
-    caller: Caller,
-    request_id: RequestId,
-    revision: Revision,
-    name: CallName,
-    id: Value,
-    method: String,
-    params: Params,
+/// Returns the request that the body is, or `None` if it is another message.
+fn begin(api: &Arc<Api>, caller: &Caller, call: &Call<'_>) -> Result<Option<Exchange>, Answer> {
+    let session = call.request.header("mcp-session-id").filter(|id| id.len() <= MAX_SESSION);
+    let message = message::parse(&call.request.body)?;
+    let revision =
+        revision::of_request(call.request, &message).map_err(|error| error.answer(message.id.as_ref()))?;
+    let sender = (api, caller, call.request_id);
+    Ok(Exchange::begin(sender, revision, session.unwrap_or_default(), message))
 }
 
-impl Exchange {
-    fn reply(self, streams: bool) -> Reply {
-        // The thread for a wait is reserved before a search starts. If there is none, the 503 comes before anything is
-        // charged.
-        match (self.waits(), streams) {
-            (true, true) => Reply::Stream(
-                Response::event_stream(),
-                Box::new(move |out| {
-                    let keep_alive = self.api.config.keep_alive;
-                    let call = self.api.mcp_calls.begin(self.name.clone());
-                    let mut client = StreamingClient::new(out, call, keep_alive);
-                    let answer = self.answer(&mut client);
-                    answer.is_none_or(|(_, answer)| client.send(&answer))
-                }),
-            ),
-            (true, false) => Reply::Later(Box::new(move || Reply::Now(self.document()))),
-            (false, _) => Reply::Now(self.document()),
-        }
+fn reply(exchange: Exchange, streams: bool) -> Reply {
+    // The thread for a wait is reserved before a search starts. If there is none, the 503 comes before anything is
+    // charged.
+    match (exchange.waits(), streams) {
+        (true, true) => Reply::Stream(
+            Response::event_stream(),
+            Box::new(move |out| {
+                let keep_alive = exchange.api.config.keep_alive;
+                let (mut written_at, mut reads) = (Instant::now(), true);
+                // Since 2026-07-28, a client cancels by closing the stream, which only a write shows.
+                let mut client = |message: Option<&Value>| {
+                    let text = match message {
+                        Some(message) => format!("event: message\ndata: {message}\n\n"),
+                        None if written_at.elapsed() >= keep_alive => ":\n\n".to_owned(),
+                        None => return reads,
+                    };
+                    reads = reads && out.write_all(text.as_bytes()).is_ok();
+                    written_at = Instant::now();
+                    reads
+                };
+                exchange.answer(&mut client).is_none_or(|(_, answer)| client(Some(&answer)))
+            }),
+        ),
+        (true, false) => Reply::Later(Box::new(move || waited(&exchange))),
+        (false, _) => waited(&exchange),
     }
+}
 
-    fn waits(&self) -> bool {
-        let name = self.params.get("name").and_then(Value::as_str).unwrap_or_default();
-        let arguments = self.params.get("arguments").and_then(Value::as_object);
-        self.method == "tools/call" && tools::tool(name).is_some_and(|tool| tool.waits(arguments))
-    }
-
-    /// Returns the answer as one JSON document.
-    fn document(&self) -> Response {
-        let mut client = WaitingClient(self.api.mcp_calls.begin(self.name.clone()));
-        let Some((status, answer)) = self.answer(&mut client) else { return Response::empty(204) };
-        let response = json_response(status, &answer);
-        if self.method == "initialize" && status == 200 && answer.get("result").is_some() {
+/// Returns the answer as one JSON document.
+fn waited(exchange: &Exchange) -> Reply {
+    let Some(answer) = exchange.answer(&mut |_| true) else { return Reply::Now(Response::empty(204)) };
+    match document(&answer) {
+        Reply::Now(response) if exchange.method == "initialize" && answer.1.get("result").is_some() => {
             // It only tells the requests of one client from those of another, so it is not stored.
-            return response.with_header("Mcp-Session-Id", Uuid::new_v4().to_string());
+            Reply::Now(response.with_header("Mcp-Session-Id", Uuid::new_v4().to_string()))
         }
-        response
-    }
-
-    /// Returns the status and the message of the answer, or `None` if the client is gone.
-    fn answer(&self, client: &mut dyn client::Client) -> Option<(u16, Value)> {
-        let session = Session {
-            api: &self.api,
-            caller: &self.caller,
-            request_id: &self.request_id,
-            revision: self.revision,
-        };
-        match session.answer(&self.method, &self.params, client) {
-            Ok(result) => result.map(|result| (200, response(&self.id, &result))),
-            Err(error) => Some((error.status, error.response(Some(&self.id)))),
-        }
+        reply => reply,
     }
 }
 
-fn accepted() -> Reply {
-    Reply::Now(Response::empty(202))
+fn document((status, answer): &Answer) -> Reply {
+    Reply::Now(json_response(*status, answer))
 }
 
 /// Returns whether the client reads streams. Clients of the protocol say so.

@@ -1,8 +1,10 @@
 //! Resources: the searches of the account.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 
-use super::answers::{self, Part};
+use super::answers::{self, Part, RunAnswer};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
 use crate::api::context::Api;
 use crate::api::error::ApiError;
@@ -18,7 +20,7 @@ const PAGE: usize = 50;
 const RESULTS: Part = Part { offset: 0, limit: 200 };
 
 /// Returns the address of a run.
-pub(super) fn uri(run: RunId) -> String {
+pub(super) fn uri(run: impl Display) -> String {
     format!("{RUNS}{run}")
 }
 
@@ -77,6 +79,6 @@ pub(super) fn read(api: &Api, account: AccountId, params: &Params) -> Result<Val
     let id: RunId = uri.strip_prefix(RUNS).and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
     let found = api.runs.reader.find(id, account).map_err(ApiError::from)?.ok_or_else(unknown)?;
     let record = api.runs.reader.record(&found).map_err(ApiError::from)?;
-    let answer = answers::run(api, record, RESULTS)?;
+    let answer = answers::document(&RunAnswer::of(api, record, RESULTS)?)?;
     Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": answer.to_string()}]}))
 }

@@ -49,10 +49,9 @@ pub(super) fn of_session(asked: Option<&str>) -> &'static str {
 /// # Errors
 /// Returns the error to answer if the revision is not supported, or if `_meta` lacks a member.
 pub(super) fn of_line(message: &Message) -> Result<Revision, RpcError> {
-    let Message::Request { params, .. } = message else { return Ok(Revision::WithSessions) };
-    match stated(params) {
+    match stated(&message.params) {
         None => Ok(Revision::WithSessions),
-        Some(version) => check_meta(version, params).map(|()| Revision::Stateless),
+        Some(version) => check_meta(version, &message.params).map(|()| Revision::Stateless),
     }
 }
 
@@ -63,7 +62,7 @@ pub(super) fn of_line(message: &Message) -> Result<Revision, RpcError> {
 /// the message.
 pub(super) fn of_request(request: &Request, message: &Message) -> Result<Revision, RpcError> {
     let header = request.header("mcp-protocol-version").map(str::trim);
-    let Message::Request { method, params, .. } = message else {
+    let Message { id: Some(_), method, params } = message else {
         // Up to 2025-11-25, a notification names the revision of its session. Since then it has no rules.
         return Ok(if header == Some(STATELESS) { Revision::Stateless } else { Revision::WithSessions });
     };

@@ -1,41 +1,69 @@
-//! The tools: names, descriptions, schemas, and whether they start a search or wait.
+//! The tools. Each is a function from its arguments, a type that derives `Deserialize`, to its answer, a type that derives
+//! `Serialize`. The schemas are made from both types.
 
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use uuid::Uuid;
 
-use super::message::Params;
-use super::schemas::{self, arguments, flag, names, number, search_type, text};
-use crate::model::follow::{Class, MAX_DEPTH, MAX_SEARCHES};
-use crate::model::run::TimeBudget;
-
-/// The bounds and the default of the number of results in an answer.
-pub(super) const RESULTS: (usize, usize, usize) = (1, 200, 50);
-/// The bounds and the default of the number of modules in an answer.
-pub(super) const MODULES: (usize, usize, usize) = (1, 200, 100);
-/// The highest offset.
-pub(super) const MAX_OFFSET: usize = 1_000_000;
+use super::answers::{self, CreditsAnswer, DiffAnswer, ModulesAnswer, PeopleAnswer, RunAnswer};
+use super::exchange::{Client, Exchange};
+use super::message::{INVALID_PARAMS, Params, RpcError, text};
+use super::{resources, schemas};
+use crate::api::decode::{self, SearchBody, SearchRequest};
+use crate::api::error::ApiError;
+use crate::api::{diff, modules, people, request};
+use crate::base::ids::RunId;
+use crate::modules::query::SearchType;
+use crate::runs::record::RunRecord;
+use crate::runs::service::Found;
 
 /// A tool.
 pub(super) struct Tool {
-    /// Its name.
-    pub(super) name: &'static str,
+    name: &'static str,
     title: &'static str,
     text: &'static str,
     /// The schema of its arguments.
-    pub(super) input: Value,
+    input: Value,
     output: Value,
     /// Whether a call starts a search, which is charged and counts as one.
     pub(super) starts_search: bool,
-    /// The default of the argument `wait`, if it has one.
-    waits: Option<bool>,
+    function: Box<Function>,
 }
 
+type Function = dyn Fn(&Exchange, &mut Client<'_>) -> Result<Option<Value>, ApiError> + Send + Sync;
+
 impl Tool {
+    /// Describes a tool. Its function returns `None` if the client is gone.
+    fn new<A, T>(
+        [name, title, text]: [&'static str; 3],
+        function: fn(&Exchange, A, &mut Client<'_>) -> Result<Option<T>, ApiError>,
+    ) -> Self
+    where
+        A: DeserializeOwned + ToSchema + 'static,
+        T: Serialize + ToSchema + 'static,
+    {
+        let function = move |exchange: &Exchange, client: &mut Client<'_>| {
+            let answer = function(exchange, request::read(exchange.arguments())?, client)?;
+            answer.map(|answer| answers::document(&answer)).transpose()
+        };
+        let (input, output) = (schemas::arguments::<A>(), schemas::of::<T>());
+        Self { name, title, text, input, output, starts_search: false, function: Box::new(function) }
+    }
+
+    /// Returns the tool that the parameters of a call name.
+    pub(super) fn of_call(params: &Params) -> Option<&'static Self> {
+        let name = params.get("name").and_then(Value::as_str)?;
+        TOOLS.iter().find(|tool| tool.name == name)
+    }
+
     /// Returns whether a call with these arguments waits for the end of a run.
-    pub(super) fn waits(&self, arguments: Option<&Params>) -> bool {
-        let given = arguments.and_then(|arguments| arguments.get("wait")).and_then(Value::as_bool);
-        self.waits.is_some_and(|default| given.unwrap_or(default))
+    pub(super) fn waits(&self, arguments: &Value) -> bool {
+        let default = self.input.pointer("/properties/wait/default").and_then(Value::as_bool);
+        default.is_some_and(|default| arguments["wait"].as_bool().unwrap_or(default))
     }
 
     /// Returns the definition, as clients get it.
@@ -54,139 +82,333 @@ impl Tool {
             },
         })
     }
+
+    /// Refuses arguments that the tool does not have: a model that invents one would believe that it has an effect.
+    fn check_names(&self, arguments: &Params) -> Result<(), ApiError> {
+        let known = self.input["properties"].as_object();
+        let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
+        let Some(unknown) = arguments.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
+        let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+        let shown: String = unknown.chars().take(64).collect();
+        Err(ApiError::invalid_request(&shown, "unknown argument", &names[..]))
+    }
 }
 
-/// Returns the tool with this name.
-pub(super) fn tool(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+/// Calls a tool. Returns `None` if the client is gone.
+///
+/// # Errors
+/// Returns the error for an unknown tool or invalid parameters. A failed call is a result.
+pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Option<Value>, RpcError> {
+    text(&exchange.params, "name")?;
+    let tool = Tool::of_call(&exchange.params).ok_or_else(|| {
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        RpcError::new(INVALID_PARAMS, format!("unknown tool: {} are allowed", names.join(", ")))
+    })?;
+    let Value::Object(arguments) = exchange.arguments() else {
+        return Err(RpcError::new(INVALID_PARAMS, "invalid arguments: an object is allowed"));
+    };
+    match tool.check_names(arguments).and_then(|()| (tool.function)(exchange, client)) {
+        Ok(answer) => Ok(answer.map(success)),
+        Err(error) => {
+            // Logs a failure of the service, as for any other request.
+            let response = error.into_response(&exchange.request_id);
+            let text = String::from_utf8_lossy(&response.body);
+            Ok(Some(json!({"content": [{"type": "text", "text": text}], "isError": true})))
+        }
+    }
 }
 
-fn run_id(words: &str) -> Value {
-    text(&format!("{words} A `run_id` of an earlier answer."))
-}
-
-fn wait(default: bool) -> Value {
-    flag(
-        "Wait for the end of the search, for as long as the service allows. Otherwise, or if the search takes longer, read it with `get_run`.",
-        default,
-    )
+fn success(answer: Value) -> Value {
+    let mut content = Vec::new();
+    // What the service states comes first and apart, so that text of third parties cannot be taken for it.
+    if let Some(statement) = answer.pointer("/coverage/statement") {
+        content.push(json!({"type": "text", "text": statement}));
+    }
+    content.push(json!({"type": "text", "text": answer.to_string()}));
+    // The run that the answer is about, as a link to its resource.
+    if let Some(Value::String(run)) = answer.pointer("/run/run_id").or(answer.get("run_id")) {
+        let uri = resources::uri(run);
+        content.push(
+            json!({"type": "resource_link", "uri": uri, "name": "search", "mimeType": "application/json"}),
+        );
+    }
+    json!({"content": content, "structuredContent": answer, "isError": false})
 }
 
 /// All tools, in the order in which they are listed.
 pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
-    let read = |name, title, text, members: &[(&str, Value)], output| Tool {
-        name,
-        title,
-        text,
-        input: arguments(members),
-        output,
-        starts_search: false,
-        waits: None,
-    };
     vec![
-        search(),
         Tool {
-            waits: Some(false),
-            ..read(
+            input: search_arguments(),
+            starts_search: true,
+            ..Tool::new(
+                [
+                    "search",
+                    "Search",
+                    "Looks up a username, an email address or a domain across many public sources, live. Costs 1 credit, or 2 with \
+                     `premium`. Read `coverage.statement` first: a source that blocked the search or gave no answer is unknown, not \
+                     absent. `list_modules` has the ids of modules and their categories.",
+                ],
+                search,
+            )
+        },
+        Tool::new(
+            [
                 "get_run",
                 "Read a search",
                 "Reads a search with its coverage, results and leads. Free. A long list of results is read in parts.",
-                &[
-                    ("run_id", run_id("The search.")),
-                    ("wait?", wait(false)),
-                    ("offset?", number("Results that are left out at the beginning.", (0, MAX_OFFSET, 0))),
-                    ("limit?", number("The most results in the answer.", RESULTS)),
+            ],
+            get_run,
+        ),
+        Tool {
+            starts_search: true,
+            ..Tool::new(
+                [
+                    "follow_lead",
+                    "Follow a lead",
+                    "Starts a search for a lead of an earlier search. Costs 1 credit; a lead that has a search already gives that \
+                     search, without a charge.",
                 ],
-                schemas::run(),
+                follow_lead,
             )
         },
-        follow_lead(),
-        read(
-            "people",
-            "People",
-            "Groups the accounts of a search by who they probably belong to, with the evidence. The same username alone joins nothing. Free.",
-            &[("run_id", run_id("The search."))],
-            schemas::people(),
-        ),
-        read(
-            "diff",
-            "What changed",
-            "Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor removed. Free.",
-            &[("before", run_id("The earlier search.")), ("after", run_id("The later search."))],
-            schemas::diff(),
-        ),
-        read(
-            "list_modules",
-            "Modules",
-            "Lists the sources that searches ask, with their recent health. Free.",
-            &[
-                ("type?", search_type("Only modules for this type of query.")),
-                ("category?", text("Only modules of this category.")),
-                ("offset?", number("Modules that are left out at the beginning.", (0, MAX_OFFSET, 0))),
-                ("limit?", number("The most modules in the answer.", MODULES)),
+        Tool::new(
+            [
+                "people",
+                "People",
+                "Groups the accounts of a search by who they probably belong to, with the evidence. The same username alone joins \
+                 nothing. Free.",
             ],
-            schemas::modules(),
+            people_of,
         ),
-        read("get_credits", "Credits", "Shows the credits of the account. Free.", &[], schemas::credits()),
+        Tool::new(
+            [
+                "diff",
+                "What changed",
+                "Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor \
+                 removed. Free.",
+            ],
+            compare,
+        ),
+        Tool::new(
+            [
+                "list_modules",
+                "Modules",
+                "Lists the sources that searches ask, with their recent health. Free.",
+            ],
+            list_modules,
+        ),
+        Tool::new(["get_credits", "Credits", "Shows the credits of the account. Free."], get_credits),
     ]
 });
 
-fn search() -> Tool {
-    let follow = json!({"type": "object", "additionalProperties": false, "properties": {
-        "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH},
-        "max_searches": {"type": "integer", "minimum": 0, "maximum": MAX_SEARCHES},
-        "links": {"type": "string", "enum": Class::ALL.map(Class::as_str)},
-    }, "description": "Follow the leads of the results. Each search that a lead starts costs 1 credit."});
-    Tool {
-        name: "search",
-        title: "Search",
-        text: "Looks up a username, an email address or a domain across many public sources, live. Costs 1 credit, or 2 with `premium`. \
-               Read `coverage.statement` first: a source that blocked the search or gave no answer is unknown, not absent.",
-        input: arguments(&[
-            ("type", search_type("Kind of the query.")),
-            ("query", text("The username, email address or domain.")),
-            ("wait?", wait(true)),
-            ("premium?", flag("Also ask modules that need a browser (usernames only): 2 credits.", false)),
-            ("modules?", names("Ask only these modules, by id: see `list_modules`.")),
-            ("exclude_modules?", names("Do not ask these modules, by id.")),
-            ("categories?", names("Ask only modules of these categories.")),
-            ("nsfw?", flag("Also ask adult sites.", false)),
-            (
-                "passive?",
-                flag("Ask only third parties, so that nothing reaches the searched domain itself.", false),
-            ),
-            (
-                "time_budget?",
-                json!({"type": "integer", "minimum": 1, "maximum": TimeBudget::MAX_SECS,
-                "description": "Seconds after which the search ends with the answers that it has."}),
-            ),
-            ("follow?", follow),
-            ("purpose?", text("Why you search, for the audit log of the operator.")),
-            (
-                "idempotency_key?",
-                text(
-                    "Makes it safe to repeat a call whose answer was lost: 1 to 255 printable ASCII characters. The same key with the same arguments gives the same search, without a second charge.",
-                ),
-            ),
-        ]),
-        output: schemas::run(),
-        starts_search: true,
-        waits: Some(true),
-    }
+/// What a search has beside the members of the API.
+#[derive(Deserialize, ToSchema)]
+struct SearchOptions {
+    /// Wait for the end of the search, for as long as the service allows. Otherwise, or if the search takes longer, read it
+    /// with `get_run`.
+    #[schema(default = true)]
+    wait: Option<bool>,
+    /// Makes it safe to repeat a call whose answer was lost: 1 to 255 printable ASCII characters. The same key with the same
+    /// arguments gives the same search, without a second charge.
+    idempotency_key: Option<String>,
 }
 
-fn follow_lead() -> Tool {
-    Tool {
-        name: "follow_lead",
-        title: "Follow a lead",
-        text: "Starts a search for a lead of an earlier search. Costs 1 credit; a lead that has a search already gives that search, without a charge.",
-        input: arguments(&[
-            ("run_id", run_id("The search with the lead.")),
-            ("lead_id", text("The `lead_id` of one of its leads.")),
-            ("wait?", wait(true)),
-        ]),
-        output: schemas::run(),
-        starts_search: true,
-        waits: Some(true),
+/// Returns the schema of a search: that of the API, with the options of the tool and without streams.
+fn search_arguments() -> Value {
+    let mut schema = schemas::arguments::<SearchRequest>();
+    if let (Value::Object(members), Value::Object(own)) =
+        (&mut schema["properties"], schemas::arguments::<SearchOptions>()["properties"].take())
+    {
+        members.shift_remove("stream");
+        members.extend(own);
     }
+    schema
+}
+
+fn search(
+    exchange: &Exchange,
+    SearchOptions { wait, idempotency_key: key }: SearchOptions,
+    client: &mut Client<'_>,
+) -> Result<Option<RunAnswer>, ApiError> {
+    if key.as_deref().is_some_and(|key| !decode::is_idempotency_key(key)) {
+        let allowed = "1 to 255 printable ASCII characters";
+        return Err(ApiError::invalid_request("idempotency_key", "invalid idempotency_key", allowed));
+    }
+    let body = SearchBody::read(exchange.arguments())?;
+    let (services, caller) = (exchange.api.services(), &exchange.caller);
+    services.check(caller, &body.query, &body.search, key.is_some())?;
+    let idempotency = key.map(|key| services.idempotency(key, body.fingerprint()));
+    let found = services.start(caller, body.search, idempotency, exchange.origin())?;
+    started(exchange, found, wait, client)
+}
+
+/// The arguments of `follow_lead`.
+#[derive(Deserialize, ToSchema)]
+struct LeadArguments {
+    /// The search with the lead: a `run_id` of an earlier answer.
+    run_id: String,
+    /// The `lead_id` of one of its leads.
+    lead_id: String,
+    /// Wait for the end of the search, for as long as the service allows. Otherwise, or if the search takes longer, read it
+    /// with `get_run`.
+    #[schema(default = true)]
+    wait: Option<bool>,
+}
+
+fn follow_lead(
+    exchange: &Exchange,
+    arguments: LeadArguments,
+    client: &mut Client<'_>,
+) -> Result<Option<RunAnswer>, ApiError> {
+    let run = find(exchange, &arguments.run_id)?;
+    let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| ApiError::no_such("lead"))?;
+    let found = exchange.api.services().follow(&exchange.caller, &run, lead, exchange.origin())?;
+    started(exchange, found, arguments.wait, client)
+}
+
+/// Returns the answer for a run that exists. A client that repeated the call would pay for another one.
+fn started(
+    exchange: &Exchange,
+    found: Found,
+    wait: Option<bool>,
+    client: &mut Client<'_>,
+) -> Result<Option<RunAnswer>, ApiError> {
+    let id = found.id();
+    let answer = read(exchange, found, wait.unwrap_or(true), answers::Part::default(), client);
+    answer.map_err(|error| error.of_run(id))
+}
+
+fn read(
+    exchange: &Exchange,
+    found: Found,
+    waits: bool,
+    part: answers::Part,
+    client: &mut Client<'_>,
+) -> Result<Option<RunAnswer>, ApiError> {
+    let found = if waits { exchange.wait(found, client)? } else { Some(found) };
+    let Some(found) = found else { return Ok(None) };
+    RunAnswer::of(&exchange.api, exchange.api.runs.reader.record(&found)?, part).map(Some)
+}
+
+/// The arguments of `get_run`.
+#[derive(Deserialize, ToSchema)]
+struct RunArguments {
+    /// The search: a `run_id` of an earlier answer.
+    run_id: String,
+    /// Wait for the end of the search, for as long as the service allows.
+    #[schema(default = false)]
+    wait: Option<bool>,
+    /// Results that are left out at the beginning.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 0, 1_000_000>")]
+    #[schema(minimum = 0, maximum = 1_000_000, default = 0)]
+    offset: Option<usize>,
+    /// The most results in the answer.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1, 200>")]
+    #[schema(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<usize>,
+}
+
+fn get_run(
+    exchange: &Exchange,
+    RunArguments { run_id, wait, offset, limit }: RunArguments,
+    client: &mut Client<'_>,
+) -> Result<Option<RunAnswer>, ApiError> {
+    let mut part = answers::Part::default();
+    part.offset = offset.unwrap_or(part.offset);
+    part.limit = limit.unwrap_or(part.limit);
+    let found = find(exchange, &run_id)?;
+    let id = found.id();
+    read(exchange, found, wait.unwrap_or(false), part, client).map_err(|error| error.of_run(id))
+}
+
+/// The arguments of `people`.
+#[derive(Deserialize, ToSchema)]
+struct PeopleArguments {
+    /// The search: a `run_id` of an earlier answer.
+    run_id: String,
+}
+
+fn people_of(
+    exchange: &Exchange,
+    arguments: PeopleArguments,
+    _: &mut Client<'_>,
+) -> Result<Option<PeopleAnswer>, ApiError> {
+    let record = record(exchange, &arguments.run_id)?;
+    let summary = record.summary.clone();
+    Ok(Some(PeopleAnswer::of(&summary, people::people_of(&exchange.api, record, true)?)))
+}
+
+/// The arguments of `diff`.
+#[derive(Deserialize, ToSchema)]
+struct DiffArguments {
+    /// The earlier search: a `run_id` of an earlier answer.
+    before: String,
+    /// The later search: a `run_id` of an earlier answer.
+    after: String,
+}
+
+fn compare(
+    exchange: &Exchange,
+    arguments: DiffArguments,
+    _: &mut Client<'_>,
+) -> Result<Option<DiffAnswer>, ApiError> {
+    let (before, after) = (record(exchange, &arguments.before)?, record(exchange, &arguments.after)?);
+    let diff = diff::between(&exchange.api, &before, &after)?;
+    Ok(Some(DiffAnswer::of(&before.summary, &after.summary, diff)))
+}
+
+/// The arguments of `list_modules`.
+#[derive(Deserialize, ToSchema)]
+struct ModuleArguments {
+    /// Only modules for this type of query.
+    #[serde(rename = "type")]
+    search_type: Option<SearchType>,
+    /// Only modules of this category.
+    category: Option<String>,
+    /// Modules that are left out at the beginning.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 0, 1_000_000>")]
+    #[schema(minimum = 0, maximum = 1_000_000, default = 0)]
+    offset: Option<usize>,
+    /// The most modules in the answer.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1, 200>")]
+    #[schema(minimum = 1, maximum = 200, default = 100)]
+    limit: Option<usize>,
+}
+
+fn list_modules(
+    exchange: &Exchange,
+    ModuleArguments { search_type, category, offset, limit }: ModuleArguments,
+    _: &mut Client<'_>,
+) -> Result<Option<ModulesAnswer>, ApiError> {
+    let catalog = exchange.api.runs.catalog();
+    let mut fitting = modules::described(&exchange.api, &catalog);
+    fitting.retain(|module| {
+        search_type.is_none_or(|wanted| module.search_type == wanted)
+            && category.as_ref().is_none_or(|category| module.category == category)
+    });
+    ModulesAnswer::of(&fitting, offset.unwrap_or(0), limit.unwrap_or(100)).map(Some)
+}
+
+/// The arguments of a tool that has none.
+#[derive(Deserialize, ToSchema)]
+struct NoArguments {}
+
+fn get_credits(
+    exchange: &Exchange,
+    _: NoArguments,
+    _: &mut Client<'_>,
+) -> Result<Option<CreditsAnswer>, ApiError> {
+    let balance = exchange.api.accounts.balance(&exchange.caller)?;
+    CreditsAnswer::of(&exchange.caller.plan.name, &balance).map(Some)
+}
+
+fn find(exchange: &Exchange, run_id: &str) -> Result<Found, ApiError> {
+    let id: RunId = run_id.parse().map_err(|_| ApiError::no_such("run"))?;
+    let found = exchange.api.runs.reader.find(id, exchange.caller.account.id)?;
+    found.ok_or_else(|| ApiError::no_such("run"))
+}
+
+fn record(exchange: &Exchange, run_id: &str) -> Result<RunRecord, ApiError> {
+    Ok(exchange.api.runs.reader.record(&find(exchange, run_id)?)?)
 }

@@ -1,0 +1,122 @@
+//! [`Exchange`]: one request while it is answered, over any transport.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::message::{Message, Params, meta};
+use super::revision::Revision;
+use crate::account::service::Caller;
+use crate::api::call_table::{CallInProgress, call_name};
+use crate::api::context::Api;
+use crate::api::error::ApiError;
+use crate::base::ids::RequestId;
+use crate::model::audit::Origin;
+use crate::model::run::{Progress, Status};
+use crate::runs::service::Found;
+
+/// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
+const STEP: Duration = Duration::from_millis(500);
+
+/// The client while its request is answered: sends it a notification, if there is one, and returns whether it still
+/// reads.
+pub(super) type Client<'a> = dyn FnMut(Option<&Value>) -> bool + 'a;
+
+/// A request that is answered.
+pub(super) struct Exchange {
+    pub(super) api: Arc<Api>,
+    pub(super) caller: Caller,
+    pub(super) request_id: RequestId,
+    pub(super) revision: Revision,
+    call: CallInProgress,
+    pub(super) id: Value,
+    pub(super) method: String,
+    pub(super) params: Params,
+}
+
+impl Exchange {
+    /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` tells the
+    /// requests of one client from those of another.
+    pub(super) fn begin(
+        (api, caller, request_id): (&Arc<Api>, &Caller, &RequestId),
+        revision: Revision,
+        session: &str,
+        message: Message,
+    ) -> Option<Self> {
+        let Message { id, method, mut params } = message;
+        let name = |id: &Value| call_name(caller.account.id, session, id);
+        let Some(id) = id else {
+            if let ("notifications/cancelled", Some(id)) = (method.as_str(), params.get("requestId")) {
+                api.mcp_calls.cancel(&name(id));
+            }
+            return None;
+        };
+        if params.get("arguments").is_none_or(Value::is_null) {
+            params.insert("arguments".to_owned(), json!({}));
+        }
+        let (call, api, caller) = (api.mcp_calls.begin(name(&id)), Arc::clone(api), caller.clone());
+        Some(Self { api, caller, request_id: request_id.clone(), revision, call, id, method, params })
+    }
+
+    /// Returns the arguments of a call of a tool.
+    pub(super) fn arguments(&self) -> &Value {
+        self.params.get("arguments").unwrap_or(&Value::Null)
+    }
+
+    /// Returns the origin of what the request starts, for the audit.
+    pub(super) fn origin(&self) -> Origin {
+        Origin::request(self.caller.actor, &self.request_id)
+    }
+
+    /// Waits until a run ends, for as long as a request may wait. Sends its progress if the request has a token for it.
+    /// Returns `None` if the client is gone; the run continues then.
+    pub(super) fn wait(&self, mut found: Found, client: &mut Client<'_>) -> Result<Option<Found>, ApiError> {
+        let until = Instant::now() + self.api.config.sync_wait;
+        let token = meta(&self.params, "progressToken");
+        let mut sent = None;
+        loop {
+            if self.call.is_cancelled() || !client(None) {
+                return Ok(None);
+            }
+            let (status, progress) = state(&found);
+            // The progress of a notification must be more than that of the one before.
+            if let Some(token) = token
+                && sent.is_none_or(|sent| progress.modules_completed > sent)
+            {
+                client(Some(&notification(token, &progress)));
+                sent = Some(progress.modules_completed);
+            }
+            if status.is_terminal() || Instant::now() >= until {
+                return Ok(Some(found));
+            }
+            let step = (Instant::now() + STEP).min(until);
+            let reader = &self.api.runs.reader;
+            found = reader.wait_for_end(found, step)?.ok_or_else(|| ApiError::no_such("run"))?;
+            if Instant::now() < step && !state(&found).0.is_terminal() {
+                // The service is shutting down. The run continues on the next start.
+                return Ok(Some(found));
+            }
+        }
+    }
+}
+
+fn state(found: &Found) -> (Status, Progress) {
+    match found {
+        Found::Live(run) => {
+            let summary = run.summary();
+            (summary.status, summary.progress)
+        }
+        Found::Stored(summary) => (summary.status, summary.progress),
+    }
+}
+
+fn notification(token: &Value, progress: &Progress) -> Value {
+    let Progress { modules_total, modules_completed, modules_with_hits } = progress;
+    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+        "progressToken": token,
+        "progress": modules_completed,
+        "total": modules_total,
+        "message": format!("{modules_completed} of {modules_total} modules have ended, {modules_with_hits} with a hit"),
+    }})
+}
