@@ -295,7 +295,7 @@ fn a_search_is_stopped_and_asked_again_from_its_page() {
     let running = shown(&format!("data-part=\"found\">{FREE_SITES}<"));
     assert!(running.contains(">Stop</button>"), "{running}");
     let (stop, retry) = (format!("{page}/stop"), format!("{page}/retry"));
-    assert_eq!(person.post(&page, &retry, &[("once", &once(&person))]).status, 400, "it is running");
+    assert_eq!(person.post(&page, &retry, &[("once", &once(&person))]).status, 409, "it is running");
     assert_eq!(person.post_as(&stop, &[], &[]).status, 403, "without its token");
     assert_eq!(page_of(&person.post(&page, &stop, &[])), page);
     let stopped = shown(">Stopped</span>");

@@ -126,8 +126,8 @@ pub(super) enum Output<'o> {
     Table { out: &'o mut dyn Write, table: Table, headed: Option<u32> },
     /// The file of a list.
     List(BatchWriter<'o>),
-    /// The report of one search, with the failure to write it: a browser may fail, which must not keep the other files
-    /// from being written.
+    /// The report of one search. If it is a PDF, with the failure to write it: a browser may fail, which must not keep the
+    /// other files from being written.
     Report { out: &'o mut dyn Write, format: report::Format, failure: Option<Failure> },
 }
 
@@ -208,9 +208,10 @@ impl<'o> Output<'o> {
             Self::Report { out, format: report::Format::Json, .. } if run.summary.follow.is_some() => {
                 write_family(*out, run, children)?;
             }
-            Self::Report { out, format, failure } => {
-                *failure = format.write(*out, run, catalog, print).err().map(Failure::from);
-            }
+            Self::Report { out, format, failure } => match format.write(*out, run, catalog, print) {
+                Err(error) if *format == report::Format::Pdf => *failure = Some(error.into()),
+                written => written?,
+            },
             Self::List(_) => {}
         }
         Ok(())
