@@ -51,6 +51,27 @@ fn every_tool_answers_as_its_schema_says() {
 }
 
 #[test]
+fn the_schemas_of_arguments_are_plain() {
+    let server = Setup::new().start();
+    let tools = stateless(&server, "tools/list", json!({})).send().json()["result"]["tools"].clone();
+    for tool in tools.as_array().unwrap() {
+        let schema = &tool["inputSchema"];
+        assert!(tool["description"].as_str().unwrap().len() > 20, "{tool}");
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        // Some clients follow no references, and some allow one type only.
+        let text = schema.to_string();
+        assert!(
+            !["$ref", "null", "oneOf"].iter().any(|word| text.contains(&format!("\"{word}\""))),
+            "{text}"
+        );
+    }
+    let search = &tools[0]["inputSchema"];
+    assert_eq!(search["required"], json!(["type", "query"]));
+    assert_eq!(search["properties"]["wait"]["default"], true);
+    assert!(search["properties"].get("stream").is_none(), "{search}");
+}
+
+#[test]
 fn a_lead_is_followed() {
     let server = Setup::new().start();
     let search = json!({"type": "username", "query": "everybody", "categories": ["coding"]});
@@ -102,6 +123,12 @@ fn arguments_are_checked() {
         ("get_run", json!({"run_id": "x", "limit": 201}), "a whole number from 1 to 200"),
         ("list_modules", json!({"limit": 0}), "a whole number from 1 to 200"),
         ("list_modules", json!({"type": "person"}), "the type is unknown"),
+        ("get_run", json!({"run_id": "x", "wait": "yes"}), "wait is not true or false"),
+        (
+            "search",
+            json!({"type": "username", "query": "x", "follow": {"depth": 4}}),
+            "follow.depth is not a whole number",
+        ),
         ("get_credits", json!({"account": "x"}), "unknown argument"),
     ] {
         let result = call(&server, tool, &arguments);

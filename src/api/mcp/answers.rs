@@ -222,7 +222,7 @@ impl DiffAnswer {
 }
 
 impl ModulesAnswer {
-    pub(super) fn of(fitting: &[Module<'_>], offset: usize, limit: usize) -> Result<Self, ApiError> {
+    pub(super) fn of(fitting: &[Module<'_>], part: Part) -> Result<Self, ApiError> {
         let off = fitting.iter().filter(|module| !module.enabled).count();
         let statement = format!(
             "{} modules fit, {off} of them are disabled and never asked. A search asks those that accept its query. Sites \
@@ -230,7 +230,7 @@ impl ModulesAnswer {
             fitting.len()
         );
         let modules: Vec<_> =
-            fitting.iter().skip(offset).take(limit).map(to_json).collect::<Result<_, _>>()?;
+            fitting.iter().skip(part.offset).take(part.limit).map(to_json).collect::<Result<_, _>>()?;
         Ok(Self {
             coverage: ModulesCoverage { statement, is_complete: false },
             count: fitting.len(),

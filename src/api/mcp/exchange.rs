@@ -13,7 +13,7 @@ use crate::api::context::Api;
 use crate::api::error::ApiError;
 use crate::base::ids::RequestId;
 use crate::model::audit::Origin;
-use crate::model::run::{Progress, Status};
+use crate::model::run::{Progress, RunSummary};
 use crate::runs::service::Found;
 
 /// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
@@ -79,7 +79,7 @@ impl Exchange {
             if self.call.is_cancelled() || !client(None) {
                 return Ok(None);
             }
-            let (status, progress) = state(&found);
+            let RunSummary { status, progress, .. } = found.summary();
             // The progress of a notification must be more than that of the one before.
             if let Some(token) = token
                 && sent.is_none_or(|sent| progress.modules_completed > sent)
@@ -93,21 +93,11 @@ impl Exchange {
             let step = (Instant::now() + STEP).min(until);
             let reader = &self.api.runs.reader;
             found = reader.wait_for_end(found, step)?.ok_or_else(|| ApiError::no_such("run"))?;
-            if Instant::now() < step && !state(&found).0.is_terminal() {
+            if Instant::now() < step && !found.status().is_terminal() {
                 // The service is shutting down. The run continues on the next start.
                 return Ok(Some(found));
             }
         }
-    }
-}
-
-fn state(found: &Found) -> (Status, Progress) {
-    match found {
-        Found::Live(run) => {
-            let summary = run.summary();
-            (summary.status, summary.progress)
-        }
-        Found::Stored(summary) => (summary.status, summary.progress),
     }
 }
 

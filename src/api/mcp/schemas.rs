@@ -37,8 +37,9 @@ pub(super) fn arguments<T: ToSchema>() -> Value {
 fn inline(value: &mut Value, all: &Map<String, Value>) {
     match value {
         Value::Object(members) => {
-            // OpenAPI's own keyword, which JSON Schema does not have.
+            // OpenAPI's own keyword, which JSON Schema does not have, and what models have to read without need.
             members.shift_remove("discriminator");
+            members.shift_remove("examples");
             let reference = members.shift_remove("$ref");
             let name = reference.as_ref().and_then(|reference| reference.as_str()?.rsplit('/').next());
             if let Some(Value::Object(named)) = name.and_then(|name| all.get(name)) {

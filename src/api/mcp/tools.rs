@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::answers::{self, CreditsAnswer, DiffAnswer, ModulesAnswer, PeopleAnswer, RunAnswer};
+use super::answers::{self, CreditsAnswer, DiffAnswer, ModulesAnswer, Part, PeopleAnswer, RunAnswer};
 use super::exchange::{Client, Exchange};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
 use super::{resources, schemas};
@@ -25,7 +25,7 @@ use crate::runs::service::Found;
 pub(super) struct Tool {
     name: &'static str,
     title: &'static str,
-    text: &'static str,
+    text: Value,
     /// The schema of its arguments.
     input: Value,
     output: Value,
@@ -34,26 +34,33 @@ pub(super) struct Tool {
     function: Box<Function>,
 }
 
-type Function = dyn Fn(&Exchange, &mut Client<'_>) -> Result<Option<Value>, ApiError> + Send + Sync;
+/// A call of a tool in progress.
+pub(super) struct Call<'a> {
+    exchange: &'a Exchange,
+    client: &'a mut Client<'a>,
+}
+
+/// The answer to a call, or `None` if the client is gone.
+type Answer<T> = Result<Option<T>, ApiError>;
+type Function = dyn Fn(&mut Call<'_>) -> Answer<Value> + Send + Sync;
+
+/// Describes a tool. The documentation of its arguments is that of the tool.
+fn tool<A, T>(name: &'static str, title: &'static str, function: fn(&mut Call<'_>, &A) -> Answer<T>) -> Tool
+where
+    A: DeserializeOwned + ToSchema + 'static,
+    T: Serialize + ToSchema + 'static,
+{
+    let function = Box::new(move |call: &mut Call<'_>| {
+        let arguments = request::read(call.exchange.arguments())?;
+        function(call, &arguments)?.map(|answer| answers::document(&answer)).transpose()
+    });
+    let mut input = schemas::arguments::<A>();
+    let text = input.as_object_mut().and_then(|members| members.shift_remove("description"));
+    let text = text.unwrap_or_default();
+    Tool { name, title, text, input, output: schemas::of::<T>(), starts_search: false, function }
+}
 
 impl Tool {
-    /// Describes a tool. Its function returns `None` if the client is gone.
-    fn new<A, T>(
-        [name, title, text]: [&'static str; 3],
-        function: fn(&Exchange, A, &mut Client<'_>) -> Result<Option<T>, ApiError>,
-    ) -> Self
-    where
-        A: DeserializeOwned + ToSchema + 'static,
-        T: Serialize + ToSchema + 'static,
-    {
-        let function = move |exchange: &Exchange, client: &mut Client<'_>| {
-            let answer = function(exchange, request::read(exchange.arguments())?, client)?;
-            answer.map(|answer| answers::document(&answer)).transpose()
-        };
-        let (input, output) = (schemas::arguments::<A>(), schemas::of::<T>());
-        Self { name, title, text, input, output, starts_search: false, function: Box::new(function) }
-    }
-
     /// Returns the tool that the parameters of a call name.
     pub(super) fn of_call(params: &Params) -> Option<&'static Self> {
         let name = params.get("name").and_then(Value::as_str)?;
@@ -107,8 +114,8 @@ pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Optio
     let Value::Object(arguments) = exchange.arguments() else {
         return Err(RpcError::new(INVALID_PARAMS, "invalid arguments: an object is allowed"));
     };
-    match tool.check_names(arguments).and_then(|()| (tool.function)(exchange, client)) {
-        Ok(answer) => Ok(answer.map(success)),
+    match tool.check_names(arguments).and_then(|()| (tool.function)(&mut Call { exchange, client })) {
+        Ok(answer) => Ok(answer.as_ref().map(success)),
         Err(error) => {
             // Logs a failure of the service, as for any other request.
             let response = error.into_response(&exchange.request_id);
@@ -118,7 +125,7 @@ pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Optio
     }
 }
 
-fn success(answer: Value) -> Value {
+fn success(answer: &Value) -> Value {
     let mut content = Vec::new();
     // What the service states comes first and apart, so that text of third parties cannot be taken for it.
     if let Some(statement) = answer.pointer("/coverage/statement") {
@@ -136,73 +143,22 @@ fn success(answer: Value) -> Value {
 }
 
 /// All tools, in the order in which they are listed.
-pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
-    vec![
-        Tool {
-            input: search_arguments(),
-            starts_search: true,
-            ..Tool::new(
-                [
-                    "search",
-                    "Search",
-                    "Looks up a username, an email address or a domain across many public sources, live. Costs 1 credit, or 2 with \
-                     `premium`. Read `coverage.statement` first: a source that blocked the search or gave no answer is unknown, not \
-                     absent. `list_modules` has the ids of modules and their categories.",
-                ],
-                search,
-            )
-        },
-        Tool::new(
-            [
-                "get_run",
-                "Read a search",
-                "Reads a search with its coverage, results and leads. Free. A long list of results is read in parts.",
-            ],
-            get_run,
-        ),
-        Tool {
-            starts_search: true,
-            ..Tool::new(
-                [
-                    "follow_lead",
-                    "Follow a lead",
-                    "Starts a search for a lead of an earlier search. Costs 1 credit; a lead that has a search already gives that \
-                     search, without a charge.",
-                ],
-                follow_lead,
-            )
-        },
-        Tool::new(
-            [
-                "people",
-                "People",
-                "Groups the accounts of a search by who they probably belong to, with the evidence. The same username alone joins \
-                 nothing. Free.",
-            ],
-            people_of,
-        ),
-        Tool::new(
-            [
-                "diff",
-                "What changed",
-                "Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor \
-                 removed. Free.",
-            ],
-            compare,
-        ),
-        Tool::new(
-            [
-                "list_modules",
-                "Modules",
-                "Lists the sources that searches ask, with their recent health. Free.",
-            ],
-            list_modules,
-        ),
-        Tool::new(["get_credits", "Credits", "Shows the credits of the account. Free."], get_credits),
+pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
+    [
+        Tool { input: search_arguments(), starts_search: true, ..tool("search", "Search", search) },
+        tool("get_run", "Read a search", get_run),
+        Tool { starts_search: true, ..tool("follow_lead", "Follow a lead", follow_lead) },
+        tool("people", "People", people_of),
+        tool("diff", "What changed", compare),
+        tool("list_modules", "Modules", list_modules),
+        tool("get_credits", "Credits", get_credits),
     ]
 });
 
-/// What a search has beside the members of the API.
+/// Looks up a username, an email address or a domain across many public sources, live. Costs 1 credit, or 2 with `premium`.
+/// Read `coverage.statement` first: a source that blocked the search or gave no answer is unknown, not absent.
+/// `list_modules` has the ids of modules and their categories.
+// The members of the API are read beside it.
 #[derive(Deserialize, ToSchema)]
 struct SearchOptions {
     /// Wait for the end of the search, for as long as the service allows. Otherwise, or if the search takes longer, read it
@@ -226,24 +182,23 @@ fn search_arguments() -> Value {
     schema
 }
 
-fn search(
-    exchange: &Exchange,
-    SearchOptions { wait, idempotency_key: key }: SearchOptions,
-    client: &mut Client<'_>,
-) -> Result<Option<RunAnswer>, ApiError> {
+fn search(call: &mut Call<'_>, options: &SearchOptions) -> Answer<RunAnswer> {
+    let key = options.idempotency_key.clone();
     if key.as_deref().is_some_and(|key| !decode::is_idempotency_key(key)) {
         let allowed = "1 to 255 printable ASCII characters";
         return Err(ApiError::invalid_request("idempotency_key", "invalid idempotency_key", allowed));
     }
+    let exchange = call.exchange;
     let body = SearchBody::read(exchange.arguments())?;
     let (services, caller) = (exchange.api.services(), &exchange.caller);
     services.check(caller, &body.query, &body.search, key.is_some())?;
     let idempotency = key.map(|key| services.idempotency(key, body.fingerprint()));
     let found = services.start(caller, body.search, idempotency, exchange.origin())?;
-    started(exchange, found, wait, client)
+    call.read(found, options.wait.unwrap_or(true), Part::default())
 }
 
-/// The arguments of `follow_lead`.
+/// Starts a search for a lead of an earlier search. Costs 1 credit; a lead that has a search already gives that search,
+/// without a charge.
 #[derive(Deserialize, ToSchema)]
 struct LeadArguments {
     /// The search with the lead: a `run_id` of an earlier answer.
@@ -256,42 +211,14 @@ struct LeadArguments {
     wait: Option<bool>,
 }
 
-fn follow_lead(
-    exchange: &Exchange,
-    arguments: LeadArguments,
-    client: &mut Client<'_>,
-) -> Result<Option<RunAnswer>, ApiError> {
-    let run = find(exchange, &arguments.run_id)?;
+fn follow_lead(call: &mut Call<'_>, arguments: &LeadArguments) -> Answer<RunAnswer> {
+    let (exchange, run) = (call.exchange, call.find(&arguments.run_id)?);
     let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| ApiError::no_such("lead"))?;
     let found = exchange.api.services().follow(&exchange.caller, &run, lead, exchange.origin())?;
-    started(exchange, found, arguments.wait, client)
+    call.read(found, arguments.wait.unwrap_or(true), Part::default())
 }
 
-/// Returns the answer for a run that exists. A client that repeated the call would pay for another one.
-fn started(
-    exchange: &Exchange,
-    found: Found,
-    wait: Option<bool>,
-    client: &mut Client<'_>,
-) -> Result<Option<RunAnswer>, ApiError> {
-    let id = found.id();
-    let answer = read(exchange, found, wait.unwrap_or(true), answers::Part::default(), client);
-    answer.map_err(|error| error.of_run(id))
-}
-
-fn read(
-    exchange: &Exchange,
-    found: Found,
-    waits: bool,
-    part: answers::Part,
-    client: &mut Client<'_>,
-) -> Result<Option<RunAnswer>, ApiError> {
-    let found = if waits { exchange.wait(found, client)? } else { Some(found) };
-    let Some(found) = found else { return Ok(None) };
-    RunAnswer::of(&exchange.api, exchange.api.runs.reader.record(&found)?, part).map(Some)
-}
-
-/// The arguments of `get_run`.
+/// Reads a search with its coverage, results and leads. Free. A long list of results is read in parts.
 #[derive(Deserialize, ToSchema)]
 struct RunArguments {
     /// The search: a `run_id` of an earlier answer.
@@ -309,37 +236,32 @@ struct RunArguments {
     limit: Option<usize>,
 }
 
-fn get_run(
-    exchange: &Exchange,
-    RunArguments { run_id, wait, offset, limit }: RunArguments,
-    client: &mut Client<'_>,
-) -> Result<Option<RunAnswer>, ApiError> {
-    let mut part = answers::Part::default();
-    part.offset = offset.unwrap_or(part.offset);
-    part.limit = limit.unwrap_or(part.limit);
-    let found = find(exchange, &run_id)?;
-    let id = found.id();
-    read(exchange, found, wait.unwrap_or(false), part, client).map_err(|error| error.of_run(id))
+fn get_run(call: &mut Call<'_>, arguments: &RunArguments) -> Answer<RunAnswer> {
+    let first = Part::default();
+    let part = Part {
+        offset: arguments.offset.unwrap_or(first.offset),
+        limit: arguments.limit.unwrap_or(first.limit),
+    };
+    let found = call.find(&arguments.run_id)?;
+    call.read(found, arguments.wait.unwrap_or(false), part)
 }
 
-/// The arguments of `people`.
+/// Groups the accounts of a search by who they probably belong to, with the evidence. The same username alone joins nothing.
+/// Free.
 #[derive(Deserialize, ToSchema)]
 struct PeopleArguments {
     /// The search: a `run_id` of an earlier answer.
     run_id: String,
 }
 
-fn people_of(
-    exchange: &Exchange,
-    arguments: PeopleArguments,
-    _: &mut Client<'_>,
-) -> Result<Option<PeopleAnswer>, ApiError> {
-    let record = record(exchange, &arguments.run_id)?;
+fn people_of(call: &mut Call<'_>, arguments: &PeopleArguments) -> Answer<PeopleAnswer> {
+    let record = call.record(&arguments.run_id)?;
     let summary = record.summary.clone();
-    Ok(Some(PeopleAnswer::of(&summary, people::people_of(&exchange.api, record, true)?)))
+    Ok(Some(PeopleAnswer::of(&summary, people::people_of(&call.exchange.api, record, true)?)))
 }
 
-/// The arguments of `diff`.
+/// Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor
+/// removed. Free.
 #[derive(Deserialize, ToSchema)]
 struct DiffArguments {
     /// The earlier search: a `run_id` of an earlier answer.
@@ -348,17 +270,13 @@ struct DiffArguments {
     after: String,
 }
 
-fn compare(
-    exchange: &Exchange,
-    arguments: DiffArguments,
-    _: &mut Client<'_>,
-) -> Result<Option<DiffAnswer>, ApiError> {
-    let (before, after) = (record(exchange, &arguments.before)?, record(exchange, &arguments.after)?);
-    let diff = diff::between(&exchange.api, &before, &after)?;
+fn compare(call: &mut Call<'_>, arguments: &DiffArguments) -> Answer<DiffAnswer> {
+    let (before, after) = (call.record(&arguments.before)?, call.record(&arguments.after)?);
+    let diff = diff::between(&call.exchange.api, &before, &after)?;
     Ok(Some(DiffAnswer::of(&before.summary, &after.summary, diff)))
 }
 
-/// The arguments of `list_modules`.
+/// Lists the sources that searches ask, with their recent health. Free.
 #[derive(Deserialize, ToSchema)]
 struct ModuleArguments {
     /// Only modules for this type of query.
@@ -376,39 +294,46 @@ struct ModuleArguments {
     limit: Option<usize>,
 }
 
-fn list_modules(
-    exchange: &Exchange,
-    ModuleArguments { search_type, category, offset, limit }: ModuleArguments,
-    _: &mut Client<'_>,
-) -> Result<Option<ModulesAnswer>, ApiError> {
-    let catalog = exchange.api.runs.catalog();
-    let mut fitting = modules::described(&exchange.api, &catalog);
+fn list_modules(call: &mut Call<'_>, arguments: &ModuleArguments) -> Answer<ModulesAnswer> {
+    let catalog = call.exchange.api.runs.catalog();
+    let mut fitting = modules::described(&call.exchange.api, &catalog);
     fitting.retain(|module| {
-        search_type.is_none_or(|wanted| module.search_type == wanted)
-            && category.as_ref().is_none_or(|category| module.category == category)
+        arguments.search_type.is_none_or(|wanted| module.search_type == wanted)
+            && arguments.category.as_ref().is_none_or(|category| module.category == category)
     });
-    ModulesAnswer::of(&fitting, offset.unwrap_or(0), limit.unwrap_or(100)).map(Some)
+    let part = Part { offset: arguments.offset.unwrap_or(0), limit: arguments.limit.unwrap_or(100) };
+    ModulesAnswer::of(&fitting, part).map(Some)
 }
 
-/// The arguments of a tool that has none.
+/// Shows the credits of the account. Free.
 #[derive(Deserialize, ToSchema)]
 struct NoArguments {}
 
-fn get_credits(
-    exchange: &Exchange,
-    _: NoArguments,
-    _: &mut Client<'_>,
-) -> Result<Option<CreditsAnswer>, ApiError> {
-    let balance = exchange.api.accounts.balance(&exchange.caller)?;
-    CreditsAnswer::of(&exchange.caller.plan.name, &balance).map(Some)
+fn get_credits(call: &mut Call<'_>, _: &NoArguments) -> Answer<CreditsAnswer> {
+    let Exchange { api, caller, .. } = call.exchange;
+    CreditsAnswer::of(&caller.plan.name, &api.accounts.balance(caller)?).map(Some)
 }
 
-fn find(exchange: &Exchange, run_id: &str) -> Result<Found, ApiError> {
-    let id: RunId = run_id.parse().map_err(|_| ApiError::no_such("run"))?;
-    let found = exchange.api.runs.reader.find(id, exchange.caller.account.id)?;
-    found.ok_or_else(|| ApiError::no_such("run"))
-}
+impl Call<'_> {
+    fn find(&self, run_id: &str) -> Result<Found, ApiError> {
+        let id: RunId = run_id.parse().map_err(|_| ApiError::no_such("run"))?;
+        let found = self.exchange.api.runs.reader.find(id, self.exchange.caller.account.id)?;
+        found.ok_or_else(|| ApiError::no_such("run"))
+    }
 
-fn record(exchange: &Exchange, run_id: &str) -> Result<RunRecord, ApiError> {
-    Ok(exchange.api.runs.reader.record(&find(exchange, run_id)?)?)
+    fn record(&self, run_id: &str) -> Result<RunRecord, ApiError> {
+        Ok(self.exchange.api.runs.reader.record(&self.find(run_id)?)?)
+    }
+
+    /// Reads a run, at its end if the call waits for it. An error names the run: a client that repeated the call would pay
+    /// for another one.
+    fn read(&mut self, found: Found, waits: bool, part: Part) -> Answer<RunAnswer> {
+        let (id, api) = (found.id(), &self.exchange.api);
+        let read = || {
+            let found = if waits { self.exchange.wait(found, self.client)? } else { Some(found) };
+            let Some(found) = found else { return Ok(None) };
+            RunAnswer::of(api, api.runs.reader.record(&found)?, part).map(Some)
+        };
+        read().map_err(|error: ApiError| error.of_run(id))
+    }
 }
