@@ -29,7 +29,7 @@ pub struct BatchBody {
     #[schema(value_type = Vec<BatchSearchRequest>, min_items = 1, max_items = 1000)]
     searches: Vec<Value>,
     /// A name for people, without control characters.
-    #[schema(max_length = 100, examples("applicants of May"))]
+    #[schema(max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", examples("applicants of May"))]
     name: Option<String>,
     /// Whether to list only the price, duplicates and invalid searches. Nothing is charged and nothing is stored.
     #[schema(examples(true))]
@@ -75,7 +75,7 @@ pub struct BatchParameters {
     #[serde(rename = "type")]
     search_type: Option<SearchType>,
     /// A name for people, if it is not in the body.
-    #[param(max_length = 100, example = "applicants of May")]
+    #[param(max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "applicants of May")]
     name: Option<String>,
     /// Whether to list only the price, duplicates and invalid searches, as `dry_run` in the body.
     #[serde(default)]

@@ -81,7 +81,12 @@ pub struct SearchRequest {
     follow: Option<FollowRequest>,
     /// Why you search, for the audit log of the operator: a text without control characters. It is in no answer, report or
     /// export, and it stays in the log after the search is deleted. White space around it is ignored.
-    #[schema(min_length = 1, max_length = 200, examples("ticket 4711: takeover of a customer account"))]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\x00-\x1f\x7f-\x9f]*$",
+        examples("ticket 4711: takeover of a customer account")
+    )]
     purpose: Option<String>,
 }
 

@@ -25,7 +25,8 @@ pub struct RunNotesBody {
     tags: Option<Vec<String>>,
     /// New note of at most 2,000 characters. `null` removes the note.
     #[serde(default, deserialize_with = "request::given")]
-    #[schema(value_type = Option<String>, max_length = 2000, examples("The account on GitLab is the one that we know."))]
+    #[schema(value_type = Option<String>, max_length = 2000, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+        examples("The account on GitLab is the one that we know."))]
     note: Option<Option<String>>,
 }
 
@@ -35,7 +36,8 @@ pub struct RunNotesBody {
 pub struct AnnotationBody {
     /// New note of at most 1,000 characters. `null` removes the note.
     #[serde(default, deserialize_with = "request::given")]
-    #[schema(value_type = Option<String>, max_length = 1000, examples("Same picture as on GitLab"))]
+    #[schema(value_type = Option<String>, max_length = 1000, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+        examples("Same picture as on GitLab"))]
     note: Option<Option<String>>,
     /// Whether the result belongs to another person than the one who is searched.
     #[schema(examples(true))]

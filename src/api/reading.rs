@@ -203,7 +203,7 @@ pub struct RunPageParameters {
     pub(super) limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
     #[serde(default, deserialize_with = "request::cursor")]
-    #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
+    #[param(value_type = Option<String>, pattern = r"^(0|[1-9a-fA-F][0-9a-fA-F]{0,10})\.[0-9a-fA-F]{32}$",
         example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
     pub(super) cursor: Option<Cursor>,
 }
@@ -218,7 +218,7 @@ pub struct ListParameters {
     limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
     #[serde(default, deserialize_with = "request::cursor")]
-    #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
+    #[param(value_type = Option<String>, pattern = r"^(0|[1-9a-fA-F][0-9a-fA-F]{0,10})\.[0-9a-fA-F]{32}$",
         example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
     cursor: Option<Cursor>,
     /// Only runs of this type.
@@ -231,7 +231,12 @@ pub struct ListParameters {
     #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab")]
     root_run_id: Option<RunId>,
     /// Only runs with this tag, in any case.
-    #[param(min_length = 1, max_length = 40, example = "case-7")]
+    #[param(
+        min_length = 1,
+        max_length = 40,
+        pattern = r"^[^\x00-\x22\x24-\x2a\x2c\x3b-\x3f\x5b-\x5e\x60\x7b-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u206f\u3000]{1,40}$",
+        example = "case-7"
+    )]
     tag: Option<String>,
 }
 

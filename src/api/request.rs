@@ -123,7 +123,7 @@ where
 {
     let allowed = "the next_cursor of an earlier answer";
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    let cursor = text.parse().ok().filter(|cursor: &T| cursor.to_string() == text);
+    let cursor = text.parse().ok().filter(|cursor: &T| cursor.to_string().eq_ignore_ascii_case(&text));
     cursor.map(Some).ok_or_else(|| D::Error::invalid_value(Unexpected::Other("another text"), &allowed))
 }
 

@@ -80,7 +80,10 @@ pub struct WatchRequest {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct WatchOptions {
     /// Time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.
-    #[schema(examples("1d"))]
+    #[schema(
+        pattern = "^(([6-9][0-9]|[1-9][0-9]{2,3}|[1-3][0-9]{4}|4[0-2][0-9]{3}|43[01][0-9]{2}|43200)m|([1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720)h|([1-9]|[12][0-9]|30)d)$",
+        examples("1d")
+    )]
     every: String,
     /// Kinds of changes that webhooks get; all if it is not given.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
@@ -97,7 +100,10 @@ pub struct WatchOptions {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct WatchChangeBody {
     /// New time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.
-    #[schema(examples("12h"))]
+    #[schema(
+        pattern = "^(([6-9][0-9]|[1-9][0-9]{2,3}|[1-3][0-9]{4}|4[0-2][0-9]{3}|43[01][0-9]{2}|43200)m|([1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720)h|([1-9]|[12][0-9]|30)d)$",
+        examples("12h")
+    )]
     every: Option<String>,
     /// New kinds of changes that webhooks get.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]

@@ -12,15 +12,12 @@ from sightline_client import (
     BatchesApi,
     BatchRequest,
     BatchSearchRequest,
-    BatchUsernameSearch,
     Configuration,
-    DomainSearch,
-    EmailSearch,
     ErrorCode,
     RunStatus,
     SearchesApi,
     SearchRequest,
-    UsernameSearch,
+    SearchType,
 )
 from sightline_client.exceptions import UnauthorizedException
 
@@ -31,25 +28,17 @@ def client(token: str) -> ApiClient:
     return ApiClient(Configuration(host=url, access_token=token))
 
 
-def search() -> DomainSearch | EmailSearch | UsernameSearch:
-    if kind == "domain":
-        return DomainSearch(type="domain", query=query)
-    if kind == "email":
-        return EmailSearch(type="email", query=query)
-    return UsernameSearch(type="username", query=query)
-
-
 try:
     AccountApi(client("sl_live_" + "0" * 36)).get_credits()
     raise AssertionError("a key that does not exist is accepted")
 except UnauthorizedException as refused:
     assert refused.data and refused.data.error == ErrorCode.INVALID_API_KEY, refused
 
-batch = [BatchSearchRequest(BatchUsernameSearch(type="username", query=name)) for name in ("octocat", "hubot")]
+batch = [BatchSearchRequest(type=SearchType.USERNAME, query=name) for name in ("octocat", "hubot")]
 preview = BatchesApi(client(key)).create_batch(BatchRequest(searches=batch, dry_run=True))
 assert preview.searches == 2, preview
 searches = SearchesApi(client(key))
-begun = searches.start_search(SearchRequest(search()))
+begun = searches.start_search(SearchRequest(type=SearchType(kind), query=query))
 print(begun.run_id, flush=True)
 
 deadline = time.monotonic() + 60
