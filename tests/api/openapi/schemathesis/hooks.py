@@ -118,3 +118,21 @@ def before_call(context, case, kwargs):
         if case.path == "/v1/variants":
             # It is either the names of a person or a username.
             case.body = {"first": "Ada", "last": "Lovelace"} if case.body.get("first") else {"username": "octocat"}
+
+
+# The error responses of the document.
+RESPONSES = {}
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    RESPONSES.update(raw_schema["components"]["responses"])
+
+
+@schemathesis.check
+def code_is_documented(context, response, case):
+    """The code of an error is one of those that its response names. Answers to other methods are in no operation."""
+    reference = case.operation.definition.raw["responses"].get(str(response.status_code), {}).get("$ref", "")
+    if response.status_code >= 400 and reference and response.content:
+        named = RESPONSES[reference.rpartition("/")[2]]["description"]
+        assert f"`{response.json()['error']}`:" in named, response.json()
