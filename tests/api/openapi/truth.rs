@@ -40,6 +40,12 @@ impl Judge {
     }
 
     fn headers(&self, documented: &Value, sent: &[(String, String)]) {
+        for name in ["X-Request-Id", "Cache-Control", "X-Content-Type-Options"] {
+            assert!(
+                sent.iter().any(|(sent, _)| sent.eq_ignore_ascii_case(name)),
+                "{name} is missing: {sent:?}"
+            );
+        }
         let documented = documented["headers"].as_object().unwrap();
         for (name, value) in sent.iter().filter(|(name, _)| !OF_HTTP.contains(&name.to_lowercase().as_str()))
         {
