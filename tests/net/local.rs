@@ -4,7 +4,9 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use ureq::Agent;
 
+use crate::support::client::Wanted;
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::gated_site::GatedSite;
@@ -95,10 +97,18 @@ fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
         assert!(status.success());
     };
     let open = || fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
-    // Enough for the connection that waits for the search, and for little more.
+    // The search uses a connection that is already open, for which no descriptor may be missing.
+    let (agent, base) = (Agent::new_with_defaults(), format!("http://{}", server.address));
+    let ask = |method, path, body: Option<&str>| -> Value {
+        let wanted = Wanted { method, path, idempotency_key: None, body };
+        let mut answer = wanted.send(&agent, &base, &server.key).unwrap();
+        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
+    };
+    ask("GET", "/v1/health", None);
     limit(open() + 3);
     let run = std::thread::scope(|scope| {
-        let searching = scope.spawn(|| search(&server, "bob"));
+        let body = r#"{"type": "username", "query": "bob", "wait": true}"#;
+        let searching = scope.spawn(|| ask("POST", "/v1/searches", Some(body)));
         // The checks that get a descriptor keep it until another one gets none.
         eventually("a check is skipped", || server.log().contains(SKIPPED));
         site.open();
