@@ -7,8 +7,8 @@ use std::time::Instant;
 use url::Host;
 
 use super::config::OutboundProxy;
+use super::dial::Target;
 use super::guard;
-use super::idle::Target;
 use super::resolver::Resolver;
 use crate::modules::probe::ProbeError;
 
@@ -33,7 +33,7 @@ impl Approver {
     pub(super) fn target(
         &self,
         host: &Host<&str>,
-        (port, is_tls): (u16, bool),
+        port: u16,
         proxy: Option<&OutboundProxy>,
         deadline: Instant,
     ) -> Result<Target, ProbeError> {
@@ -50,7 +50,7 @@ impl Approver {
             }
             _ => self.approve(host, port, deadline)?,
         };
-        Ok(Target { is_tls, host: host.to_string(), port, addresses, proxy: of_proxy })
+        Ok(Target { host: host.to_string(), port, addresses, proxy: of_proxy })
     }
 
     /// Returns the addresses of `host` that requests may go to, at least one.

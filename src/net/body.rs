@@ -17,7 +17,7 @@ pub(super) const ACCEPT_ENCODING: &str = "gzip";
 const MAX_CODINGS: usize = 4;
 
 /// Reads at most `limit` decoded bytes of `body`. Returns them, and whether there are more. The received bytes are
-/// limited by the request's [`Allowance`](super::progress::Allowance).
+/// limited by the request's [`Limits`](super::connection::Limits).
 pub(super) fn read(
     headers: &HeaderMap,
     body: ureq::Body,

@@ -16,6 +16,9 @@ pub(super) fn probe_error(error: Error, phase: Phase) -> ProbeError {
         Error::Io(e) => io_error(&e, phase),
         Error::Tls(why) => ProbeError::Tls(why.into()),
         Error::TlsRequired => ProbeError::Tls("TLS is required".into()),
+        Error::Other(error) if error.is::<ProbeError>() => error
+            .downcast::<ProbeError>()
+            .map_or_else(|other| ProbeError::Protocol(other.to_string()), |it| *it),
         _ if phase == Phase::Body => ProbeError::Body(error.to_string()),
         // The texts of these errors contain the URL.
         Error::BadUri(_) | Error::Http(_) => {

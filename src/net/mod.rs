@@ -1,8 +1,8 @@
 //! Outgoing requests: the resolver, the address guard, the HTTP prober on ureq, and the browser prober.
 //!
-//! For each hop of a request [`prober`] resolves the host, checks the addresses with [`guard`], and connects to exactly
-//! those addresses, or uses an idle connection to them. ureq sends the request over this connection and reads the
-//! answer, up to the request's limit. A redirect starts the next hop.
+//! [`prober`] sends each hop of a request with a ureq agent, and follows redirects. For a new connection `connection`
+//! resolves the host, checks the addresses with [`guard`], and connects to exactly those addresses. An idle connection of
+//! the agent's pool leads to addresses that were checked when it was made.
 //!
 //! | file | holds |
 //! |---|---|
@@ -11,12 +11,9 @@
 //! | [`guard`] | the addresses that requests may go to |
 //! | `approve` | resolver and guard together |
 //! | `resolver` | `getaddrinfo` on bounded threads, with a cache |
-//! | `client` | a ureq agent with one connection |
-//! | `idle` | idle connections |
 //! | `dial`, `socks` | TCP connections, direct or through the outbound proxy |
 //! | `tls` | certificate authorities, TLS handshakes and sessions |
-//! | `transport`, `buffers` | a connection as ureq sees it |
-//! | `progress` | how far a request has come on its connection, and how many bytes it may receive |
+//! | `connection` | the connections of ureq's agents, and the limits of the request that they serve |
 //! | `head` | heads of HTTP messages, as the egress proxy reads them |
 //! | `headers` | request headers |
 //! | `redirect` | redirects |
@@ -28,22 +25,18 @@
 mod approve;
 mod body;
 pub mod browser;
-mod buffers;
-mod client;
 pub mod config;
+mod connection;
 mod dial;
 mod failure;
 pub mod guard;
 mod head;
 mod headers;
-mod idle;
 pub mod prober;
-mod progress;
 mod redirect;
 mod resolver;
 mod socks;
 mod tls;
-mod transport;
 mod whois;
 
 pub use browser::{BrowserConfig, BrowserError, RealBrowsers};

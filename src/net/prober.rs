@@ -4,23 +4,21 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ureq::Body;
 use ureq::http::header::LOCATION;
 use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
+use ureq::{Agent, Body, Error};
 use url::Url;
 
 use super::approve::Approver;
-use super::client::{Dialing, HopClient, http_config};
 use super::config::NetConfig;
+use super::connection::{Limits, Stale, Wire, WireParts};
 use super::failure::probe_error;
-use super::idle::{IdleConnections, Target};
-use super::progress::{Allowance, HOP_BYTES};
 use super::redirect::{Hop, MAX_URL_BYTES};
 use super::tls::Tls;
 use super::{body, headers, redirect, whois};
 use crate::base::encoding::encode_address;
 use crate::modules::definition::{Method, Via};
-use crate::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response};
+use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
 
 /// The most bytes of a redirect's body that are read, so that the next hop can use the connection.
 const DRAIN_BYTES: u64 = 16 * 1024;
@@ -30,23 +28,16 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 
 /// The HTTP prober, which all check workers share.
 ///
-/// Each hop has its own approved addresses and deadline. It uses an idle connection if there is one to exactly these
-/// addresses: the control check of a hit usually finds one, and so does a redirect within a host.
-///
 /// Hundreds of threads wait for answers at once. Functions that are called before and after the wait are not inlined, so
 /// that their variables do not lie on the stack below it.
 pub struct HttpProber {
     user_agent: HeaderValue,
-    dialing: Dialing,
-    idle: IdleConnections<HopClient>,
-    approver: Approver,
+    wire: Wire,
+    /// Uses idle connections again: the control check of a hit usually finds one, and so does a redirect within a host.
+    agent: Agent,
+    /// Uses new connections only.
+    agent_without_pool: Agent,
     browser: Option<Arc<dyn Prober>>,
-}
-
-/// An answer whose head has been read and whose body has not.
-struct Answer {
-    client: HopClient,
-    response: HttpResponse<Body>,
 }
 
 impl HttpProber {
@@ -54,13 +45,10 @@ impl HttpProber {
     pub fn new(config: NetConfig) -> Self {
         let NetConfig { user_agent, connect_timeout, outbound_proxy: proxy, .. } = config;
         let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
-        Self {
-            user_agent,
-            dialing: Dialing { connect_timeout, proxy, tls, http: http_config() },
-            idle: IdleConnections::new(),
-            approver: Approver::new(config.allow_private_targets),
-            browser: None,
-        }
+        let approver = Approver::new(config.allow_private_targets);
+        let wire = Wire(Arc::new(WireParts { approver, connect_timeout, proxy, tls }));
+        let (agent, agent_without_pool) = (wire.agent(true), wire.agent(false));
+        Self { user_agent, wire, agent, agent_without_pool, browser: None }
     }
 
     /// Has pages for a browser opened by `browser`.
@@ -90,95 +78,28 @@ impl HttpProber {
         })
     }
 
-    /// Sends one hop and reads the head of its answer.
+    /// Sends one hop and reads the head of its answer. A request that must not be sent twice gets a new connection, because
+    /// a server may close an idle one without saying whether it has seen the request.
     fn exchange(
         &self,
         hop: &Hop,
         request: &Request,
         jar: &CookieJar,
-        deadline: Instant,
-        allowance: &Allowance,
-    ) -> Result<Answer, ProbeError> {
-        let target = self.approve(&hop.url, deadline)?;
-        allowance.grant(HOP_BYTES);
-        let mut idle = self.idle_client(hop, &target);
-        loop {
-            let is_reused = idle.is_some();
-            let client = match idle.take() {
-                Some(client) => client,
-                None => self.connect(&target, allowance, deadline)?,
-            };
-            let result = match &request.body {
-                _ if !hop.has_body => client.run(self.message(hop, jar, ())?, allowance, deadline),
-                None => client.run(self.message(hop, jar, &[][..])?, allowance, deadline),
-                Some((_, body)) => client.run(self.message(hop, jar, &body[..])?, allowance, deadline),
-            };
-            if is_reused && client.went_unanswered(&result) {
-                continue;
-            }
-            let response = result.map_err(|error| probe_error(error, Phase::FirstByte))?;
-            return Ok(Answer { client, response });
-        }
-    }
-
-    /// Returns an idle client for the target. A request that must not be sent twice never gets one, because a server may
-    /// close an idle connection without saying whether it has seen the request.
-    fn idle_client(&self, hop: &Hop, target: &Target) -> Option<HopClient> {
+    ) -> Result<HttpResponse<Body>, ProbeError> {
         let is_repeatable = matches!(hop.method, Method::Get | Method::Head);
-        is_repeatable.then(|| self.idle.take(target, Instant::now())).flatten()
-    }
-
-    /// Connects to the target. If idle connections hold the last file descriptors or ports, they are closed.
-    #[inline(never)]
-    fn connect(
-        &self,
-        target: &Target,
-        allowance: &Allowance,
-        deadline: Instant,
-    ) -> Result<HopClient, ProbeError> {
-        match HopClient::connect(&self.dialing, target, allowance, deadline) {
-            Err(ProbeError::Local(LocalFault::Resources, _)) if self.idle.close_all() => {
-                HopClient::connect(&self.dialing, target, allowance, deadline)
+        let agent = if is_repeatable { &self.agent } else { &self.agent_without_pool };
+        Limits::grant_hop();
+        loop {
+            let result = match &request.body {
+                _ if !hop.has_body => agent.run(self.message(hop, jar, ())?),
+                None => agent.run(self.message(hop, jar, &[][..])?),
+                Some((_, body)) => agent.run(self.message(hop, jar, &body[..])?),
+            };
+            match result {
+                Err(Error::Other(error)) if error.is::<Stale>() => {}
+                result => return result.map_err(|error| probe_error(error, Phase::FirstByte)),
             }
-            result => result,
         }
-    }
-
-    /// Keeps the client if its connection can be used again.
-    fn keep(&self, client: HopClient) {
-        if client.is_open() {
-            self.idle.put(client.target.clone(), client, Instant::now());
-        }
-    }
-
-    /// Reads the body of a redirect if it is short and arrives at once, so that the next hop can use the connection.
-    #[inline(never)]
-    fn drain(&self, answer: Answer) {
-        let Answer { client, response } = answer;
-        client.end_before(Instant::now() + DRAIN_TIME);
-        let mut body = response.into_body().into_reader().take(DRAIN_BYTES);
-        // After an error or a longer body, the connection is closed.
-        let _ = io::copy(&mut body, &mut io::sink());
-        drop(body);
-        self.keep(client);
-    }
-
-    /// Resolves the host of a URL and keeps the addresses that pass the guard.
-    #[inline(never)]
-    fn approve(&self, url: &Url, deadline: Instant) -> Result<Target, ProbeError> {
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(ProbeError::Protocol("the URL of the request has no host".into()));
-        };
-        let is_tls = url.scheme() == "https";
-        self.approver.target(&host, (port, is_tls), self.dialing.proxy.as_ref(), deadline)
-    }
-
-    /// Sends a WHOIS query to the approved addresses of its host.
-    #[inline(never)]
-    fn whois(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
-        let target = self.approve(&request.url, deadline)?;
-        let Dialing { proxy, connect_timeout, .. } = &self.dialing;
-        whois::send(request, &target, proxy.as_ref(), *connect_timeout, deadline)
     }
 
     /// Builds the request of a hop for ureq.
@@ -213,40 +134,42 @@ impl Prober for HttpProber {
                 Some(browser) => return browser.send(request, jar, deadline),
                 None => return Err(ProbeError::Unavailable("no browser is configured".into())),
             },
-            Via::Whois => return self.whois(request, deadline),
+            Via::Whois => return whois::send(request, &self.wire, deadline),
         }
-        let allowance = Allowance::for_body(request.body_limit);
+        Limits::begin(request.body_limit, deadline);
         let mut hop = self.first_hop(request)?;
         loop {
-            let answer = self.exchange(&hop, request, jar, deadline, &allowance);
+            let answer = self.exchange(&hop, request, jar);
             let answer =
                 answer.map_err(|error| if hop.index > 0 { error.after_redirect() } else { error })?;
-            keep_cookies(jar, &hop.url, answer.response.headers());
-            let status = answer.response.status().as_u16();
-            match redirect::next(&hop, status, answer.response.headers(), request.max_redirects)? {
+            keep_cookies(jar, &hop.url, answer.headers());
+            let status = answer.status().as_u16();
+            match redirect::next(&hop, status, answer.headers(), request.max_redirects)? {
                 Some(next) => {
                     if next.url.origin() == hop.url.origin() {
-                        self.drain(answer);
+                        drain(answer);
                     }
                     hop = next;
                 }
-                None => {
-                    let Answer { client, response } = answer;
-                    let answer = read_answer(response, hop.url, request.body_limit)?;
-                    self.keep(client);
-                    return Ok(answer);
-                }
+                None => return read_answer(answer, hop.url, request.body_limit),
             }
         }
     }
 
     fn evict_expired(&self, now: Instant) {
-        self.approver.sweep(now);
-        self.idle.close_expired(now);
+        self.wire.0.approver.sweep(now);
         if let Some(browser) = &self.browser {
             browser.evict_expired(now);
         }
     }
+}
+
+/// Reads the body of a redirect if it is short and arrives at once, so that the next hop can use the connection.
+#[inline(never)]
+fn drain(answer: HttpResponse<Body>) {
+    let mut body = answer.into_body().into_reader().take(DRAIN_BYTES);
+    // After an error or a longer body, the connection is closed.
+    let _ = Limits::until(Instant::now() + DRAIN_TIME, || io::copy(&mut body, &mut io::sink()));
 }
 
 #[inline(never)]

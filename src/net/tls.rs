@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use ureq::Error;
 
-use super::transport::{Socket, Stream};
+use super::connection::Socket;
 
 /// The number of servers whose sessions are kept, so that a later connection resumes them. It exceeds the number of
 /// hosts in the catalogue.
@@ -39,10 +39,14 @@ impl Tls {
     }
 
     /// Performs the handshake with the server of that name.
-    pub(super) fn handshake(&self, host: &str, socket: Socket) -> Result<Stream, Error> {
+    pub(super) fn handshake(
+        &self,
+        host: &str,
+        socket: Socket,
+    ) -> Result<Box<StreamOwned<ClientConnection, Socket>>, Error> {
         let mut stream = self.stream(host, socket)?;
         stream.conn.complete_io(&mut stream.sock)?;
-        Ok(Stream::Tls(stream))
+        Ok(stream)
     }
 
     /// Creates a connection that has sent nothing yet. It is not inlined, so that its variables are gone from the stack

@@ -2,12 +2,11 @@
 //! and closes the connection.
 
 use std::io::{self, Read, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::config::OutboundProxy;
-use super::dial::{self, Timed};
+use super::connection::Wire;
+use super::dial::Timed;
 use super::failure::probe_error;
-use super::idle::Target;
 use crate::base::encoding::percent_decode;
 use crate::modules::probe::{Phase, ProbeError, Request, Response};
 
@@ -30,17 +29,11 @@ pub(super) fn query(request: &Request) -> Option<String> {
 ///
 /// # Errors
 /// Returns an error if there is no answer. An answer that stops before the deadline without an end is an error, too.
-pub(super) fn send(
-    request: &Request,
-    target: &Target,
-    proxy: Option<&OutboundProxy>,
-    connect_timeout: Duration,
-    deadline: Instant,
-) -> Result<Response, ProbeError> {
+pub(super) fn send(request: &Request, wire: &Wire, deadline: Instant) -> Result<Response, ProbeError> {
     let query = query(request).ok_or_else(|| {
         ProbeError::Protocol("a WHOIS query must be one line of at most 253 ASCII characters".into())
     })?;
-    let connection = dial::connect(target, proxy, deadline.min(Instant::now() + connect_timeout))?;
+    let (connection, _) = wire.dial(&request.url, deadline)?;
     let mut stream = Timed { stream: &connection, deadline };
     let failed = |error: io::Error, phase| probe_error(error.into(), phase);
     let answer = stream.write_all(format!("{query}\r\n").as_bytes()).and_then(|()| first_bytes(&mut stream));

@@ -78,7 +78,7 @@ impl Uplink {
     fn connect(&self, host: &Host, port: u16, page: &PageLoad) -> Result<Arc<TcpStream>, ProbeError> {
         let deadline = page.deadline.min(Instant::now() + self.connect_timeout);
         let proxy = self.proxy.as_ref();
-        let mut target = self.approver.target(&as_str(host), (port, false), proxy, deadline)?;
+        let mut target = self.approver.target(&as_str(host), port, proxy, deadline)?;
         let is_name = target.addresses.is_empty();
         target.addresses.retain(|addr| !self.own.holds(addr));
         // The proxy may run on this machine, so a name that it resolves must not be one of this machine.

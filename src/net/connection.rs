@@ -1,0 +1,414 @@
+//! The connections of ureq's agents: dialled to approved addresses, with or without TLS, and within the limits of the
+//! request that they serve.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, IoSlice, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::{ClientConnection, StreamOwned};
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
+};
+use ureq::{Agent, Error, Timeout};
+use url::Url;
+
+use super::approve::Approver;
+use super::config::OutboundProxy;
+use super::dial::{self, Target, Timed};
+use super::failure::{connect_error, is_timeout};
+use super::head;
+use super::tls::Tls;
+use crate::modules::probe::ProbeError;
+
+/// The maximum size of an answer's head, in bytes.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// The size of the input buffer. It exceeds [`MAX_HEAD_BYTES`], because otherwise too large a head would look like a
+/// broken connection.
+const INPUT_BYTES: usize = 36 * 1024;
+/// The size of the output buffer. It suffices for the longest line that is sent, which holds a URL or cookies.
+const OUTPUT_BYTES: usize = 16 * 1024;
+/// The maximum number of idle connections. A control check, or a redirect, usually follows at once.
+const MAX_IDLE: usize = 64;
+/// The maximum number of idle connections to one host.
+const MAX_IDLE_PER_HOST: usize = 2;
+/// The time after which an idle connection is not used again. Many servers close theirs after five seconds.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(5);
+
+/// The number of bytes allowed for each hop besides its body: the head, and the TLS handshake with its certificates.
+const HOP_BYTES: u64 = 128 * 1024;
+/// The number of bytes allowed for a body besides twice its decoded limit: chunk heads, TLS records, compressed
+/// blocks. Compressed data is never much longer than the decoded data, except for a stream of empty blocks.
+const BODY_OVERHEAD: u64 = 64 * 1024;
+
+/// The limits of a request. They hold at the socket, so that everything counts: TLS, heads, interim answers, chunk
+/// heads, trailers and bodies. A thread makes one request at a time, and its connections look the limits up, because
+/// ureq gives them neither.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    deadline: Instant,
+    /// The number of bytes that all hops together may receive, and that they have received.
+    granted: u64,
+    received: u64,
+}
+
+thread_local! {
+    static LIMITS: Cell<Option<Limits>> = const { Cell::new(None) };
+}
+
+impl Limits {
+    /// Begins a request of this thread, for a body of `body_limit` decoded bytes.
+    pub(super) fn begin(body_limit: usize, deadline: Instant) {
+        let granted = 2 * body_limit as u64 + BODY_OVERHEAD;
+        LIMITS.set(Some(Self { deadline, granted, received: 0 }));
+    }
+
+    /// Allows the bytes of another hop.
+    pub(super) fn grant_hop() {
+        Self::change(|limits| limits.granted += HOP_BYTES);
+    }
+
+    /// Does some work of the request until `limit` at most.
+    pub(super) fn until<T>(limit: Instant, work: impl FnOnce() -> T) -> T {
+        let before = LIMITS.get().map(|limits| limits.deadline);
+        Self::change(|limits| limits.deadline = limits.deadline.min(limit));
+        let done = work();
+        Self::change(|limits| limits.deadline = before.unwrap_or(limits.deadline));
+        done
+    }
+
+    fn change(change: impl FnOnce(&mut Self)) {
+        if let Some(mut limits) = LIMITS.get() {
+            change(&mut limits);
+            LIMITS.set(Some(limits));
+        }
+    }
+
+    fn deadline() -> io::Result<Instant> {
+        LIMITS.get().map(|limits| limits.deadline).ok_or_else(|| io::ErrorKind::TimedOut.into())
+    }
+
+    /// Returns an error if all granted bytes have been received.
+    fn check() -> Result<(), Error> {
+        match LIMITS.get() {
+            Some(Self { granted, received, .. }) if received >= granted => {
+                Err(Error::BodyExceedsLimit(granted))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Makes connections. Clones share everything.
+#[derive(Clone)]
+pub(super) struct Wire(pub(super) Arc<WireParts>);
+
+pub(super) struct WireParts {
+    pub(super) approver: Approver,
+    /// The time limit for TCP, the outbound proxy and TLS together.
+    pub(super) connect_timeout: Duration,
+    pub(super) proxy: Option<OutboundProxy>,
+    pub(super) tls: Tls,
+}
+
+impl Wire {
+    /// Returns an agent whose connections this value makes. With `has_pool`, it uses idle connections again.
+    pub(super) fn agent(&self, has_pool: bool) -> Agent {
+        let config = Agent::config_builder()
+            // Otherwise ureq would use a proxy from the environment.
+            .proxy(None)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_connections(if has_pool { MAX_IDLE } else { 0 })
+            .max_idle_connections_per_host(MAX_IDLE_PER_HOST)
+            .max_idle_age(MAX_IDLE_TIME)
+            .max_response_header_size(MAX_HEAD_BYTES)
+            .build();
+        Agent::with_parts(config, self.clone(), NoResolver)
+    }
+
+    /// Resolves the host of a URL and keeps the addresses that pass the guard. Then connects to one of exactly these
+    /// addresses, or to the outbound proxy.
+    pub(super) fn dial(&self, url: &Url, deadline: Instant) -> Result<(TcpStream, Target), ProbeError> {
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return Err(ProbeError::Protocol("the URL of the request has no host".into()));
+        };
+        let proxy = self.0.proxy.as_ref();
+        let target = self.0.approver.target(&host, port, proxy, deadline)?;
+        let limit = deadline.min(Instant::now() + self.0.connect_timeout);
+        Ok((dial::connect(&target, proxy, limit)?, target))
+    }
+
+    fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
+        let url = Url::parse(&uri.to_string())
+            .map_err(|_| ProbeError::Protocol("the URL of the request is not valid".into()))?;
+        let deadline = Limits::deadline().unwrap_or_else(|_| Instant::now());
+        let (stream, target) = self.dial(&url, deadline)?;
+        let socket = Socket(stream);
+        let stream = if url.scheme() == "https" {
+            let limit = Instant::now() + self.0.connect_timeout;
+            let done = Limits::until(limit, || self.0.tls.handshake(&target.host, socket));
+            let dialled = if self.0.proxy.is_some() { &target.proxy } else { &target.addresses };
+            Stream::Tls(done.map_err(|error| connect_error(error, dialled))?)
+        } else {
+            Stream::Plain(socket)
+        };
+        let buffers = LazyBuffers::new(INPUT_BYTES, OUTPUT_BYTES);
+        Ok(Connection { stream, buffers, head: None, has_answered: false, may_be_stale: false })
+    }
+}
+
+impl Connector for Wire {
+    type Out = Connection;
+
+    fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, Error> {
+        self.open(details.uri).map(Some).map_err(|error| Error::Other(Box::new(error)))
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+/// ureq asks for the addresses of each request, also if it has an idle connection. [`Wire`] resolves those of a new one.
+#[derive(Debug)]
+struct NoResolver;
+
+impl Resolver for NoResolver {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        Ok(self.empty())
+    }
+}
+
+/// A socket, or a tunnel through the outbound proxy, within the limits of the request. It can exceed the limit of bytes by
+/// one buffer.
+pub(super) struct Socket(TcpStream);
+
+impl Socket {
+    fn timed(&self) -> io::Result<Timed<&TcpStream>> {
+        Ok(Timed { stream: &self.0, deadline: Limits::deadline()? })
+    }
+
+    /// Returns whether the connection is open and nothing was received that has not been read.
+    fn is_quiet(&self) -> bool {
+        let unread = self.0.set_nonblocking(true).and_then(|()| self.0.peek(&mut [0]));
+        let is_quiet = unread.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        self.0.set_nonblocking(false).is_ok() && is_quiet
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        Limits::check().map_err(Error::into_io)?;
+        let amount = self.timed()?.read(buf)?;
+        Limits::change(|limits| limits.received += amount as u64);
+        Ok(amount)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.timed()?.write(buf)
+    }
+
+    /// Writes all buffers in one step, so that the last messages of a handshake are one packet.
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.timed()?.write_vectored(bufs)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A socket with or without TLS.
+enum Stream {
+    Plain(Socket),
+    Tls(Box<StreamOwned<ClientConnection, Socket>>),
+}
+
+/// The error of a request over an idle connection that got nothing back. The server may have closed the connection before
+/// it could see the request.
+#[derive(Debug, thiserror::Error)]
+#[error("the server closed the idle connection")]
+pub(super) struct Stale;
+
+/// An established connection.
+pub(super) struct Connection {
+    stream: Stream,
+    buffers: LazyBuffers,
+    /// While the head of an answer is awaited: what was received of it.
+    head: Option<Vec<u8>>,
+    /// Whether an earlier request was answered.
+    has_answered: bool,
+    /// Whether nothing was received since a request was sent over the idle connection.
+    may_be_stale: bool,
+}
+
+impl Connection {
+    fn read(&mut self) -> Result<usize, Error> {
+        let free = self.buffers.input_append_buf();
+        let read = match &mut self.stream {
+            Stream::Plain(socket) => socket.read(free),
+            Stream::Tls(tls) => tls.read(free),
+        };
+        let amount = read.map_err(|error| self.failed(error))?;
+        if amount > 0 {
+            (self.has_answered, self.may_be_stale) = (true, false);
+        }
+        Ok(amount)
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        match is_timeout(&error) {
+            true => Error::Timeout(Timeout::Global),
+            false if self.may_be_stale => Error::Other(Box::new(Stale)),
+            false => error.into(),
+        }
+    }
+
+    /// Reads the rest of an answer's head, and gives it to ureq's parser in a form that the parser accepts. Interim
+    /// answers are left out. What is not HTTP is given to the parser as it is.
+    fn read_head(&mut self, mut head: Vec<u8>) -> Result<bool, Error> {
+        loop {
+            let amount = self.read()?;
+            head.extend_from_slice(&self.buffers.input_append_buf()[..amount]);
+            while let Some(end) = head::end_of(&head).filter(|_| may_be_http(&head)) {
+                let rest = head.split_off(end);
+                let whole = head::mended(head.trim_ascii_start());
+                if !head::is_interim(&whole) {
+                    return self.append(&[&whole[..], &rest].concat());
+                }
+                head = rest;
+            }
+            if amount == 0 && self.may_be_stale {
+                return Err(Error::Other(Box::new(Stale)));
+            }
+            if amount == 0 || head.len() > MAX_HEAD_BYTES || !may_be_http(&head) {
+                return self.append(&head);
+            }
+        }
+    }
+
+    /// Gives bytes to ureq's parser. Returns whether there are any.
+    fn append(&mut self, bytes: &[u8]) -> Result<bool, Error> {
+        let free = self.buffers.input_append_buf();
+        let room = free.get_mut(..bytes.len());
+        room.ok_or(Error::LargeResponseHeader(bytes.len(), MAX_HEAD_BYTES))?.copy_from_slice(bytes);
+        self.buffers.input_appended(bytes.len());
+        Ok(!bytes.is_empty())
+    }
+}
+
+impl Transport for Connection {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
+        if self.head.is_none() {
+            (self.head, self.may_be_stale) = (Some(Vec::new()), self.has_answered);
+        }
+        let output = &self.buffers.output()[..amount];
+        let written = match &mut self.stream {
+            Stream::Plain(socket) => socket.write_all(output),
+            Stream::Tls(tls) => tls.write_all(output),
+        };
+        written.map_err(|error| self.failed(error))
+    }
+
+    fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
+        if let Some(head) = self.head.take() {
+            return self.read_head(head);
+        }
+        let amount = self.read()?;
+        self.buffers.input_appended(amount);
+        Ok(amount > 0)
+    }
+
+    /// Returns whether the connection can be used for another request: it is open, and nothing was received that has not
+    /// been read.
+    fn is_open(&mut self) -> bool {
+        match &mut self.stream {
+            Stream::Plain(socket) => socket.is_quiet(),
+            Stream::Tls(tls) => {
+                let decrypted = tls.conn.reader().read(&mut [0]);
+                decrypted.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) && tls.sock.is_quiet()
+            }
+        }
+    }
+
+    fn is_tls(&self) -> bool {
+        matches!(self.stream, Stream::Tls(_))
+    }
+}
+
+/// Returns whether an answer of HTTP/1 may begin with these bytes. Empty lines before it do not count.
+fn may_be_http(bytes: &[u8]) -> bool {
+    let begun = bytes.trim_ascii_start();
+    let length = begun.len().min(5);
+    begun[..length].eq_ignore_ascii_case(&b"HTTP/"[..length])
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("is_tls", &self.is_tls()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn socket() -> (Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        Limits::begin(1, Instant::now() + Duration::from_secs(600));
+        (Socket(stream), listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn several_buffers_are_sent_in_one_step() {
+        let (mut socket, _peer) = socket();
+        let sent = socket.write_vectored(&[IoSlice::new(b"change"), IoSlice::new(b"finished")]).unwrap();
+        assert_eq!(sent, "changefinished".len());
+    }
+
+    #[test]
+    fn a_socket_is_quiet_if_it_is_open_and_has_no_unread_bytes() {
+        let (mut socket, mut peer) = socket();
+        assert!(socket.is_quiet());
+        peer.write_all(b"x").unwrap();
+        assert_eq!(socket.0.peek(&mut [0]).unwrap(), 1);
+        assert!(!socket.is_quiet());
+        socket.read_exact(&mut [0]).unwrap();
+        assert!(socket.is_quiet());
+        drop(peer);
+        assert_eq!(socket.0.peek(&mut [0]).unwrap(), 0);
+        assert!(!socket.is_quiet());
+    }
+
+    #[test]
+    fn the_hops_of_a_request_share_one_byte_limit() {
+        Limits::begin(1000, Instant::now());
+        Limits::grant_hop();
+        let receive = |bytes| Limits::change(|limits| limits.received += bytes);
+        receive(2000 + BODY_OVERHEAD + 1000);
+        Limits::check().unwrap();
+        Limits::grant_hop();
+        receive(2 * HOP_BYTES - 1001);
+        Limits::check().unwrap();
+        receive(1);
+        assert!(matches!(Limits::check(), Err(Error::BodyExceedsLimit(_))));
+    }
+}
