@@ -38,7 +38,6 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
     descriptors::adjust_limit();
     let server = http::ServerConfig {
         listen: config.listen,
-        request_workers: config.request_workers,
         max_streams: config.max_streams,
         larger_bodies: LARGER_BODIES,
         trusted_proxies: config.trusted_proxies.clone(),

@@ -25,7 +25,7 @@ use super::services::Services;
 use super::{keys, suppression};
 use crate::account::service::{Accounts, Caller};
 use crate::api::mcp;
-use crate::config::{EngineConfig, ServeConfig, SuppressionConfig};
+use crate::config::{EngineConfig, ServeConfig, SuppressionConfig, Time};
 use crate::model::audit::{Actor, Origin};
 use crate::store::{self, DatabaseUrl};
 
@@ -48,7 +48,8 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     let mut config = ServeConfig::from_flags::<&str>([]).map_err(AppError::failed)?;
     config.engine = engine.clone();
     config.server.max_runs = MAX_RUNS;
-    (config.server.wait_timeout, config.server.stream_timeout) = (engine.run_timeout, engine.run_timeout);
+    config.engine.set_time(Time::Wait, engine.run_timeout);
+    config.server.stream_timeout = engine.run_timeout;
     config.storage.database = DatabaseUrl::sqlite(folder.0.join("searches.db"));
     let store = store::open(&config.storage.database, store::Role::Server).map_err(AppError::failed)?;
     let bundles = BundleWatch::new(Arc::clone(&store), sources, Arc::clone(&catalog), Vec::new());

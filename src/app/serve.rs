@@ -22,9 +22,8 @@ use crate::config::{ServeConfig, Time};
 use crate::http::RunningServer;
 use crate::store::{self, Store};
 
-/// The fewest threads besides the request workers with which the parts can start: database, listeners, a few
-/// checks and connections.
-const FEWEST_THREADS: usize = 180;
+/// The fewest threads with which the parts can start: request workers, database, listeners, a few checks and connections.
+const FEWEST_THREADS: usize = 196;
 /// Pause between two attempts to open a database.
 const DATABASE_PAUSE: Duration = Duration::from_millis(250);
 /// The part of the drain time that is kept for the answers, after the runs were told to end.
@@ -44,7 +43,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
 }
 
 fn run(config: &ServeConfig) -> Result<(), AppError> {
-    threads::require(FEWEST_THREADS + config.server.request_workers).map_err(AppError::failed)?;
+    threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
     // Registered first: a signal that arrives while the parts are built is not lost.
     let mut signals =
         Signals::new([SIGTERM, SIGINT]).map_err(|error| AppError::failed(error).at("signals"))?;

@@ -188,7 +188,7 @@ fn rate_limits(config: &ServeConfig) -> RateLimits {
 fn api_config(config: &ServeConfig, sandbox: bool, base_url: String) -> ApiConfig {
     ApiConfig {
         base_url,
-        sync_wait: config.server.wait_timeout,
+        sync_wait: config.engine.time(Time::Wait),
         stream_timeout: config.server.stream_timeout,
         keep_alive: config.engine.time(Time::KeepAlive),
         sandbox,

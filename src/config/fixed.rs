@@ -27,10 +27,12 @@ pub enum Time {
     ControlTtl,
     /// A session of the web app that is not used for this time ends.
     SessionIdle,
+    /// A request with `wait=true` waits this long.
+    Wait,
 }
 
 /// The times, with their names for tests and their standard values in seconds.
-const TIMES: [(Time, &str, u64); 8] = [
+const TIMES: [(Time, &str, u64); 9] = [
     (Time::Lease, "lease", 20),
     (Time::KeepAlive, "keep-alive", 15),
     (Time::DatabaseWait, "database-wait", 30),
@@ -39,6 +41,7 @@ const TIMES: [(Time, &str, u64); 8] = [
     (Time::QuarantineRetry, "quarantine-retry", 10 * 60),
     (Time::ControlTtl, "control-ttl", 60 * 60),
     (Time::SessionIdle, "session-idle", 14 * 86_400),
+    (Time::Wait, "wait", 30),
 ];
 
 impl Time {
@@ -59,7 +62,7 @@ const FIXED: &str = "its value is fixed now";
 const RATE_LIMITS: &str = "use --rate-limits (SIGHTLINE_RATE_LIMITS), such as search=30,stream=60,read=120";
 
 /// The options that are gone: name, variable, and what holds instead.
-const GONE: [(&str, &str, &str); 15] = [
+const GONE: [(&str, &str, &str); 17] = [
     ("answer-memory-mb", "SIGHTLINE_ANSWER_MEMORY_MB", FIXED),
     (
         "browser-client",
@@ -75,9 +78,11 @@ const GONE: [(&str, &str, &str); 15] = [
     ("rate-limit-read", "SIGHTLINE_RATE_LIMIT_READ", RATE_LIMITS),
     ("rate-limit-search", "SIGHTLINE_RATE_LIMIT_SEARCH", RATE_LIMITS),
     ("rate-limit-stream", "SIGHTLINE_RATE_LIMIT_STREAM", RATE_LIMITS),
+    ("request-workers", "SIGHTLINE_REQUEST_WORKERS", FIXED),
     ("session-idle", "SIGHTLINE_SESSION_IDLE", FIXED),
     ("session-longest", "SIGHTLINE_SESSION_LONGEST", FIXED),
     ("share-answers", "SIGHTLINE_SHARE_ANSWERS", FIXED),
+    ("wait-timeout", "SIGHTLINE_WAIT_TIMEOUT", FIXED),
     (
         "webdriver",
         "SIGHTLINE_WEBDRIVER",

@@ -45,10 +45,6 @@ pub struct ServerConfig {
     /// and `Location`; by default the listening address
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", value_parser = checked(value::base_url))]
     pub base_url: Option<String>,
-    /// Threads that answer requests
-    #[arg(long, env = "SIGHTLINE_REQUEST_WORKERS", value_name = "N", default_value = "16")]
-    #[arg(value_parser = checked(value::number(1, 1024)))]
-    pub request_workers: usize,
     /// Streams and waiting requests at once; more get status 503
     #[arg(long, env = "SIGHTLINE_MAX_STREAMS", value_name = "N", default_value = "2000")]
     #[arg(value_parser = checked(value::number(1, 12_000)))]
@@ -57,10 +53,6 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
-    /// Longest time that a request with wait=true waits
-    #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
-    #[arg(value_parser = checked(value::duration("100ms", "10m")))]
-    pub wait_timeout: Duration,
     /// Time after which a stream ends with a reconnect frame
     #[arg(long, env = "SIGHTLINE_STREAM_TIMEOUT", value_name = "DURATION", default_value = "180s")]
     #[arg(value_parser = checked(value::duration("100ms", "1d")))]
@@ -245,6 +237,11 @@ impl EngineConfig {
     pub fn time(&self, time: Time) -> Duration {
         let set = self.times.iter().rev().find(|(of, _)| *of == time);
         set.map_or_else(|| time.standard(), |(_, duration)| *duration)
+    }
+
+    /// Sets a time that is fixed in servers.
+    pub fn set_time(&mut self, time: Time, duration: Duration) {
+        self.times.push((time, duration));
     }
 
     /// Returns the names of the keys that the command line gives, in lower case.

@@ -145,7 +145,7 @@ fn the_sync_mode_answers_with_results_or_after_the_preferred_wait_with_running()
 
 #[test]
 fn a_preferred_wait_beyond_its_range_is_clamped_to_it() {
-    let server = Setup::new().realistic().flag("--wait-timeout=2s").start();
+    let server = Setup::new().realistic().flag("--times=wait=2s").start();
     for (preferred, applied) in [
         ("wait=0", Some("wait=1")),
         ("wait=31", Some("wait=2")),

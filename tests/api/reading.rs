@@ -159,7 +159,7 @@ fn health_and_capabilities_are_public_and_have_the_documented_form() {
         .flag("--rate-limits=search=30")
         .flag("--rate-limits=read=120")
         .flag("--base-url=https://api.example.org/")
-        .flag("--wait-timeout=30s")
+        .flag("--times=wait=30s")
         .start();
     let capabilities = documented(&server, "/v1/capabilities");
     let limits = &capabilities["limits"];

@@ -43,5 +43,5 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(proposed("sightline comp"), ["completions"]);
     assert_eq!(proposed("sightline account cr"), ["create"]);
     assert_eq!(proposed("sightline completions po"), ["powershell"]);
-    assert_eq!(proposed("sightline serve --request-w"), ["--request-workers"]);
+    assert_eq!(proposed("sightline serve --max-st"), ["--max-streams"]);
 }

@@ -154,7 +154,7 @@ fn a_failed_start_is_logged_as_json() {
     for (arguments, variables, said) in [
         (vec!["--database=sqlite:/dev/null/x/sightline.db"], &[][..], "/dev/null"),
         (vec!["--database=sqlite:/dev/null/x/y.db", "--catalog=/none/such.json"], &[], "such.json"),
-        (vec!["--request-workers=none"], &[], "--request-workers"),
+        (vec!["--max-streams=none"], &[], "--max-streams"),
         (vec!["--no-such-option"], &[], "--no-such-option"),
         (vec![], &[("SIGHTLINE_MAX_RUNS", "many")], "SIGHTLINE_MAX_RUNS"),
     ] {

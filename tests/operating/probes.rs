@@ -17,7 +17,7 @@ use crate::support::server::{Server, Setup};
 fn readiness_follows_the_database_and_liveness_does_not() {
     let mut postgres = PrivatePostgres::start();
     postgres.admin("CREATE DATABASE ready");
-    let server = Setup::new().database(&postgres.url("ready")).flag("--request-workers=1").start();
+    let server = Setup::new().database(&postgres.url("ready")).start();
     let admin = admin_of(&server);
     assert_eq!((get(admin, "/readyz").status, get(admin, "/readyz").text.as_str()), (200, "ready\n"));
     assert_eq!(get(admin, "/healthz").text, "ok\n");
@@ -34,15 +34,17 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     eventually("it is ready again", || get(admin, "/readyz").status == 200);
     assert_eq!(scrape(admin).get("sightline_store_away"), 0.0);
 
-    // The only request worker waits for a paused database: the admin listener has its own threads.
+    // All request workers wait for a paused database: the admin listener has its own threads.
     let paused = postgres.pause();
     let is_answered = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            server.get("/v1/searches");
-            is_answered.store(true, Ordering::Release);
-        });
-        eventually("the worker is busy", || scrape(admin).get("sightline_http_workers_busy") == 1.0);
+        for _ in 0..16 {
+            scope.spawn(|| {
+                server.get("/v1/searches");
+                is_answered.store(true, Ordering::Release);
+            });
+        }
+        eventually("all workers are busy", || scrape(admin).get("sightline_http_workers_busy") == 16.0);
         assert_eq!(get(admin, "/healthz").status, 200);
         assert!(!is_answered.load(Ordering::Acquire), "the public side was not blocked at all");
         drop(paused);

@@ -180,7 +180,7 @@ impl Setup {
         let realistic = "--sandbox=realistic";
         let is_realistic = self.sandbox == realistic || self.flags.iter().any(|flag| flag == realistic);
         let checks = (!is_realistic).then(|| "--check-timeout=60s".to_owned());
-        let waits = "--wait-timeout=5m".to_owned();
+        let waits = "--times=wait=5m".to_owned();
         let has_choice =
             self.has_all_modules || own.iter().chain(&self.flags).any(|flag| modules::is_choice(flag));
         let modules = if has_choice { Vec::new() } else { modules::few() };
