@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The default of the kernel, used where its setting cannot be read.
 const DEFAULT_MAX_MAPS: u64 = 65_530;
@@ -23,12 +23,12 @@ const PER_CHECK: u64 = 2;
 pub fn adjust_limit() {
     let maps = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
     let maps = maps.and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_MAX_MAPS);
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
-    let wanted = wanted(maps).min(hard);
+    let (soft, hard) = (limit(), getrlimit(Resource::Nofile).maximum);
+    let wanted = wanted(maps).min(hard.unwrap_or(u64::MAX));
     if wanted == soft {
         return;
     }
-    match setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: hard }) {
         Ok(()) => log::debug!("limit on file descriptors: {soft}, now {wanted}"),
         Err(error) => log::warn!("the limit on file descriptors stays at {soft}: {error}"),
     }
@@ -41,7 +41,7 @@ pub fn wanted(maps: u64) -> u64 {
 
 /// Returns the present soft limit.
 pub fn limit() -> u64 {
-    getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft)
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Returns the number of checks that can run at once within that limit, which is at least one.

@@ -62,12 +62,12 @@ mod variants;
 mod watch;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use nix::sys::stat::{SFlag, fstat};
 
 pub use exit::Exit;
 use exit::Failure;
@@ -198,10 +198,8 @@ impl Write for Output {
 
 /// Returns whether standard output is a file that is still empty.
 fn begins_a_file() -> bool {
-    fstat(io::stdout().as_raw_fd()).is_ok_and(|output| {
-        let kind = SFlag::from_bits_truncate(output.st_mode) & SFlag::S_IFMT;
-        kind == SFlag::S_IFREG && output.st_size == 0
-    })
+    let output = io::stdout().as_fd().try_clone_to_owned().and_then(|output| File::from(output).metadata());
+    output.is_ok_and(|output| output.is_file() && output.len() == 0)
 }
 
 fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {

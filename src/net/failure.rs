@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use nix::errno::Errno;
+use rustix::io::Errno;
 use ureq::Error;
 
 use crate::modules::probe::{LocalFault, Phase, ProbeError};
@@ -39,14 +39,14 @@ pub(super) fn connect_error(error: Error, addresses: &[SocketAddr]) -> ProbeErro
 /// Returns the error after connecting to all of these addresses has failed. `error` is the last failure.
 pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> ProbeError {
     let fault = match errno(error) {
-        Some(Errno::ENETUNREACH | Errno::ENETDOWN | Errno::EADDRNOTAVAIL)
+        Some(Errno::NETUNREACH | Errno::NETDOWN | Errno::ADDRNOTAVAIL)
             // Another address may have been reached and have refused the connection.
             if !addresses.iter().any(has_route) =>
         {
             LocalFault::Network
         }
         // There is no free local port or, with IPv6, no local address.
-        Some(Errno::EADDRNOTAVAIL) if addresses.iter().all(SocketAddr::is_ipv4) => LocalFault::Resources,
+        Some(Errno::ADDRNOTAVAIL) if addresses.iter().all(SocketAddr::is_ipv4) => LocalFault::Resources,
         _ => return io_error(error, Phase::Connect),
     };
     ProbeError::Local(fault, error.to_string())
@@ -54,7 +54,7 @@ pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> 
 
 /// Returns a local fault if the error means that this machine is out of descriptors or memory.
 pub(super) fn out_of_resources(error: &io::Error) -> Option<ProbeError> {
-    let is_ours = matches!(errno(error)?, Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM | Errno::ENOBUFS);
+    let is_ours = matches!(errno(error)?, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS);
     is_ours.then(|| ProbeError::Local(LocalFault::Resources, error.to_string()))
 }
 
@@ -77,7 +77,7 @@ fn io_error(error: &io::Error, phase: Phase) -> ProbeError {
 }
 
 fn errno(error: &io::Error) -> Option<Errno> {
-    error.raw_os_error().map(Errno::from_raw)
+    Errno::from_io_error(error)
 }
 
 /// Returns whether this machine has a route to that address. No packet is sent.
@@ -94,16 +94,16 @@ mod tests {
     use super::*;
 
     fn error(errno: Errno) -> io::Error {
-        io::Error::from_raw_os_error(errno as i32)
+        errno.into()
     }
 
     #[test]
     fn running_out_of_resources_is_not_a_fault_of_the_site() {
         let reason = |errno| probe_error(Error::Io(error(errno)), Phase::Connect).reason().as_str();
-        for errno in [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS] {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS] {
             assert_eq!(reason(errno), "local_resources", "{errno}");
         }
-        for errno in [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::EHOSTUNREACH] {
+        for errno in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::HOSTUNREACH] {
             assert_eq!(reason(errno), "connect", "{errno}");
         }
     }
@@ -115,11 +115,11 @@ mod tests {
         let unreachable = SocketAddr::from(([255, 255, 255, 255], 9));
         let reason =
             |errno, addresses: &[SocketAddr]| failed_connection(&error(errno), addresses).reason().as_str();
-        for errno in [Errno::ENETUNREACH, Errno::ENETDOWN] {
+        for errno in [Errno::NETUNREACH, Errno::NETDOWN] {
             assert_eq!(reason(errno, &[unreachable]), "no_network", "{errno}");
             assert_eq!(reason(errno, &[reachable, unreachable]), "connect", "{errno}");
         }
-        assert_eq!(reason(Errno::EADDRNOTAVAIL, &[reachable]), "local_resources");
-        assert_eq!(reason(Errno::ECONNREFUSED, &[unreachable]), "connect");
+        assert_eq!(reason(Errno::ADDRNOTAVAIL, &[reachable]), "local_resources");
+        assert_eq!(reason(Errno::CONNREFUSED, &[unreachable]), "connect");
     }
 }

@@ -1,7 +1,7 @@
 //! Protection against forged requests. A change must come from a page of the app, with the token of the browser's
 //! session.
 
-use subtle::ConstantTimeEq as _;
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::error::WebError;
@@ -20,7 +20,9 @@ pub(super) fn check(visit: &Visit, tokens: &[String], own_origin: &str) -> Resul
 fn has_token(visit: &Visit, tokens: &[String]) -> bool {
     let form = visit.form();
     let given = visit.request.header("x-csrf-token").unwrap_or_else(|| form.get("csrf"));
-    tokens.iter().any(|token| given.as_bytes().ct_eq(token.as_bytes()).into())
+    // The time that comparing hashes takes says nothing of the tokens.
+    let given = Sha256::digest(given);
+    tokens.iter().any(|token| Sha256::digest(token) == given)
 }
 
 fn is_from_elsewhere(request: &Request, own_origin: &str) -> bool {

@@ -68,16 +68,13 @@ fn an_interrupted_list_begins_no_further_search() {
 #[test]
 fn a_second_interrupt_ends_the_command_at_once() {
     use std::io::Read as _;
-    use std::os::fd::AsRawFd as _;
-
-    use nix::fcntl::{FcntlArg, fcntl};
 
     const SITES: usize = 60;
     let site = GatedSite::start();
     let flags = [site.flags(SITES, 1), vec!["--format=json".to_owned()]].concat();
     // The report does not fit into the pipe, so the command waits for its reader after the first Ctrl-C.
     let (mut reader, writer) = std::io::pipe().unwrap();
-    fcntl(writer.as_raw_fd(), FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
     let args: Vec<&str> =
         ["search", "username", "alice"].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let mut command = sightline(&args, &[]);

@@ -3,7 +3,7 @@
 use std::net::Shutdown;
 use std::time::Duration;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::hostile_cases::{Case, End, SMUGGLED, quick, slow};
 use super::kit::{Client, TestServer, get, post, run_alone};
@@ -128,8 +128,9 @@ fn five_hundred_slow_clients_stop_nobody() {
 #[test]
 #[ignore = "raises the limit on descriptors of its process: run by five_hundred_slow_clients_stop_nobody"]
 fn a_crowd_in_a_process_of_its_own() {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    setrlimit(Resource::RLIMIT_NOFILE, soft.max(hard.min(4096)), hard).unwrap();
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = current.map(|soft| soft.max(maximum.unwrap_or(u64::MAX).min(4096)));
+    setrlimit(Resource::Nofile, Rlimit { current: raised, maximum }).unwrap();
     let server = TestServer::with(|config| config.request_workers = 2);
     let kinds = [
         "GET / HTTP/1.1\r\nHo".to_owned(),

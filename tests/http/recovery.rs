@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sightline::http::{Server, ServerConfig};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -142,9 +142,9 @@ fn ends_without_descriptors(left: usize) {
     let server = TestServer::new();
     let stream = open_stream(&server);
     let waiting = WaitingClients::new();
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    let before = getrlimit(Resource::Nofile);
     let open = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
-    setrlimit(Resource::RLIMIT_NOFILE, open + 20, hard).unwrap();
+    setrlimit(Resource::Nofile, Rlimit { current: Some(open + 20), ..before }).unwrap();
     let mut taken = take_all_descriptors();
     taken.truncate(taken.len() - left);
     let late = waiting.ask(&server);
@@ -156,7 +156,7 @@ fn ends_without_descriptors(left: usize) {
     });
     assert_eq!(server.running().load().rebuilds_total, 0, "another one needs descriptors");
     drop(taken);
-    setrlimit(Resource::RLIMIT_NOFILE, soft, hard).unwrap();
+    setrlimit(Resource::Nofile, before).unwrap();
     eventually("the accept loop is replaced", || server.running().load().rebuilds_total > 0);
     let lost = late.into_iter().filter(|client| !is_served(client)).count();
     assert!(lost <= 1, "{lost} clients are lost, not only the one whose connection made tiny_http panic");
@@ -187,15 +187,15 @@ fn with_no_thread() {
     watch_for_its_end();
     // The allocator keeps these bytes, so small allocations need no further address space.
     drop(std::hint::black_box(vec![1_u8; 8 * 1024 * 1024]));
-    let (soft, hard) = getrlimit(Resource::RLIMIT_AS).unwrap();
+    let before = getrlimit(Resource::As);
     // Enough for small allocations, not for a stack.
-    setrlimit(Resource::RLIMIT_AS, address_space() + 1024 * 1024, hard).unwrap();
+    setrlimit(Resource::As, Rlimit { current: Some(address_space() + 1024 * 1024), ..before }).unwrap();
     let mut crowd = Vec::new();
     eventually("tiny_http cannot start a thread", || {
         crowd.push(TcpStream::connect(server.address).unwrap());
         HAS_ENDED.load(Ordering::SeqCst)
     });
-    setrlimit(Resource::RLIMIT_AS, soft, hard).unwrap();
+    setrlimit(Resource::As, before).unwrap();
     eventually("the accept loop is replaced", || server.running().load().rebuilds_total > 0);
     is_recovered(&server, stream);
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use md5::Md5;
-use sha1::Sha1;
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use sha2::{Digest, Sha256};
 
 use crate::base::encoding::{hex, percent_encode};
@@ -44,7 +44,9 @@ impl Filter {
             Self::Lower => value.to_lowercase(),
             Self::Md5 => hex(&Md5::digest(value.to_lowercase())),
             Self::Sha256 => hex(&Sha256::digest(value.to_lowercase())),
-            Self::Wkd => z_base_32(&Sha1::digest(value.to_lowercase())),
+            Self::Wkd => {
+                z_base_32(digest(&SHA1_FOR_LEGACY_USE_ONLY, value.to_lowercase().as_bytes()).as_ref())
+            }
             Self::First56 => value.chars().take(56).collect(),
             Self::Registrable => suffix_with_label(value)?.to_owned(),
             Self::Label => suffix_with_label(value)?.split('.').next()?.to_owned(),

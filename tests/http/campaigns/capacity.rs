@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::kit::{Client, run_alone};
 use crate::support::eventually;
@@ -39,13 +39,14 @@ fn the_default_number_of_streams_is_served_and_one_more_is_refused_with_retry_af
 #[test]
 #[ignore = "raises the limit on descriptors of its process: run by the_default_number_of_streams_…"]
 fn two_thousand_streams_of_the_service() {
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    let needed = STREAMS as u64 + 200;
+    let before = getrlimit(Resource::Nofile);
+    let (needed, hard) = (STREAMS as u64 + 200, before.maximum.unwrap_or(u64::MAX));
     assert!(
         hard >= needed * 2,
         "the hard limit on open files is {hard}; a server with {STREAMS} streams needs more"
     );
-    setrlimit(Resource::RLIMIT_NOFILE, soft.max(needed), hard).unwrap();
+    setrlimit(Resource::Nofile, Rlimit { current: before.current.map(|soft| soft.max(needed)), ..before })
+        .unwrap();
     // Sites that do not answer keep the run going.
     let server = Setup::new()
         .realistic()
