@@ -19,7 +19,7 @@ use ureq::{Agent, Error, Timeout};
 use url::Url;
 
 use super::approve::Approver;
-use super::config::OutboundProxy;
+use super::config::{NetConfig, OutboundProxy};
 use super::dial::{self, Target, Timed};
 use super::failure::{connect_error, is_timeout};
 use super::head;
@@ -117,6 +117,15 @@ pub(super) struct WireParts {
 }
 
 impl Wire {
+    pub(super) fn new(config: &NetConfig) -> Self {
+        Self(Arc::new(WireParts {
+            approver: Approver::new(config.allow_private_targets),
+            connect_timeout: config.connect_timeout,
+            proxy: config.outbound_proxy.clone(),
+            tls: Tls::new(config.authorities.as_deref().unwrap_or_default()),
+        }))
+    }
+
     /// Returns an agent whose connections this value makes. With `has_pool`, it uses idle connections again.
     pub(super) fn agent(&self, has_pool: bool) -> Agent {
         let config = Agent::config_builder()

@@ -9,12 +9,10 @@ use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
 use ureq::{Agent, Body, Error};
 use url::Url;
 
-use super::approve::Approver;
 use super::config::NetConfig;
-use super::connection::{Limits, Stale, Wire, WireParts};
+use super::connection::{Limits, Stale, Wire};
 use super::failure::probe_error;
 use super::redirect::{Hop, MAX_URL_BYTES};
-use super::tls::Tls;
 use super::{body, headers, redirect, whois};
 use crate::base::encoding::encode_address;
 use crate::modules::definition::{Method, Via};
@@ -43,12 +41,9 @@ pub struct HttpProber {
 impl HttpProber {
     /// Creates a prober.
     pub fn new(config: NetConfig) -> Self {
-        let NetConfig { user_agent, connect_timeout, outbound_proxy: proxy, .. } = config;
-        let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
-        let approver = Approver::new(config.allow_private_targets);
-        let wire = Wire(Arc::new(WireParts { approver, connect_timeout, proxy, tls }));
+        let wire = Wire::new(&config);
         let (agent, agent_without_pool) = (wire.agent(true), wire.agent(false));
-        Self { user_agent, wire, agent, agent_without_pool, browser: None }
+        Self { user_agent: config.user_agent, wire, agent, agent_without_pool, browser: None }
     }
 
     /// Has pages for a browser opened by `browser`.
@@ -158,9 +153,6 @@ impl Prober for HttpProber {
 
     fn evict_expired(&self, now: Instant) {
         self.wire.0.approver.sweep(now);
-        if let Some(browser) = &self.browser {
-            browser.evict_expired(now);
-        }
     }
 }
 

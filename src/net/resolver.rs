@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use threadpool::ThreadPool;
 
 use super::failure::out_of_resources;
 use crate::base::cache::{Bounds, Cache, Computed};
@@ -42,27 +43,25 @@ type Answer = Result<Arc<[IpAddr]>, ProbeError>;
 /// A resolver with a cache.
 pub(super) struct Resolver {
     shared: Arc<Shared>,
+    threads: ThreadPool,
 }
 
 struct Shared {
     lookup: Box<Lookup>,
-    max_lookups: usize,
     answers: Cache<Arc<str>, Answer>,
     state: Mutex<State>,
-    /// Wakes a caller that waits until fewer lookups run.
-    freed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// The lookups that run, each on its own thread. A lookup is removed when its answer is cached.
-    running: HashMap<Arc<str>, Arc<RunningLookup>>,
+    /// The lookups that wait for a thread or run, as long as somebody waits for them.
+    pending: HashMap<Arc<str>, Weak<Pending>>,
     /// The time of the last answer of a name server, for any name.
     answered: Option<Instant>,
 }
 
 #[derive(Default)]
-struct RunningLookup {
+struct Pending {
     answer: OnceLock<Answer>,
     ended: Condvar,
 }
@@ -79,8 +78,9 @@ impl Resolver {
 
     fn with_lookup(lookup: Box<Lookup>, max_lookups: usize) -> Self {
         let answers = Cache::new(Bounds { entries: CACHE_SIZE, weight: 0 });
-        let shared = Shared { lookup, max_lookups, answers, state: Mutex::default(), freed: Condvar::new() };
-        Self { shared: Arc::new(shared) }
+        let threads = threadpool::Builder::new().num_threads(max_lookups).thread_name("resolve".into());
+        let threads = threads.thread_stack_size(STACK_BYTES).build();
+        Self { shared: Arc::new(Shared { lookup, answers, state: Mutex::default() }), threads }
     }
 
     /// Returns the addresses of `host`, at least one. Waits until `deadline` at most.
@@ -91,26 +91,16 @@ impl Resolver {
         }
         let (host, shared) = (Arc::from(host), &self.shared);
         let mut state = shared.state.lock();
-        let lookup = loop {
-            let known = shared.answers.get(&host);
-            let running = state.running.get(&host).cloned();
-            if (known.is_some() || running.is_some()) && state.running.len() < shared.max_lookups {
-                // This caller needs no lookup, so another one that waits may begin one.
-                shared.freed.notify_one();
-            }
-            match (known, running) {
-                (Some(answer), _) => return answer,
-                (None, Some(lookup)) => break lookup,
-                _ if Instant::now() >= deadline => {
-                    shared.freed.notify_one();
-                    return Err(ProbeError::Timeout(Phase::Resolve));
-                }
-                _ if state.running.len() < shared.max_lookups => break shared.start(&mut state, &host)?,
-                _ => {
-                    shared.freed.wait_until(&mut state, deadline);
-                }
-            }
-        };
+        if let Some(answer) = shared.answers.get(&host) {
+            return answer;
+        }
+        let lookup = state.pending.get(&host).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let lookup = Arc::<Pending>::default();
+            state.pending.insert(Arc::clone(&host), Arc::downgrade(&lookup));
+            let shared = Arc::clone(shared);
+            self.threads.execute(move || shared.look_up(&host));
+            lookup
+        });
         loop {
             if let Some(answer) = lookup.answer.get() {
                 return answer.clone();
@@ -129,26 +119,18 @@ impl Resolver {
 }
 
 impl Shared {
-    /// Starts a lookup on its own thread.
-    fn start(self: &Arc<Self>, state: &mut State, host: &Arc<str>) -> Result<Arc<RunningLookup>, ProbeError> {
-        let (shared, name, began) = (Arc::clone(self), Arc::clone(host), Instant::now());
-        let lookup = Arc::<RunningLookup>::default();
-        state.running.insert(Arc::clone(host), Arc::clone(&lookup));
-        let started = std::thread::Builder::new()
-            .name("resolve".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || shared.look_up(&name, began));
-        started.map(|_| lookup).map_err(|error| {
-            state.running.remove(host);
-            self.freed.notify_one();
-            let why = format!("cannot start a thread for the lookup: {error}");
-            ProbeError::Local(LocalFault::Resources, why)
-        })
-    }
-
-    fn look_up(&self, host: &Arc<str>, began: Instant) {
-        // A panic in the lookup must not leave its callers waiting.
-        let found = catch_unwind(AssertUnwindSafe(|| (self.lookup)(host)));
+    /// Looks a name up, unless nobody waits for it any more.
+    fn look_up(&self, host: &Arc<str>) {
+        let began = Instant::now();
+        let waiting = self.state.lock().pending.get(host).and_then(Weak::upgrade);
+        let found = match waiting {
+            // A panic in the lookup must not leave its callers waiting.
+            Some(_) => catch_unwind(AssertUnwindSafe(|| (self.lookup)(host))),
+            None => {
+                self.state.lock().pending.retain(|_, lookup| lookup.strong_count() > 0);
+                return;
+            }
+        };
         let answer = match found {
             Ok(Ok(addresses)) => first_distinct(addresses),
             Ok(Err(e)) => Err(self.lookup_error(&e, began)),
@@ -165,11 +147,10 @@ impl Shared {
             state.answered = Some(Instant::now());
         }
         self.answers.insert(host, Computed { value: answer.clone(), ttl, weight: 0 });
-        if let Some(lookup) = state.running.remove(host) {
+        if let Some(lookup) = state.pending.remove(host).and_then(|lookup| lookup.upgrade()) {
             let _ = lookup.answer.set(answer);
             lookup.ended.notify_all();
         }
-        self.freed.notify_one();
     }
 
     /// Returns whether a failed lookup that began at `began` is a fault of the name or of this machine.
@@ -273,7 +254,7 @@ mod tests {
         for n in 0..50 {
             assert_eq!(resolver.resolve(&format!("stuck{n}.example"), past), timeout);
         }
-        assert!(resolver.shared.state.lock().running.len() <= 2);
+        assert!(resolver.threads.max_count() == 2 && resolver.threads.active_count() <= 2);
         drop(release);
         assert!(resolver.resolve("stuck.example", soon()).is_ok(), "joined, or asked again");
         assert!(resolver.resolve("after.example", soon()).is_ok());
@@ -315,7 +296,7 @@ mod tests {
         assert!(reason("a.example").is_ok(), "a fault of this machine is not cached");
         std::thread::scope(|scope| {
             let broken = scope.spawn(|| reason("broken.example"));
-            let is_asked = || resolver.shared.state.lock().running.contains_key("broken.example");
+            let is_asked = || resolver.shared.state.lock().pending.contains_key("broken.example");
             while !is_asked() {
                 std::thread::yield_now();
             }

@@ -19,8 +19,8 @@ use parking_lot::Mutex;
 use url::{Host, Url};
 
 use crate::modules::probe::ProbeError;
-use crate::net::approve::{Approver, as_str};
-use crate::net::config::OutboundProxy;
+use crate::net::approve::as_str;
+use crate::net::connection::{Wire, WireParts};
 use crate::net::dial::{self, Timed};
 use crate::net::guard;
 use crate::net::head::{self, Head, invalid};
@@ -64,9 +64,7 @@ impl OwnPorts {
 
 /// Connects to addresses that pass the guard, directly or through the operator's proxy.
 pub(super) struct Uplink {
-    pub(super) approver: Approver,
-    pub(super) proxy: Option<OutboundProxy>,
-    pub(super) connect_timeout: Duration,
+    pub(super) wire: Wire,
     pub(super) own: Arc<OwnPorts>,
 }
 
@@ -76,9 +74,9 @@ impl Uplink {
     /// # Errors
     /// Returns an error if the host has no allowed address, or if the connection fails.
     fn connect(&self, host: &Host, port: u16, page: &PageLoad) -> Result<Arc<TcpStream>, ProbeError> {
-        let deadline = page.deadline.min(Instant::now() + self.connect_timeout);
-        let proxy = self.proxy.as_ref();
-        let mut target = self.approver.target(&as_str(host), port, proxy, deadline)?;
+        let WireParts { approver, connect_timeout, proxy, .. } = &*self.wire.0;
+        let (deadline, proxy) = (page.deadline.min(Instant::now() + *connect_timeout), proxy.as_ref());
+        let mut target = approver.target(&as_str(host), port, proxy, deadline)?;
         let is_name = target.addresses.is_empty();
         target.addresses.retain(|addr| !self.own.holds(addr));
         // The proxy may run on this machine, so a name that it resolves must not be one of this machine.
@@ -410,6 +408,7 @@ fn pass_heads(server: &mut impl Read, client: &mut impl Write) -> io::Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::NetConfig;
 
     fn asked(proxy: &EgressProxy) -> String {
         let mut stream = TcpStream::connect(proxy.addr()).unwrap();
@@ -422,8 +421,7 @@ mod tests {
 
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
-        let (approver, connect_timeout) = (Approver::new(false), Duration::from_secs(1));
-        let uplink = Uplink { approver, proxy: None, connect_timeout, own: Arc::default() };
+        let uplink = Uplink { wire: Wire::new(&NetConfig::default()), own: Arc::default() };
         let proxy = EgressProxy::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(uplink)).unwrap();
         assert_eq!(asked(&proxy), "");
         let (browser, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));

@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 
 pub use process::BrowserSource;
 
-use super::approve::Approver;
 use super::config::NetConfig;
+use super::connection::Wire;
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use cdp::{Fault, Page};
 use egress::{EgressProxy, OwnPorts, PageLoad, Uplink};
@@ -88,12 +88,7 @@ pub enum BrowserError {
 }
 
 /// The browser and its pages. Dropping it ends a browser that this process has started.
-pub struct RealBrowsers(Arc<Shared>);
-
-struct Shared {
-    pool: Arc<Pool>,
-    uplink: Arc<Uplink>,
-}
+pub struct RealBrowsers(Arc<Pool>);
 
 impl RealBrowsers {
     /// Prepares the places for pages, and starts the browser in the background.
@@ -103,12 +98,7 @@ impl RealBrowsers {
     /// opened.
     pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
         let own = Arc::new(OwnPorts::default());
-        let uplink = Arc::new(Uplink {
-            approver: Approver::new(config.net.allow_private_targets),
-            proxy: config.net.outbound_proxy.clone(),
-            connect_timeout: config.net.connect_timeout,
-            own: Arc::clone(&own),
-        });
+        let uplink = Arc::new(Uplink { wire: Wire::new(&config.net), own: Arc::clone(&own) });
         let host =
             config.egress_proxy.announced.clone().unwrap_or_else(|| match config.egress_proxy.listen.ip() {
                 IpAddr::V6(ip) => format!("[{ip}]"),
@@ -118,7 +108,7 @@ impl RealBrowsers {
         let places = (0..config.pages).map(|index| place(config, index, &host, &uplink));
         let places = places.collect::<Result<Vec<_>, _>>()?;
         let pool = Pool::start(launcher, places).map_err(BrowserError::Failed)?;
-        Ok(Self(Arc::new(Shared { pool, uplink })))
+        Ok(Self(pool))
     }
 
     /// Returns the prober that opens pages in this browser.
@@ -128,7 +118,7 @@ impl RealBrowsers {
 
     /// Ends the browser without waiting for it.
     pub fn stop(&self) {
-        self.0.pool.close();
+        self.0.close();
     }
 }
 
@@ -155,11 +145,11 @@ fn place(
 
 impl Browsers for RealBrowsers {
     fn sessions(&self) -> usize {
-        self.0.pool.size()
+        self.0.size()
     }
 
     fn is_available(&self) -> bool {
-        self.0.pool.is_available()
+        self.0.is_available()
     }
 
     fn prints(&self) -> bool {
@@ -177,13 +167,13 @@ impl Drop for RealBrowsers {
     }
 }
 
-impl Prober for Shared {
+impl Prober for Pool {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         // URLs of files and of the browser itself are refused.
         if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
             return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
         }
-        let place = self.pool.take(deadline).map_err(no_browser)?;
+        let place = self.take(deadline).map_err(no_browser)?;
         let mut page = self.open(&place, deadline)?;
         let page_load = Arc::new(PageLoad::new(deadline, page.browser.hosts.clone()));
         place.egress.begin(Arc::clone(&page_load));
@@ -195,22 +185,18 @@ impl Prober for Shared {
             Err(fault) => Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
         };
         place.egress.end();
-        self.close(page);
+        self.end(page);
         seen
-    }
-
-    fn evict_expired(&self, now: Instant) {
-        self.uplink.approver.sweep(now);
     }
 }
 
-impl Shared {
+impl Pool {
     /// Prints a page that loads nothing: its place has no page load, so its egress proxy would refuse every request.
     fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        let place = self.pool.take(deadline).map_err(no_browser)?;
+        let place = self.take(deadline).map_err(no_browser)?;
         let mut page = self.open(&place, deadline)?;
         let printed = page.print(html, deadline);
-        self.close(page);
+        self.end(page);
         printed.map_err(|fault| ProbeError::Browser(format!("cannot print: {}", fault.kind())))
     }
 
@@ -219,7 +205,7 @@ impl Shared {
     fn open(&self, place: &Lease<'_>, deadline: Instant) -> Result<Page, ProbeError> {
         let mut is_second = false;
         loop {
-            let browser = self.pool.browser(deadline).map_err(no_browser)?;
+            let browser = self.browser(deadline).map_err(no_browser)?;
             browser.pages.fetch_add(1, Ordering::Relaxed);
             let fault = match Page::open(&browser, &place.proxy, deadline) {
                 Ok(page) => return Ok(page),
@@ -230,13 +216,13 @@ impl Shared {
             }
             if Instant::now() >= deadline {
                 // It may only be slow.
-                self.pool.check();
+                self.check();
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
             if !matches!(fault, Fault::Gone(_) | Fault::Late) {
                 return Err(ProbeError::Browser(format!("cannot open a page: {}", fault.kind())));
             }
-            self.pool.lose(&browser);
+            self.lose(&browser);
             if is_second {
                 return Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())));
             }
@@ -244,13 +230,13 @@ impl Shared {
         }
     }
 
-    fn close(&self, page: Page) {
+    fn end(&self, page: Page) {
         let browser = Arc::clone(&page.browser);
         match page.close(Instant::now() + CLOSING_AT_MOST) {
             Ok(()) => {}
             // The page may still be alive.
-            Err(_) if browser.is_own() => self.pool.lose(&browser),
-            Err(_) => self.pool.check(),
+            Err(_) if browser.is_own() => self.lose(&browser),
+            Err(_) => self.check(),
         }
     }
 }
