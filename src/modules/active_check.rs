@@ -238,7 +238,7 @@ impl<'c> ActiveCheck<'c> {
         }
         self.searches.allow_until(deadline);
         let (module, values) = (self.module, self.values());
-        let answer = Answer::new(response, &module.selectors);
+        let answer = Answer::new(response);
         let rules = module.entry().hit.iter().chain(&module.entry().miss);
         let mut rules = rules.filter(|rule| module.is_about(rule, probe)).peekable();
         (!module.needs_json(probe) || answer.json().is_some())
@@ -268,7 +268,7 @@ impl<'c> ActiveCheck<'c> {
     #[inline(never)]
     fn note_answer(&mut self, probe: usize, response: &Response, is_received: bool) -> Result<(), Stop> {
         let read = self.reading(|| {
-            let answer = Answer::new(response, &self.module.selectors);
+            let answer = Answer::new(response);
             let mut saved = self.saved.clone();
             save_one(self.module, probe, &answer, self.values(), &mut saved);
             (saved, barrier_of(self.module, probe, &answer, &self.values()).is_some())
@@ -346,8 +346,7 @@ impl<'c> ActiveCheck<'c> {
         read: impl FnOnce(&Answers<'_>) -> T,
     ) -> Result<T, ProbeError> {
         self.reading(|| {
-            let selectors = &self.module.selectors;
-            let wrap = answers.iter().map(|it| it.as_deref().map(|it| Answer::new(it, selectors)));
+            let wrap = answers.iter().map(|it| it.as_deref().map(Answer::new));
             read(&Answers::new(wrap.collect()))
         })
     }

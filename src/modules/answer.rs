@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 use serde_json::Value;
 
 use super::digest::Algorithm;
-use super::html::{Element, Page, ScriptKind, Selectors};
+use super::html::{Page, ScriptKind, Selector};
 use super::json_size::{self, MAX_COST};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
@@ -22,7 +22,6 @@ const CHARSET_REACH_IN_HEAD: usize = 8 * 1024;
 /// A response with its body as text, JSON and HTML. Each form is created on first use.
 pub(crate) struct Answer<'r> {
     pub(crate) response: &'r Response,
-    selectors: &'r Selectors,
     text: OnceCell<Cow<'r, str>>,
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
@@ -34,11 +33,9 @@ pub(crate) struct Answer<'r> {
 }
 
 impl<'r> Answer<'r> {
-    /// Wraps a response. `selectors` are all CSS selectors that the module uses.
-    pub(crate) fn new(response: &'r Response, selectors: &'r Selectors) -> Self {
+    pub(crate) fn new(response: &'r Response) -> Self {
         Self {
             response,
-            selectors,
             text: OnceCell::new(),
             lower: OnceCell::new(),
             json: OnceCell::new(),
@@ -85,28 +82,23 @@ impl<'r> Answer<'r> {
 
     /// Returns the body as HTML.
     pub(crate) fn page(&self) -> &Page {
-        self.page.get_or_init(|| Page::read(self.text(), self.selectors))
+        self.page.get_or_init(|| Page::read(self.text()))
     }
 
-    /// Returns the elements that a selector of the module finds, in document order, at most 1,000.
-    pub(crate) fn elements(&self, selector: &str) -> &[Element] {
-        self.selectors.id(selector).map_or(&[], |id| self.page().elements(id))
-    }
-
-    /// Returns the texts of the elements that a selector of the module finds, or the values of an attribute.
+    /// Returns the texts of the elements that a selector finds, or the values of an attribute.
     pub(crate) fn element_texts(
         &self,
-        selector: &str,
+        selector: &Selector,
         attribute: Option<&str>,
     ) -> impl Iterator<Item = String> {
-        self.elements(selector).iter().filter_map(move |element| match attribute {
-            Some(name) => element.attribute(name).map(str::to_owned),
-            None => Some(self.page().text_of(element)),
+        let page = self.page();
+        page.select(selector).into_iter().filter_map(move |element| match attribute {
+            Some(name) => page.attribute(element, name).map(str::to_owned),
+            None => Some(page.text_of(element)),
         })
     }
 
-    /// Returns the visible text of the page, with runs of white space made one space. Rules that use it call
-    /// [`Selectors::want_visibility`] when they are compiled.
+    /// Returns the visible text of the page, with runs of white space made one space.
     pub(crate) fn visible(&self) -> &str {
         self.visible.get_or_init(|| self.page().visible_text())
     }

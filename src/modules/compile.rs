@@ -11,7 +11,7 @@ use super::definition::{
     Reads, Scripts, Source, Via,
 };
 use super::mistake::{Mistake, Mistakes};
-use super::module::{Module, selectors};
+use super::module::Module;
 use super::pattern::{Pattern, SearchRegex};
 use super::plan::is_reserved;
 use super::query::{Query, SearchType};
@@ -89,9 +89,6 @@ impl<'e> Check<'e> {
         }
         for (index, list) in entry.results.iter().enumerate() {
             self.at(&format!("results[{index}]"), |check| check.list(list));
-        }
-        if let Err(message) = selectors(entry) {
-            self.add("", message);
         }
         if self.mistakes.count() > 0 {
             // What follows may only be a consequence of them.

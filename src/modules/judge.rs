@@ -46,7 +46,7 @@ pub fn judge(module: &Module, query: &Query, responses: &[Option<Response>]) -> 
     let mut answers: Vec<Option<Answer<'_>>> = Vec::new();
     let mut saved = Saved::new();
     for (probe, response) in responses.iter().enumerate() {
-        let answer = response.as_ref().map(|response| Answer::new(response, &module.selectors));
+        let answer = response.as_ref().map(Answer::new);
         if let Some(answer) = &answer {
             let earlier = saved.clone();
             save_one(module, probe, answer, Values::new(query, &name, &earlier, &searches), &mut saved);

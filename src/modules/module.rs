@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::definition::{Each, Elements, Entry, Extractor, Matcher, Probe, Reads, Scripts, Source, Via};
-use super::html::Selectors;
+use super::definition::{Entry, Extractor, Matcher, Probe, Scripts, Via};
 use super::keys::OperatorKeys;
 use super::pattern::{Searches, WholeRegex};
 use super::query::{Query, SearchType};
@@ -21,7 +20,6 @@ pub struct Module {
     accepts: WholeRegex,
     /// The host of each probe.
     hosts: Vec<Host>,
-    pub(crate) selectors: Selectors,
     rules: OnceLock<RulesVersion>,
 }
 
@@ -35,7 +33,6 @@ pub struct KeyUse<'m> {
 }
 
 impl Module {
-    /// Returns a module with that id.
     #[cfg(test)]
     pub(crate) fn example(id: &str) -> Arc<Self> {
         let entry = serde_json::json!({
@@ -54,7 +51,6 @@ impl Module {
             id: entry.id.as_str().into(),
             accepts: WholeRegex::new(is_ascii),
             hosts: entry.probes.iter().map(|probe| probe.url.host()).collect(),
-            selectors: selectors(&entry).unwrap_or_default(),
             rules: OnceLock::new(),
             entry,
         }
@@ -223,25 +219,4 @@ impl Module {
         let rules = self.entry.rules().map(|(.., rule)| rule);
         rules.filter(move |rule| rule.probe.is_none_or(|index| index == probe))
     }
-}
-
-/// Returns all selectors of an entry, which are searched in one pass over a page.
-pub(super) fn selectors(entry: &Entry) -> Result<Selectors, String> {
-    let mut selectors = Selectors::default();
-    for (.., rule) in entry.rules() {
-        rule.add_selectors(&mut selectors)?;
-    }
-    let saves = entry.probes.iter().flat_map(|probe| probe.save.values());
-    let extractors = entry.extractors().map(|(.., extractor)| extractor).chain(saves);
-    for Source { reads, .. } in extractors.flat_map(Extractor::sources) {
-        if let Reads::Css(select, attribute) = reads {
-            selectors.add(select, attribute.as_deref())?;
-        }
-    }
-    for Each { elements, .. } in entry.results.iter().map(|list| &list.each) {
-        if let Elements::Css(select, attribute) = elements {
-            selectors.add(select, attribute.as_deref())?;
-        }
-    }
-    Ok(selectors)
 }

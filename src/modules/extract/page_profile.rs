@@ -218,7 +218,6 @@ fn bare_name(title: &str, is_profile: bool, sites: &[&str], name: &str) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modules::html::Selectors;
     use crate::modules::probe::Response;
     use serde_json::json;
 
@@ -230,8 +229,7 @@ mod tests {
             body: html.into(),
             truncated: false,
         };
-        let selectors = Selectors::default();
-        PageProfile::read(&Answer::new(&response, &selectors), name, "Site")
+        PageProfile::read(&Answer::new(&response), name, "Site")
     }
 
     fn shown(name: &str, html: &str, control: Option<(&str, &str)>) -> Value {

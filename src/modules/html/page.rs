@@ -2,11 +2,15 @@
 
 use std::ops::Range;
 
-use super::selectors::SelectorId;
+use super::selector::{Compound, Selector};
 use crate::modules::text::squeeze;
 
 /// The maximum size of an element's text, in bytes. Scripts are not cut, since they cannot be nested.
 const MAX_ELEMENT_TEXT: usize = 20_000;
+/// The maximum number of elements that a selector finds.
+const MAX_FOUND: usize = 1_000;
+/// The maximum number of scripts that are read.
+const MAX_SCRIPTS: usize = 300;
 
 /// The data of a page, read in one pass.
 #[derive(Debug, Default)]
@@ -16,15 +20,18 @@ pub(crate) struct Page {
     pub(crate) canonical: Option<String>,
     /// The `<meta>` elements, each with its name or property in lower case and its content.
     pub(super) metas: Vec<(String, String)>,
-    /// The positions of scripts in `raw`.
-    pub(super) scripts: Vec<Script>,
     /// The text of the page in order, without scripts and styles.
     pub(super) text: String,
-    /// The ranges of `text` that are hidden, in order. They are recorded only if a rule needs them.
+    /// The ranges of `text` that are hidden, in order.
     pub(super) hidden: Vec<Range<usize>>,
     /// The text of scripts and styles, in order.
     pub(super) raw: String,
-    pub(super) found: Vec<Vec<Element>>,
+    /// The elements in document order.
+    pub(super) elements: Vec<Element>,
+    /// The names and values of all attributes, as ranges of `words`.
+    pub(super) attributes: Vec<[Range<usize>; 2]>,
+    /// The names of the elements, and the names and values of their attributes.
+    pub(super) words: String,
 }
 
 /// The kind of a `<script>` element, by its `type`.
@@ -35,17 +42,10 @@ pub(crate) enum ScriptKind {
     Code,
 }
 
-#[derive(Debug)]
-pub(super) struct Script {
-    pub(super) kind: ScriptKind,
-    pub(super) start: usize,
-    pub(super) end: usize,
-}
-
 impl ScriptKind {
     /// Returns the kind for a `type` attribute, which is empty if it is missing. Returns `None` for
     /// templates and other types.
-    pub(super) fn of(media_type: &str) -> Option<Self> {
+    fn of(media_type: &str) -> Option<Self> {
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is = |word| media_type.ends_with(word);
         match media_type.as_str() {
@@ -58,31 +58,65 @@ impl ScriptKind {
     }
 }
 
-/// An element that was found by a selector.
-#[derive(Debug, Clone, Default)]
+/// An element of a page.
+#[derive(Debug, Clone)]
 pub(crate) struct Element {
-    pub(super) start: usize,
-    pub(super) end: usize,
+    /// The index of the element around it.
+    pub(super) parent: Option<usize>,
+    /// The range of its name in the words of the page.
+    pub(super) name: Range<usize>,
+    /// The range of its attributes among those of the page.
+    pub(super) attributes: Range<usize>,
+    /// The range of its text in the text of the page, or in the raw text.
+    pub(super) text: Range<usize>,
     pub(super) is_raw: bool,
-    pub(super) attributes: Vec<(String, String)>,
 }
 
 impl Page {
-    /// Returns the elements that a selector found, in document order, at most 1,000.
-    pub(crate) fn elements(&self, id: SelectorId) -> &[Element] {
-        self.found.get(id.0).map_or(&[], Vec::as_slice)
+    /// Returns the elements that a selector finds, in document order, at most 1,000.
+    pub(crate) fn select(&self, selector: &Selector) -> Vec<&Element> {
+        let found = selector.alternatives().iter().flat_map(|compounds| self.matching(compounds));
+        let mut found: Vec<usize> = found.collect();
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().take(MAX_FOUND).map(|index| &self.elements[index]).collect()
+    }
+
+    /// Returns the indices of the elements that match the last compound inside elements that match the others. Since
+    /// compounds are joined by spaces only, the outermost element that matches a compound is as good as any other.
+    fn matching(&self, compounds: &[Compound]) -> Vec<usize> {
+        let mut found = Vec::new();
+        // How many of the first compounds each element and those around it match.
+        let mut inside: Vec<usize> = Vec::with_capacity(self.elements.len());
+        for (index, element) in self.elements.iter().enumerate() {
+            let mut at = element.parent.map_or(0, |parent| inside[parent]);
+            if compounds[at].matches(&self.words[element.name.clone()], |name| self.attribute(element, name))
+            {
+                match at + 1 == compounds.len() {
+                    true => found.push(index),
+                    false => at += 1,
+                }
+            }
+            inside.push(at);
+        }
+        found
+    }
+
+    /// Returns the value of an attribute. `name` is in lower case. If an attribute is repeated, the first one counts.
+    pub(crate) fn attribute(&self, element: &Element, name: &str) -> Option<&str> {
+        let attributes = &self.attributes[element.attributes.clone()];
+        let found = attributes.iter().find(|[known, _]| self.words[known.clone()] == *name);
+        found.map(|[_, value]| &self.words[value.clone()])
     }
 
     /// Returns the text of an element. White space is normalized, except in scripts.
     pub(crate) fn text_of(&self, element: &Element) -> String {
+        let Range { start, end } = element.text;
         if element.is_raw {
-            return self.raw.get(element.start..element.end).unwrap_or_default().trim().to_owned();
+            return self.raw.get(start..end).unwrap_or_default().trim().to_owned();
         }
-        let mut end = element.end.min(element.start + MAX_ELEMENT_TEXT);
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        squeeze(self.text.get(element.start..end).unwrap_or_default())
+        let end = self.text.floor_char_boundary(end.min(start + MAX_ELEMENT_TEXT));
+        squeeze(self.text.get(start..end).unwrap_or_default())
     }
 
     /// Returns the visible text of the page, with white space normalized.
@@ -98,25 +132,22 @@ impl Page {
 
     /// Returns whether the element's text extends to the end of the text that was read.
     pub(crate) fn is_last(&self, element: &Element) -> bool {
-        element.end >= if element.is_raw { self.raw.len() } else { self.text.len() }
+        element.text.end >= if element.is_raw { self.raw.len() } else { self.text.len() }
     }
 
     /// Returns the scripts of the page that are not empty, in order, at most 300.
     pub(crate) fn scripts(&self) -> impl Iterator<Item = (ScriptKind, &str)> {
-        let text = |script: &Script| self.raw.get(script.start..script.end).unwrap_or_default();
-        self.scripts.iter().map(move |script| (script.kind, text(script)))
+        let script = |element: &Element| {
+            let is_script = element.is_raw && self.words[element.name.clone()] == *"script";
+            let kind = is_script.then(|| ScriptKind::of(self.attribute(element, "type").unwrap_or_default()));
+            let text = self.raw.get(element.text.clone()).unwrap_or_default();
+            Some((kind??, text)).filter(|(_, text)| !text.is_empty())
+        };
+        self.elements.iter().filter_map(script).take(MAX_SCRIPTS)
     }
 
     /// Returns the contents of the `<meta>` elements with the given name or property, in order.
     pub(crate) fn metas(&self, name: &str) -> impl Iterator<Item = &str> {
         self.metas.iter().filter(move |(known, _)| known == name).map(|(_, content)| content.as_str())
-    }
-}
-
-impl Element {
-    /// Returns the value of an attribute that was requested when the selector was added. `name` is in lower
-    /// case.
-    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }

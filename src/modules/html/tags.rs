@@ -40,10 +40,12 @@ pub(super) fn is_unseen(name: &str) -> bool {
 
 /// Returns whether an inline style hides its element.
 pub(super) fn hides(style: &str) -> bool {
-    let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
-    style.split(';').any(|rule| {
-        let rule = rule.trim_end_matches("!important");
-        matches!(rule, "display:none" | "visibility:hidden" | "visibility:collapse")
+    style.split(';').filter_map(|rule| rule.split_once(':')).any(|(name, value)| {
+        let value = value.trim().trim_end_matches("!important").trim_end();
+        let is = |known: &str, hidden: &[&str]| {
+            name.trim().eq_ignore_ascii_case(known) && hidden.iter().any(|it| value.eq_ignore_ascii_case(it))
+        };
+        is("display", &["none"]) || is("visibility", &["hidden", "collapse"])
     })
 }
 

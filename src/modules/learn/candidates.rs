@@ -7,7 +7,7 @@ use super::evidence::Side;
 use super::words::{WORDS, has_part, is_of_failure, names_missing, says_missing};
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
-use crate::modules::html::Selectors;
+use crate::modules::html::{Element, Selector};
 use crate::modules::probe::Response;
 use crate::modules::text::{same_name, squeeze};
 
@@ -29,8 +29,7 @@ type Candidates = Vec<(usize, Value)>;
 /// Returns the conditions that may hold for the answers of a side.
 pub(super) fn candidates(side: &Side<'_>) -> Candidates {
     let Some((response, name)) = side.first() else { return Vec::new() };
-    let selectors = selectors();
-    let answer = Answer::new(response, &selectors);
+    let answer = Answer::new(response);
     let is_compared = side.is_hit && side.wanted.len() > 1;
     let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response, &name) };
     match (answer.json(), side.is_hit) {
@@ -177,23 +176,17 @@ fn of_missing(at: &str, value: &Value, name: &str) -> Option<(usize, Value)> {
     }
 }
 
-/// Returns the selectors of the elements that are looked at.
-fn selectors() -> Selectors {
-    let mut selectors = Selectors::default();
-    for (select, attribute) in NAMES.iter().chain(&METAS) {
-        // There are few of them, and they are valid.
-        let _ = selectors.add(select, Some(attribute));
-    }
-    selectors.want("content");
-    selectors
+/// Returns the elements that a selector of this file finds.
+fn elements<'a>(answer: &'a Answer<'_>, select: &str) -> Vec<&'a Element> {
+    Selector::parse(select).map(|selector| answer.page().select(&selector)).unwrap_or_default()
 }
 
 /// Returns the classes and identifiers of a page as selectors, each with the text of its element.
 fn names(answer: &Answer<'_>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for (select, attribute) in NAMES {
-        for element in answer.elements(select) {
-            let names = element.attribute(attribute).unwrap_or_default().split_whitespace();
+        for element in elements(answer, select) {
+            let names = answer.page().attribute(element, attribute).unwrap_or_default().split_whitespace();
             for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
                 let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
                 if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
@@ -223,10 +216,9 @@ fn shows_name(text: &str, name: &str) -> bool {
 fn of_profile(answer: &Answer<'_>, name: &str, is_compared: bool) -> Candidates {
     let mut found = vec![(14, json!({"shows_query": true}))];
     for (select, attribute) in METAS {
-        for meta in answer.elements(select) {
-            let (Some(key), Some(content)) = (meta.attribute(attribute), meta.attribute("content")) else {
-                continue;
-            };
+        for meta in elements(answer, select) {
+            let value = |name| answer.page().attribute(meta, name);
+            let (Some(key), Some(content)) = (value(attribute), value("content")) else { continue };
             let select = format!("meta[{attribute}=\"{key}\"]");
             if is_plain(key) && shows_name(content, name) {
                 let css = json!({"select": select, "attribute": "content", "equals_query": true});

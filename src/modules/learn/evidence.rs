@@ -1,18 +1,15 @@
 //! The answers that rules are learned from, and which rules hold in them.
 
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::modules::answer::Answer;
 use crate::modules::definition::Matcher;
-use crate::modules::html::Selectors;
 use crate::modules::module::Module;
 use crate::modules::pattern::Searches;
 use crate::modules::probe::Response;
 use crate::modules::query::Query;
 use crate::modules::template::{Saved, Values};
-
-/// The number of rules that are tried together on a page. The selectors of one reading are limited in number.
-const RULES_AT_ONCE: usize = 50;
 
 /// The answers for one name.
 pub(super) struct Sample {
@@ -87,16 +84,7 @@ impl Side<'_> {
 
     /// Returns the answers in which each rule holds.
     pub(super) fn fits(&self, rules: &[Value]) -> Vec<Fit> {
-        rules.chunks(RULES_AT_ONCE).flat_map(|rules| self.fits_of_some(rules)).collect()
-    }
-
-    fn fits_of_some(&self, rules: &[Value]) -> Vec<Fit> {
-        let mut selectors = Selectors::default();
-        let read = |rule: &Value| {
-            let rule: Matcher = serde_json::from_value(rule.clone()).ok()?;
-            rule.add_selectors(&mut selectors).is_ok().then_some(rule)
-        };
-        let rules: Vec<Option<Matcher>> = rules.iter().map(read).collect();
+        let rules: Vec<Option<Matcher>> = rules.iter().map(|rule| Matcher::deserialize(rule).ok()).collect();
         let mut fits: Vec<Fit> =
             rules.iter().map(|rule| Fit { wanted: Vec::new(), is_sound: rule.is_some() }).collect();
         for (samples, is_wanted) in [(self.wanted, true), (self.others, false)] {
@@ -105,7 +93,7 @@ impl Side<'_> {
                 let searches = Searches::default();
                 let values = Values::new(&sample.query, &name, &saved, &searches);
                 for response in &sample.responses {
-                    let answer = Answer::new(response, &selectors);
+                    let answer = Answer::new(response);
                     for (rule, fit) in rules.iter().zip(&mut fits) {
                         let holds = rule.as_ref().is_some_and(|rule| rule.holds(&answer, &values));
                         match is_wanted {

@@ -8,7 +8,6 @@ use super::evidence::{Evidence, Fit, Side};
 use super::words::WORDS;
 use crate::modules::answer::Answer;
 use crate::modules::definition::{Entry, Matcher};
-use crate::modules::html::Selectors;
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
@@ -227,9 +226,8 @@ fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool
 
 /// Returns the members that may have been renamed so that pointers of a rule no longer lead anywhere, each with its cost.
 fn renames(side: &Side<'_>, rule: &Value) -> Vec<(usize, Rename)> {
-    let selectors = Selectors::default();
     let Some((response, name)) = side.first() else { return Vec::new() };
-    let answer = Answer::new(response, &selectors);
+    let answer = Answer::new(response);
     let Some(root) = answer.json() else { return Vec::new() };
     let is_missing = |at: &str| Pointer::parse(at).is_ok_and(|pointer| pointer.select(root).is_empty());
     let is_index = |segment: &str| !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit());

@@ -1,6 +1,6 @@
 //! Renders HTML pages.
 
-use crate::modules::html::selector::{self, Compound, Operator};
+use crate::modules::html::selector::{Compound, Operator, Selector};
 
 /// Elements without an end tag.
 const VOID: [&str; 8] = ["meta", "link", "img", "input", "br", "hr", "source", "base"];
@@ -47,8 +47,8 @@ pub(super) fn page(elements: &[Element], lines: &[String]) -> Option<String> {
 /// Returns the element inside the elements that its selector names. Of a list of selectors, the first one is used.
 /// Each compound is written directly inside the previous one.
 fn written(element: &Element) -> Option<String> {
-    let complex = selector::parse(&element.selector).ok()?.into_iter().next()?;
-    let (last, outer) = complex.split_last()?;
+    let selector = Selector::parse(&element.selector).ok()?;
+    let (last, outer) = selector.alternatives().first()?.split_last()?;
     let inside = element.inside.iter().map(written);
     let inner = inside.collect::<Option<String>>()?;
     // `</script>` inside a script would end it.

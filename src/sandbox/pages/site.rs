@@ -117,7 +117,7 @@ impl Site {
             let Some(url) = asked.filter(|_| !entry.save.is_empty()) else { continue };
             let Some(answer) = self.answer_in(plan, &context, earlier, &url) else { continue };
             let response = answer.response(&url, self.module.body_limit(earlier));
-            let answer = Read::new(&response, &self.module.selectors);
+            let answer = Read::new(&response);
             let mut saved = context.saved.clone();
             save_one(&self.module, earlier, &answer, context.values(), &mut saved);
             drop(answer);

@@ -77,7 +77,7 @@ impl CssRule {
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let (select, condition) = self.parts();
         let fits = |element| condition.is_none_or(|condition| condition.fits(answer, element, values));
-        let is_found = answer.elements(select).iter().any(fits);
+        let is_found = answer.page().select(select).into_iter().any(fits);
         if self.is_positive() { is_found } else { !is_found && !answer.is_cut() }
     }
 
@@ -110,7 +110,7 @@ impl CssCondition {
             return true;
         }
         let text = match &self.attribute {
-            Some(name) => element.attribute(&name.to_ascii_lowercase()).map(str::to_owned),
+            Some(name) => answer.page().attribute(element, &name.to_ascii_lowercase()).map(str::to_owned),
             None => Some(answer.page().text_of(element)),
         };
         let Some(text) = text else { return false };

@@ -12,7 +12,6 @@ use super::css::CssRule;
 use super::json::JsonRule;
 use crate::modules::answer::Answer;
 use crate::modules::definition::limits::is_false;
-use crate::modules::html::Selectors;
 use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::modules::template::{Template, Values};
 use crate::modules::text::{holds_name, squeeze};
@@ -321,18 +320,6 @@ impl Matcher {
             || templates.any(Template::has_query)
             || self.json.iter().any(JsonRule::asks_for_query)
             || self.css.iter().any(CssRule::asks_for_query)
-    }
-
-    /// Adds the selectors of the conditions.
-    pub(crate) fn add_selectors(&self, selectors: &mut Selectors) -> Result<(), String> {
-        if !self.text.is_empty() {
-            selectors.want_visibility();
-        }
-        self.css.iter().try_for_each(|rule| {
-            let (select, condition) = rule.parts();
-            let attribute = condition.and_then(|condition| condition.attribute.as_deref());
-            selectors.add(select, attribute).map(drop)
-        })
     }
 
     pub(crate) fn condition_kinds(&self) -> ConditionKinds {
