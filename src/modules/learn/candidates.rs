@@ -75,7 +75,7 @@ fn of_missing_head(side: &Side<'_>, response: &Response, name: &str) -> Candidat
 
 /// Returns the values of a document with their pointers, in document order. Elements of an array have the index
 /// `*`, and only the first one is looked at. A member whose name is `name` has the segment `*`.
-pub(super) fn members<'v>(root: &'v Value, name: &str) -> Vec<(String, &'v Value)> {
+fn members<'v>(root: &'v Value, name: &str) -> Vec<(String, &'v Value)> {
     let mut found = vec![(String::new(), root)];
     let mut at = 0;
     while let Some((pointer, value)) = found.get(at).cloned().filter(|_| found.len() < MAX_VALUES) {

@@ -100,7 +100,7 @@ pub enum NotLearned {
 
 impl Learner<'_> {
     /// Learns new rules for an entry from the answers of its site. Everything else of the entry is kept, except for
-    /// `verified`, the address of an endpoint that has moved, and renamed members of JSON in the results.
+    /// `verified` and the address of an endpoint that has moved.
     ///
     /// # Errors
     /// Returns the reason why there are no rules that are proved.

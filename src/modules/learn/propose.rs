@@ -3,15 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::candidates::{candidates, members};
+use super::candidates::candidates;
 use super::evidence::{Evidence, Fit, Side};
 use super::words::WORDS;
-use crate::modules::answer::Answer;
 use crate::modules::definition::{Entry, Matcher};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
-use crate::modules::pointer::Pointer;
 use crate::modules::probe::Response;
 use crate::modules::query::Query;
 
@@ -19,8 +17,6 @@ use crate::modules::query::Query;
 const MAX_OPTIONS: usize = 10;
 /// The most entries that are proposed.
 const MAX_PROPOSALS: usize = 4;
-/// The most renamed members that are tried for one rule.
-const MAX_RENAMES: usize = 60;
 
 /// The members of a rule that are lists of which each element must hold.
 const LISTS_OF_ALL: [&str; 6] = ["words", "no_word", "text", "no_header", "json", "css"];
@@ -28,23 +24,13 @@ const LISTS_OF_ALL: [&str; 6] = ["words", "no_word", "text", "no_header", "json"
 /// The rules of one side for an entry.
 struct Choice {
     rules: Vec<Matcher>,
-    rename: Option<Rename>,
     cost: usize,
-}
-
-/// A member of JSON that has another name now.
-struct Rename {
-    /// The pointer to the member until now.
-    from: String,
-    /// The pointer to the member now.
-    to: String,
 }
 
 /// Returns entries whose rules separate the answers of known accounts from those of made-up names, the best first.
 ///
 /// `entry` is the existing entry, or a new one without rules. Its existing rules are kept as far as they hold.
-/// Everything but `hit`, `miss` and renamed members of JSON is kept. Returns nothing if no rules separate the answers.
-/// No request is sent.
+/// Everything but `hit` and `miss` is kept. Returns nothing if no rules separate the answers. No request is sent.
 pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     let Ok(module) = Module::compile(observing(entry)) else { return Vec::new() };
     let before = Module::compile(entry.to_enabled()).ok();
@@ -55,10 +41,7 @@ pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     pairs.sort_by_key(|(hit, miss)| hit.cost + miss.cost);
     let mut proposals: Vec<Entry> = Vec::new();
     for (hit, miss) in pairs {
-        let mut made = Entry { hit: hit.rules.clone(), miss: miss.rules.clone(), ..entry.clone() };
-        for rename in [&hit.rename, &miss.rename].into_iter().flatten() {
-            rename.apply_to_results(&mut made);
-        }
+        let made = Entry { hit: hit.rules.clone(), miss: miss.rules.clone(), ..entry.clone() };
         if !proposals.contains(&made) && is_right(&made, evidence, before.as_ref()) {
             proposals.push(made);
         }
@@ -83,7 +66,7 @@ pub(super) fn observing(entry: &Entry) -> Entry {
 }
 
 /// Returns the rules for a side that separate the answers, the best first. What still holds is tried first: the existing
-/// rules, their remaining conditions, and the same conditions on a renamed member.
+/// rules, and their remaining conditions.
 fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     let existing: Vec<Value> = existing.iter().map(|rule| json!(rule)).collect();
     let old = side.fits(&existing);
@@ -91,39 +74,33 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     if is_covered(&old) {
         let sound = existing.iter().zip(&old).filter(|(_, fit)| fit.is_sound);
         let rules = parse(sound.map(|(rule, _)| rule));
-        choices.push(Choice { cost: existing.len() - rules.len(), rules, rename: None });
+        choices.push(Choice { cost: existing.len() - rules.len(), rules });
     }
-    // Each rule with the index of the one that it replaces, if there is any.
-    let mut made: Vec<(usize, usize, Value, Option<Rename>)> = Vec::new();
     let remains: Vec<Vec<Value>> = existing.iter().map(|rule| remains(side, rule)).collect();
-    for (index, rule) in existing.iter().enumerate() {
-        let mut remaining = json!({});
-        remains[index].iter().for_each(|condition| add(condition, &mut remaining));
-        remaining["status"] = side.statuses();
-        made.push((4, index, remaining, None));
-        made.extend(renames(side, rule).into_iter().map(|(cost, rename)| {
-            let mut rule = rule.clone();
-            rename.apply(&mut rule["json"]);
-            rule["status"] = side.statuses();
-            (cost, index, rule, Some(rename))
-        }));
-    }
     let replaced = old.iter().position(|fit| !fit.is_sound).unwrap_or_default();
-    for (cost, mut rule) in candidates(side) {
-        // What must be absent from an answer may stand on pages that were not seen, such as challenges.
-        let guards = remains.get(replaced).into_iter().flatten().filter(|condition| is_guard(condition));
-        guards.for_each(|condition| add(condition, &mut rule));
-        rule["status"] = side.statuses();
-        made.push((cost, replaced, rule, None));
-    }
-    made.retain(|(.., rule, _)| is_enough(rule, side.is_hit));
-    let rules: Vec<Value> = made.iter().map(|(.., rule, _)| rule.clone()).collect();
-    for ((cost, index, rule, rename), fit) in made.into_iter().zip(side.fits(&rules)) {
+    // What must be absent from an answer may stand on pages that were not seen, such as challenges.
+    let guards: Vec<&Value> =
+        remains.get(replaced).into_iter().flatten().filter(|condition| is_guard(condition)).collect();
+    let remaining = remains.iter().enumerate().map(|(index, conditions)| {
+        let mut rule = json!({});
+        conditions.iter().for_each(|condition| add(condition, &mut rule));
+        (4, index, rule)
+    });
+    let new = candidates(side).into_iter().map(|(cost, mut rule)| {
+        guards.iter().for_each(|condition| add(condition, &mut rule));
+        (cost, replaced, rule)
+    });
+    // Each rule with its cost, and with the index of the one that it replaces, if there is any.
+    let mut made: Vec<(usize, usize, Value)> = remaining.chain(new).collect();
+    made.iter_mut().for_each(|(.., rule)| rule["status"] = side.statuses());
+    made.retain(|(.., rule)| is_enough(rule, side.is_hit));
+    let rules: Vec<Value> = made.iter().map(|(.., rule)| rule.clone()).collect();
+    for ((cost, index, rule), fit) in made.into_iter().zip(side.fits(&rules)) {
         if fit.separates() {
             // Alternatives for other kinds of accounts stay.
             let is_kept = |at: usize| at != index && old[at].is_sound && existing[at] != rule;
             let kept = (0..existing.len()).filter(|at| is_kept(*at)).map(|at| &existing[at]);
-            choices.push(Choice { rules: parse(std::iter::once(&rule).chain(kept)), rename, cost });
+            choices.push(Choice { rules: parse(std::iter::once(&rule).chain(kept)), cost });
         }
     }
     choices.sort_by_key(|choice| choice.cost);
@@ -222,76 +199,4 @@ fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool
         !matches!(found, Outcome::Hit | Outcome::Miss)
             || before.is_some_and(|before| outcome(before, &sample.query, response) == found)
     })
-}
-
-/// Returns the members that may have been renamed so that pointers of a rule no longer lead anywhere, each with its cost.
-fn renames(side: &Side<'_>, rule: &Value) -> Vec<(usize, Rename)> {
-    let Some((response, name)) = side.first() else { return Vec::new() };
-    let answer = Answer::new(response);
-    let Some(root) = answer.json() else { return Vec::new() };
-    let is_missing = |at: &str| Pointer::parse(at).is_ok_and(|pointer| pointer.select(root).is_empty());
-    let is_index = |segment: &str| !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit());
-    let mut renames = Vec::new();
-    for pointer in rule["json"].as_array().into_iter().flatten().filter_map(|rule| rule["at"].as_str()) {
-        let ends = pointer.match_indices('/').map(|(end, _)| end).skip(1).chain([pointer.len()]);
-        let mut fronts = ends.map(|end| &pointer[..end]).filter(|front| !front.ends_with("/*"));
-        let Some(from) = fronts.find(|front| is_missing(front)) else { continue };
-        let Some((parent, old)) = from.rsplit_once('/') else { continue };
-        let segments = parent.split('/').map(|segment| if is_index(segment) { "*" } else { segment });
-        let parents = segments.collect::<Vec<_>>().join("/");
-        for (found, _) in members(root, &name) {
-            let Some((other, new)) = found.rsplit_once('/').filter(|(_, new)| *new != "*") else { continue };
-            if other == parents && renames.len() < MAX_RENAMES {
-                let cost = if new.contains(old) || old.contains(new) { 1 } else { 5 };
-                renames.push((cost, Rename { from: from.to_owned(), to: format!("{parent}/{new}") }));
-            }
-        }
-    }
-    renames
-}
-
-impl Rename {
-    /// Renames the member in all pointers of a value, also in those of sources such as `json:/login`.
-    fn apply(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                let source = text.split_once(':').filter(|(kind, _)| matches!(*kind, "json" | "count"));
-                let pointer = source.map_or(text.as_str(), |(_, pointer)| pointer);
-                let rest = pointer.strip_prefix(&self.from);
-                if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-                    let kind = &text[..text.len() - pointer.len()];
-                    *text = format!("{kind}{}{rest}", self.to);
-                }
-            }
-            Value::Array(elements) => elements.iter_mut().for_each(|element| self.apply(element)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.apply(member)),
-            _ => {}
-        }
-    }
-
-    fn apply_to_results(&self, entry: &mut Entry) {
-        let mut results = json!((&entry.result, &entry.results));
-        self.apply(&mut results);
-        if let Ok(renamed) = serde_json::from_value(results) {
-            (entry.result, entry.results) = renamed;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_renamed_member_is_renamed_in_all_pointers() {
-        let rename = Rename { from: "/user/login".to_owned(), to: "/user/handle".to_owned() };
-        let mut value = json!({"a": "json:/user/login", "b": "json:/user/login_at",
-            "c": {"from": ["json:/user/login/x", "const:json"], "each": "/user/login"}});
-        rename.apply(&mut value);
-        assert_eq!(
-            value,
-            json!({"a": "json:/user/handle", "b": "json:/user/login_at",
-                "c": {"from": ["json:/user/handle/x", "const:json"], "each": "/user/handle"}})
-        );
-    }
 }
