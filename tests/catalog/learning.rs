@@ -212,7 +212,7 @@ fn broken_modules_are_repaired_with_a_diff() {
     let entries: Value = serde_json::from_str(&std::fs::read_to_string(&repaired).unwrap()).unwrap();
     assert_eq!((entries.as_array().unwrap().len(), &entries[0]["rank"]), (1, &json!(7)));
     assert_eq!(entries[0]["probes"][0]["url"], json!(site.url("/moved_api/{query}")));
-    assert_eq!(entries[0]["result"]["metadata"]["display_name"], "json:/user/handle");
+    assert_eq!(entries[0]["result"]["metadata"]["display_name"], "json:/user/login", "results stay");
     assert_eq!(entries[0]["miss"][0]["json"][0]["equals"], "user_not_found");
 
     let report = ran(&[&check[..], &["--repair", "--write", "--format", "json"]].concat(), &[]).code_is(1);
