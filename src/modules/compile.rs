@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 use url::Url;
 
+use super::definition::text::Short as _;
 use super::definition::{
     Each, Elements, Entry, Extractor, JsonBody, JsonRule, ListResult, LongExtractor, Matcher, Method, Probe,
     Reads, Scripts, Source, Via,
@@ -208,7 +209,7 @@ impl<'e> Check<'e> {
         self.method(probe);
         for (name, extractor) in &probe.save {
             self.at(&format!("save.{name}"), |check| check.extractor(extractor, None));
-            if extractor.probe().is_some() {
+            if extractor.probe.is_some() {
                 self.add("save", format!("`{name}` reads the answer of its own probe: leave `probe` out"));
             }
         }
@@ -294,7 +295,7 @@ impl<'e> Check<'e> {
         }
         self.conditions("json", &rule.json);
         for (index, css) in rule.css.iter().enumerate() {
-            if let Some(pattern) = css.pattern() {
+            if let Some(pattern) = &css.matches {
                 self.at(&format!("css[{index}]"), |check| check.pattern("matches", pattern));
             }
         }
@@ -318,9 +319,9 @@ impl<'e> Check<'e> {
 
     /// Checks an extractor. `list` are the elements of the list that it reads from.
     fn extractor(&mut self, extractor: &Extractor, list: Option<&Each>) {
-        match extractor {
-            Extractor::Short(source) => self.source("", source, list.is_some()),
-            Extractor::Long(long) => self.long(long, 0, list.is_some()),
+        match extractor.as_text() {
+            Some(_) => self.source("", &extractor.from[0], list.is_some()),
+            None => self.long(extractor, 0, list.is_some()),
         }
         for source in extractor.sources() {
             let groups = list.and_then(|each| match &each.elements {
@@ -485,7 +486,7 @@ impl<'e> Check<'e> {
     fn subject(&mut self) {
         let entry = self.entry;
         let mut rules = entry.hit.iter().chain(&entry.miss);
-        let chosen = entry.probes.iter().flat_map(|probe| probe.save.values()).flat_map(Extractor::levels);
+        let chosen = entry.probes.iter().flat_map(|probe| probe.save.values()).flat_map(|extractor| extractor.levels());
         let is_asked = entry.probes.iter().flat_map(Probe::templates).any(Template::has_query)
             || chosen.flat_map(|long| &long.filter).any(JsonRule::asks_for_query);
         if !is_asked && !rules.any(Matcher::asks_for_query) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::definition::{Entry, Extractor, Matcher, Probe, Scripts, Via};
+use super::definition::{Entry, Matcher, Probe, Scripts, Via};
 use super::keys::OperatorKeys;
 use super::pattern::{Searches, WholeRegex};
 use super::query::{Query, SearchType};
@@ -152,7 +152,7 @@ impl Module {
     pub(crate) fn needs_json(&self, probe: usize) -> bool {
         let mut hits = self.entry.hit.iter().filter(|rule| self.is_about(rule, probe)).peekable();
         (hits.peek().is_some() && hits.all(Matcher::reads_json))
-            || self.entry.probes[probe].save.values().any(Extractor::needs_json)
+            || self.entry.probes[probe].save.values().any(|extractor| extractor.needs_json())
     }
 
     /// Returns whether a rule is about the answer to a probe. A rule names its

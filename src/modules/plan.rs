@@ -7,7 +7,7 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::barrier::BARRIER_REACH;
-use super::definition::{Extractor, JsonBody, Method, Probe};
+use super::definition::{JsonBody, Method, Probe};
 use super::extract::Reading;
 use super::feed::MAX_FEED_BYTES;
 use super::module::Module;
@@ -154,7 +154,7 @@ impl Module {
         }
         let results = entry.extractors().filter(|(at, is_in_list, _)| !is_in_list && is_here(*at));
         let needs = results.map(|(.., extractor)| extractor).chain(probe.save.values());
-        let needs = needs.filter_map(Extractor::body_need);
+        let needs = needs.filter_map(|extractor| extractor.body_need());
         needs
             .map(|head_only| if head_only { HEAD_REACH } else { MAX_BODY_BYTES })
             .max()
@@ -164,7 +164,7 @@ impl Module {
     /// Returns whether rules read the answer to a probe as JSON.
     fn wants_json(&self, index: usize) -> bool {
         let saves = self.entry().probes[index].save.values();
-        saves.flat_map(Extractor::sources).any(|source| source.starts_with("json:"))
+        saves.flat_map(|extractor| extractor.sources()).any(|source| source.starts_with("json:"))
             || self.rules_on(index).any(|rule| rule.condition_kinds().json)
     }
 }

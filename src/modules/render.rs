@@ -98,7 +98,7 @@ fn wants_something(rule: &Matcher) -> bool {
 
 /// Returns the selector of a condition that requires an element which only some pages have.
 fn telling(rule: &CssRule) -> Option<&str> {
-    let selector = Some(&**rule.parts().0).filter(|_| rule.is_positive());
+    let selector = Some(&*rule.select).filter(|_| rule.exists);
     selector.filter(|it| !matches!(it.trim(), "title" | "head" | "body" | "html" | "*"))
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sightline::modules::definition::{CssRule, Entry, Matcher};
+use sightline::modules::definition::{Entry, Matcher};
 use sightline::modules::module::Module;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use url::Url;
@@ -247,10 +247,7 @@ fn markers(rule: &Matcher) -> Vec<String> {
     let titles = [&rule.title, &rule.title_is, &rule.body_is].into_iter().flatten().map(|it| it.to_string());
     let values = rule.json.iter().flat_map(|rule| rule.equals.iter().chain(&rule.any_of));
     let values = values.filter_map(|value| value.as_str().map(str::to_owned));
-    let selectors = rule.css.iter().map(|rule| match rule {
-        CssRule::Found(select) => select,
-        CssRule::Detailed(rule) => &rule.select,
-    });
+    let selectors = rule.css.iter().map(|rule| &rule.select);
     // Only the names in a selector are on the page.
     let names = selectors.filter_map(|select| {
         let names = select.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));

@@ -154,7 +154,7 @@ impl Entry {
     /// Returns every extractor of the results, with the probe whose answer it reads and whether it is in a list.
     pub(crate) fn extractors(&self) -> impl Iterator<Item = (Option<usize>, bool, &Extractor)> {
         let main = self.result.iter().flat_map(|main| main.value.iter().chain(main.metadata.values()));
-        let main = main.map(|extractor| (extractor.probe(), false, extractor));
+        let main = main.map(|extractor| (extractor.probe, false, extractor));
         let lists = self.results.iter().flat_map(|list| {
             let extractors = list.value.iter().chain(list.metadata.values());
             extractors.map(move |extractor| (list.probe, true, extractor))

@@ -117,7 +117,7 @@ mod result;
 mod rule;
 mod schema;
 mod source;
-pub(crate) mod text;
+pub mod text;
 mod verified;
 
 pub use entry::{Contact, Entry, Scripts};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, Serialize};
 
 use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::rule::JsonRule;
 use super::source::{EXTRACTOR_KINDS, Each, Source};
-use super::text;
+use super::text::{Short, ShortOrLong};
 use crate::base::words::words;
 use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::modules::template::Template;
@@ -24,20 +24,22 @@ fn short_allowed() -> String {
     format!("write KIND:ARGUMENT, where KIND is one of {EXTRACTOR_KINDS}")
 }
 
-/// An extractor: reads one or more values from an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub enum Extractor {
-    /// A text `KIND:ARGUMENT`. The manual's page on catalogue entries lists the kinds.
-    Short(#[schemars(regex(pattern = SHORT), extend("errorMessage" = short_allowed()))] Source),
-    /// An extractor with transforms, filters or alternatives.
-    Long(Box<LongExtractor>),
-}
+/// An extractor: reads one or more values from an answer. The short form is one source, `KIND:ARGUMENT`. The manual's
+/// page on catalogue entries lists the kinds.
+pub type Extractor = ShortOrLong<LongExtractor>;
 
-impl<'de> Deserialize<'de> for Extractor {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        text::read_either(from, |text| Source::parse(text).map(Self::Short), Self::Long)
+impl Short for LongExtractor {
+    fn of_text(text: &str) -> Result<Self, String> {
+        Ok(Self { from: vec![Source::parse(text)?], ..Self::default() })
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        let [source] = self.from.as_slice() else { return None };
+        (*self == Self { from: self.from.clone(), ..Self::default() }).then_some(source)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({"type": "string", "pattern": SHORT, "errorMessage": short_allowed()})
     }
 }
 

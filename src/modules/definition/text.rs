@@ -1,11 +1,15 @@
 //! Texts of an entry that have a language of their own: each is parsed when the entry is read, keeps its text, and is
 //! written as that text.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::{Serialize, Serializer};
 
 /// Implements serde, the JSON schema and equality for a type that has a text. `parse` makes it of one.
 macro_rules! entry_text {
@@ -83,34 +87,75 @@ pub(crate) fn read<'de, D: Deserializer<'de>, T>(
     from.deserialize_str(Text(parse))
 }
 
-/// Reads a short form, which is a text, or a long form, which is an object. Unlike `serde(untagged)`, this keeps the
-/// mistake and its place.
-pub(super) fn read_either<'de, D, T, L>(
-    from: D,
-    short: fn(&str) -> Result<T, String>,
-    long: fn(L) -> T,
-) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    L: Deserialize<'de>,
-{
-    struct Either<T, L>(fn(&str) -> Result<T, String>, fn(L) -> T, PhantomData<L>);
+/// A value with a short form, which is a text.
+pub trait Short: Sized {
+    /// Reads the short form.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the text.
+    fn of_text(text: &str) -> Result<Self, String>;
 
-    impl<'de, T, L: Deserialize<'de>> Visitor<'de> for Either<T, L> {
-        type Value = T;
+    /// Returns the short form, if that says everything.
+    fn as_text(&self) -> Option<&str>;
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text or an object")
+    /// Returns the JSON schema of the short form.
+    fn schema() -> Schema;
+}
+
+/// A value that an entry writes in its short form, as a text, or else as an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShortOrLong<T>(Box<T>);
+
+impl<T> Deref for ShortOrLong<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Unlike `serde(untagged)`, this keeps the mistake and its place.
+impl<'de, T: Short + Deserialize<'de>> Deserialize<'de> for ShortOrLong<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Short + Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or an object")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+                T::of_text(text).map_err(E::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+            }
         }
+        from.deserialize_any(Either(PhantomData)).map(|value| Self(Box::new(value)))
+    }
+}
 
-        fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-            (self.0)(text).map_err(E::custom)
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-            L::deserialize(MapAccessDeserializer::new(map)).map(self.1)
+impl<T: Short + Serialize> Serialize for ShortOrLong<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.as_text() {
+            Some(text) => to.serialize_str(text),
+            None => self.0.serialize(to),
         }
     }
+}
 
-    from.deserialize_any(Either(short, long, PhantomData))
+impl<T: Short + JsonSchema> JsonSchema for ShortOrLong<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [T::schema(), generator.subschema_for::<T>()] })
+    }
 }

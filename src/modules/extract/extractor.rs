@@ -6,9 +6,7 @@ use super::reading::Reading;
 use super::source::captures;
 use super::transform;
 use crate::modules::definition::as_text;
-use crate::modules::definition::{
-    Each, Elements, Extractor, LongExtractor, MAX_VALUES, Reads, Source, Transform,
-};
+use crate::modules::definition::{Each, Elements, LongExtractor, MAX_VALUES, Reads, Source, Transform};
 use crate::modules::template::Values;
 
 /// The default maximum number of values of one extractor.
@@ -16,40 +14,24 @@ const DEFAULT_LIMIT: usize = 50;
 /// The maximum size of a saved value, in bytes.
 const MAX_SAVED: usize = 8 * 1024;
 
-impl Extractor {
-    /// Returns the index of the probe whose response is read, or `None` for the last response that was obtained.
-    pub(crate) fn probe(&self) -> Option<usize> {
-        self.long().and_then(|long| long.probe)
-    }
-
-    /// Returns the long form, if that is how the extractor is written.
-    pub(crate) fn long(&self) -> Option<&LongExtractor> {
-        match self {
-            Self::Short(_) => None,
-            Self::Long(long) => Some(long),
-        }
-    }
-
-    /// Returns the extractor and those inside it, the outermost first: none for a short form.
-    pub(crate) fn levels(&self) -> impl Iterator<Item = &LongExtractor> {
-        std::iter::successors(self.long(), |long| long.inner.as_deref())
+impl LongExtractor {
+    /// Returns the extractor and those inside it, the outermost first.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |long| long.inner.as_deref())
     }
 
     /// Returns the sources that are read in the end.
     pub(crate) fn sources(&self) -> &[Source] {
-        match self {
-            Self::Short(source) => std::slice::from_ref(source),
-            Self::Long(_) => self.levels().last().map_or(&[], |innermost| &innermost.from),
-        }
+        self.levels().last().map_or(&[], |innermost| &innermost.from)
     }
 
     /// Returns `None` if the extractor does not read the body, and `Some(true)` if it reads only the title
     /// and the `<meta>` elements.
     pub(crate) fn body_need(&self) -> Option<bool> {
-        if self.long().is_some_and(|long| long.each.is_some() || long.inner.is_some()) {
+        if self.each.is_some() || self.inner.is_some() {
             return Some(false);
         }
-        let mut reads = self.sources().iter().filter(|source| source.reads_body()).peekable();
+        let mut reads = self.from.iter().filter(|source| source.reads_body()).peekable();
         reads.peek()?;
         Some(reads.all(Source::reads_head_only))
     }
@@ -62,31 +44,16 @@ impl Extractor {
 
     /// Returns whether the extractor finds values only in a JSON body.
     pub(crate) fn needs_json(&self) -> bool {
-        match self.long().and_then(|long| long.each.as_ref()) {
+        match &self.each {
             Some(each) => matches!(each.elements, Elements::Json(_)),
             None => self.sources().iter().all(|source| matches!(source.reads, Reads::Json(_))),
         }
     }
 
-    /// Returns all values, at most `limit`, with the transforms applied. The values are not cleaned.
-    pub(crate) fn values(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
-        match self {
-            Self::Long(long) => long.values(reading),
-            Self::Short(source) => {
-                let values = source.read(reading).into_iter().filter(|value| !is_blank(value));
-                values.take(DEFAULT_LIMIT).collect()
-            }
-        }
-    }
-
     /// Returns the first value, or all values as an array if the extractor's definition asks for an array.
     pub(crate) fn value(&self, reading: &Reading<'_, '_>) -> Option<Value> {
-        let gives_array = match self {
-            Self::Long(long) => long.gives_array(),
-            Self::Short(source) => source.is_plural(),
-        };
         let values = self.values(reading);
-        if gives_array {
+        if self.gives_array() {
             return (!values.is_empty()).then_some(Value::Array(values));
         }
         values.into_iter().next()
@@ -104,9 +71,7 @@ impl Extractor {
         let text = text.trim();
         (!text.is_empty() && text.len() <= MAX_SAVED).then(|| text.to_owned())
     }
-}
 
-impl LongExtractor {
     fn gives_array(&self) -> bool {
         let is_chosen = self.each.is_some() || !self.filter.is_empty();
         self.all
@@ -114,7 +79,8 @@ impl LongExtractor {
             || self.inner.as_ref().is_some_and(|inner| inner.gives_array())
     }
 
-    fn values(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
+    /// Returns all values, at most `limit`, with the transforms applied. The values are not cleaned.
+    pub(crate) fn values(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
         let raw = match self.chosen() {
             Some((each, from)) => self.select(&each, &from, reading),
             None => first_of(&self.from, reading),

@@ -94,7 +94,7 @@ impl Entry {
         control: Option<&PageProfile>,
     ) -> Option<Found> {
         let reading =
-            |extractor: &Extractor| Reading { answer: answers.get(extractor.probe()), values, item: None };
+            |extractor: &Extractor| Reading { answer: answers.get(extractor.probe), values, item: None };
         let fit = |text: &str| valid(main.result_type, &clean(text), values.query);
         let value = main.value.as_ref().and_then(|extractor| {
             extractor.values(&reading(extractor)).iter().filter_map(as_text).find_map(|text| fit(&text))

@@ -10,7 +10,7 @@ use super::dns;
 use super::draft::{Draft, Form, Part};
 use super::html::Element;
 use super::values;
-use crate::modules::definition::{CssCondition, CssRule, JsonRule, Matcher, Method, Via};
+use crate::modules::definition::{CssCondition, JsonRule, Matcher, Method, Via};
 use crate::modules::pattern::SearchRegex;
 
 /// The statuses of answers, the likeliest first.
@@ -82,10 +82,8 @@ pub(super) fn draft(context: &Context<'_>, matcher: &Matcher, form: Form, status
         draft.elements.push(Element::new("title", None, context.text(title)?));
     }
     for rule in &matcher.css {
-        match rule {
-            CssRule::Found(selector) => draft.elements.push(Element::new(selector, None, String::new())),
-            CssRule::Detailed(rule) if rule.exists => draft.elements.push(element(context, rule)?),
-            CssRule::Detailed(_) => {}
+        if rule.exists {
+            draft.elements.push(element(context, rule)?);
         }
     }
     for text in &matcher.text {
@@ -103,6 +101,7 @@ fn element(context: &Context<'_>, condition: &CssCondition) -> Option<Element> {
     let content = match &condition.matches {
         _ if condition.equals_query == Some(true) => context.name.clone(),
         Some(pattern) => context.sampled(Pattern::Template(pattern), 0)?,
+        None if condition.attribute.is_none() => String::new(),
         None => "sample".to_owned(),
     };
     Some(Element::new(&condition.select, condition.attribute.as_deref(), content))

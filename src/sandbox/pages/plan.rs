@@ -6,7 +6,7 @@ use super::context::{Context, Pattern};
 use super::draft::{Draft, Form, Part};
 use super::matcher;
 use super::values;
-use crate::modules::definition::{Extractor, Matcher, Probe};
+use crate::modules::definition::{Matcher, Probe};
 use crate::sandbox::answer::Answer;
 
 /// The maximum number of plans that are tried for one module and one aim.
@@ -143,10 +143,6 @@ impl Plan {
 
 /// Returns the pattern that the address after a redirect must match, if the probe saves a value from it.
 fn saved_address(entry: &Probe) -> Option<Pattern<'_>> {
-    entry.save.values().find_map(|extractor| match extractor {
-        Extractor::Long(long) if long.from.iter().any(|source| &**source == "final_url:") => {
-            long.regex.as_deref().map(Pattern::Plain)
-        }
-        _ => None,
-    })
+    let mut saved = entry.save.values().filter(|extractor| extractor.tells_address());
+    saved.find_map(|extractor| extractor.regex.as_deref()).map(Pattern::Plain)
 }

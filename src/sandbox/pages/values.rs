@@ -10,7 +10,7 @@ use super::html::Element;
 use super::json::{place, segments, text_at};
 use super::sample::as_text;
 use crate::modules::definition::{
-    Extractor, FieldType, ListResult, LongExtractor, ResultType, Source, Transform, field_type,
+    Extractor, FieldType, ListResult, LongExtractor, ResultType, Transform, field_type,
 };
 use crate::sandbox::people::Named;
 
@@ -73,16 +73,10 @@ pub(super) fn for_saving(context: &Context<'_>, probe: usize) -> Vec<Part> {
 impl<'a> Reading<'a> {
     /// Returns the reading of an extractor. Without an extractor, a list element is itself the value.
     fn new(name: &'a str, extractor: Option<&'a Extractor>) -> Self {
-        let split = |source: &'a Source| source.split_once(':');
-        let (sources, levels) = match extractor {
-            None => (vec![("value", "")], Vec::new()),
-            Some(Extractor::Short(text)) => (split(text).into_iter().collect(), Vec::new()),
-            Some(Extractor::Long(long)) => {
-                let levels: Vec<&LongExtractor> =
-                    std::iter::successors(Some(&**long), |long| long.inner.as_deref()).collect();
-                let from = levels.last().map(|innermost| &innermost.from).into_iter().flatten();
-                (from.filter_map(split).collect(), levels)
-            }
+        let levels: Vec<&LongExtractor> = extractor.iter().flat_map(|extractor| extractor.levels()).collect();
+        let sources = match levels.last() {
+            None => vec![("value", "")],
+            Some(innermost) => innermost.from.iter().filter_map(|source| source.split_once(':')).collect(),
         };
         Self { name, kind: None, keep: None, index: 0, given: None, sources, levels }
     }

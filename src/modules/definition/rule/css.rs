@@ -1,11 +1,11 @@
 //! Conditions on HTML elements.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, Serialize};
 
 use crate::modules::answer::Answer;
 use crate::modules::definition::limits::{is_true, yes};
-use crate::modules::definition::text;
+use crate::modules::definition::text::{Short, ShortOrLong};
 use crate::modules::html::{Element, Selector};
 use crate::modules::pattern::Pattern;
 use crate::modules::template::{Template, Values};
@@ -13,15 +13,7 @@ use crate::modules::text::same_name;
 
 /// A condition on the elements that a CSS selector finds. The short form is
 /// the selector alone, which must find an element.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub enum CssRule {
-    /// A selector that must find an element.
-    Found(Selector),
-    /// The long form of the condition, as an object.
-    Detailed(CssCondition),
-}
+pub type CssRule = ShortOrLong<CssCondition>;
 
 /// The long form of a condition on the elements that a CSS selector finds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,63 +38,53 @@ pub struct CssCondition {
     pub equals_query: Option<bool>,
 }
 
-impl<'de> Deserialize<'de> for CssRule {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        text::read_either(from, |text| Selector::parse(text).map(Self::Found), Self::Detailed)
+impl Short for CssCondition {
+    fn of_text(text: &str) -> Result<Self, String> {
+        Ok(Self { select: Selector::parse(text)?, exists: true, ..Self::default() })
+    }
+
+    fn as_text(&self) -> Option<&str> {
+        let short = Self { select: self.select.clone(), exists: true, ..Self::default() };
+        (*self == short).then_some(&*self.select)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({"type": "string"})
     }
 }
 
-impl CssRule {
-    /// Returns the selector, and the condition on the elements that it finds.
-    pub(crate) fn parts(&self) -> (&Selector, Option<&CssCondition>) {
-        match self {
-            Self::Found(select) => (select, None),
-            Self::Detailed(condition) => (&condition.select, Some(condition)),
-        }
-    }
-
-    /// Returns the regex that must be found in an element.
-    pub(crate) fn pattern(&self) -> Option<&Pattern> {
-        self.parts().1?.matches.as_ref()
-    }
-
+impl CssCondition {
     /// Returns whether a condition is about the query.
     pub(crate) fn asks_for_query(&self) -> bool {
-        self.parts().1.is_some_and(|condition| condition.equals_query.is_some())
-            || self.pattern().and_then(Pattern::template).is_some_and(Template::has_query)
+        self.equals_query.is_some() || self.template().is_some_and(Template::has_query)
+    }
+
+    fn template(&self) -> Option<&Template> {
+        self.matches.as_ref().and_then(Pattern::template)
     }
 
     /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to
     /// be missing.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let (select, condition) = self.parts();
-        let fits = |element| condition.is_none_or(|condition| condition.fits(answer, element, values));
-        let is_found = answer.page().select(select).into_iter().any(fits);
-        if self.is_positive() { is_found } else { !is_found && !answer.is_cut() }
+        let mut elements = answer.page().select(&self.select).into_iter();
+        let is_found = elements.any(|element| self.fits(answer, element, values));
+        if self.exists { is_found } else { !is_found && !answer.is_cut() }
     }
 
     /// Returns the description for people.
     pub(crate) fn label(&self) -> String {
-        format!("{}{}", if self.is_positive() { "" } else { "no " }, &**self.parts().0)
+        format!("{}{}", if self.exists { "" } else { "no " }, &*self.select)
     }
 
     pub(crate) fn echoes_query(&self) -> bool {
-        let template = self.pattern().and_then(Pattern::template);
-        self.proves_name() || (self.is_positive() && template.is_some_and(Template::shows_query))
+        self.proves_name() || (self.exists && self.template().is_some_and(Template::shows_query))
     }
 
     /// Returns whether an element must equal the query.
     pub(crate) fn proves_name(&self) -> bool {
-        self.is_positive() && self.parts().1.is_some_and(|condition| condition.equals_query == Some(true))
+        self.exists && self.equals_query == Some(true)
     }
 
-    /// Returns whether an element must be there.
-    pub(crate) fn is_positive(&self) -> bool {
-        self.parts().1.is_none_or(|condition| condition.exists)
-    }
-}
-
-impl CssCondition {
     /// Returns whether an element meets the condition. The text of the last element of a page that was cut off may
     /// continue after the cut.
     fn fits(&self, answer: &Answer<'_>, element: &Element, values: &Values<'_>) -> bool {

@@ -250,7 +250,7 @@ impl Matcher {
 
     /// Returns whether the matcher requires that the page shows the query as a name.
     pub(crate) fn proves_name(&self) -> bool {
-        self.json.iter().any(JsonRule::echoes_query) || self.css.iter().any(CssRule::proves_name)
+        self.json.iter().any(JsonRule::echoes_query) || self.css.iter().any(|css| css.proves_name())
     }
 
     /// Returns whether the matcher may hold on a response without a body, since it tests for an empty body
@@ -267,7 +267,7 @@ impl Matcher {
         !self.requires_text()
             && self.body_is.as_ref().is_none_or(is_body_empty)
             && self.json.iter().all(JsonRule::is_bare)
-            && !self.css.iter().any(CssRule::is_positive)
+            && !self.css.iter().any(|css| css.exists)
     }
 
     /// Returns whether the matcher holds only on JSON.
@@ -319,7 +319,7 @@ impl Matcher {
         self.shows_query
             || templates.any(Template::has_query)
             || self.json.iter().any(JsonRule::asks_for_query)
-            || self.css.iter().any(CssRule::asks_for_query)
+            || self.css.iter().any(|css| css.asks_for_query())
     }
 
     pub(crate) fn condition_kinds(&self) -> ConditionKinds {
@@ -329,15 +329,15 @@ impl Matcher {
         let echo_in_text = templates.chain(&self.body_is).chain(patterns).any(shows)
             || (!self.any_word.is_empty() && self.any_word.iter().all(shows))
             || self.shows_query
-            || self.css.iter().any(CssRule::echoes_query);
+            || self.css.iter().any(|css| css.echoes_query());
         let requires_text = self.requires_text() || self.body_is.is_some();
         ConditionKinds {
             echo_in_json: self.json.iter().any(JsonRule::echoes_query),
             echo_in_text,
             json: self.json.iter().any(JsonRule::is_positive),
-            marker: requires_text || self.css.iter().any(CssRule::is_positive) || !self.header.is_empty(),
+            marker: requires_text || self.css.iter().any(|css| css.exists) || !self.header.is_empty(),
             absence: !self.no_word.is_empty()
-                || self.css.iter().any(|rule| !rule.is_positive())
+                || self.css.iter().any(|css| !css.exists)
                 || self.json.iter().any(|rule| !rule.is_positive()),
             reads_body: requires_text
                 || !self.no_word.is_empty()
