@@ -11,7 +11,6 @@ use super::barrier;
 use super::checker::Checker;
 use super::definition::Via;
 use super::extract::Answers;
-use super::feed::Key;
 use super::judge::{Verdict, barrier_of, judge_answers, save_one};
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Pause};
@@ -156,7 +155,7 @@ impl<'c> ActiveCheck<'c> {
         for name in self.module.entry().probes[probes.clone()].iter().flat_map(|probe| probe.save.keys()) {
             self.saved.remove(name);
         }
-        let denial = self.checker.denial(self.module, self.query, probes.clone(), self.terms.hosts);
+        let denial = self.denial(probes.clone());
         let mut stop = denial.map(Stop::Denied);
         for probe in probes.filter(|_| denial.is_none()) {
             let asked = self.fetch(probe).and_then(|(response, is_received)| {
@@ -172,10 +171,22 @@ impl<'c> ActiveCheck<'c> {
         Source { number, answers, stop, verdict }
     }
 
+    /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one. Feeds may be
+    /// at hand.
+    #[inline(never)]
+    fn denial(&self, mut probes: Range<usize>) -> Option<Denial> {
+        probes.start = probes.clone().find(|probe| self.module.entry().probes[*probe].feed.is_none())?;
+        let hosts = self.module.hosts_of(self.query, probes);
+        hosts.iter().find_map(|host| match self.terms.hosts.access(host) {
+            Access::Denied(denial) => Some(denial),
+            Access::Granted | Access::Trial(_) => None,
+        })
+    }
+
     fn fetch(&mut self, probe: usize) -> Result<(Arc<Response>, bool), Stop> {
         let request = self.prepare(probe).map_err(Stop::Unfilled)?;
         let keep = self.module.entry().probes[probe].keep();
-        let is_at_hand = keep.is_some() && self.checker.feeds.has(&Key::from(&request));
+        let is_at_hand = keep.is_some() && self.checker.feeds.has(&request);
         let access = if is_at_hand { Access::Granted } else { self.access(probe, &request) };
         let host = self.module.host(probe).fixed();
         let (began, mut sent, prober) = (Instant::now(), 0, &*self.checker.prober);
@@ -189,13 +200,9 @@ impl<'c> ActiveCheck<'c> {
         let answer = match keep {
             None => send(prober, &request, &mut self.jar, deadline, &mut sent).map(Arc::new),
             // It is fetched without the cookies of this check, because all checks share it.
-            Some(keep) => self.checker.feeds.get(
-                &Key::from(&request),
-                keep,
-                deadline,
-                || send(prober, &request, &mut CookieJar::default(), deadline, &mut sent),
-                |list| self.is_list(probe, list, deadline),
-            ),
+            Some(keep) => self.checker.feeds.get(&request, keep, deadline, || {
+                send(prober, &request, &mut CookieJar::default(), deadline, &mut sent)
+            }),
         };
         self.requests += sent;
         if sent > 0 {
@@ -228,22 +235,6 @@ impl<'c> ActiveCheck<'c> {
     /// Returns the host under which checks of a probe are counted, if it is known before the request.
     fn host(&self, probe: usize) -> Option<String> {
         self.module.host(probe).name(&self.values())
-    }
-
-    /// Returns whether an answer is the complete list of a feed, and not an error page or a part of the list.
-    fn is_list(&self, probe: usize, response: &Response, deadline: Instant) -> bool {
-        let Response { status, truncated, body, .. } = response;
-        if !(200..300).contains(status) || *truncated || body.trim_ascii().is_empty() {
-            return false;
-        }
-        self.searches.allow_until(deadline);
-        let (module, values) = (self.module, self.values());
-        let answer = Answer::new(response);
-        let rules = module.entry().hit.iter().chain(&module.entry().miss);
-        let mut rules = rules.filter(|rule| module.is_about(rule, probe)).peekable();
-        (!module.needs_json(probe) || answer.json().is_some())
-            && barrier_of(module, probe, &answer, &values).is_none()
-            && (rules.peek().is_none() || rules.any(|rule| rule.holds(&answer, &values)))
     }
 
     pub(super) fn values(&self) -> Values<'_> {
@@ -449,6 +440,3 @@ fn contact(
     };
     Some(Contact { host: host.to_owned(), answer, took })
 }
-
-#[cfg(test)]
-mod tests;

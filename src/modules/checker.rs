@@ -1,21 +1,15 @@
 //! The parts that all checks share: the prober, the operator's keys, and the caches.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::control::Controls;
-use super::feed::{Feeds, Key};
+use super::feed::Feeds;
 use super::keys::OperatorKeys;
 use super::local_faults::LocalFaults;
-use super::module::Module;
-use super::pattern::Searches;
-use super::probe::{Prober, Trace};
-use super::query::Query;
-use super::template::{Saved, Values};
-use super::terms::{Access, Denial, HostAccess};
+use super::probe::Prober;
 
 /// The default limit on the memory for the parsed forms of all answers, in bytes.
 const DEFAULT_ANSWER_MEMORY: usize = 256 * 1024 * 1024;
@@ -113,55 +107,5 @@ impl Checker {
         self.feeds.sweep(now);
         self.local_faults.sweep(now);
         self.prober.evict_expired(now);
-    }
-
-    /// Returns the hosts that a check may contact, as far as they are known beforehand. They are those of
-    /// [`Module::hosts`] without the hosts of feeds in memory. There is one list for each source: first the
-    /// main source, then each fallback, which most checks do not use.
-    pub fn hosts(&self, module: &Module, query: &Query) -> Vec<Vec<String>> {
-        module.sources().into_iter().map(|source| self.hosts_of(module, query, source)).collect()
-    }
-
-    fn hosts_of(&self, module: &Module, query: &Query, source: Range<usize>) -> Vec<String> {
-        module.hosts_of(query, source.filter(|probe| !self.has_feed(module, *probe, query)))
-    }
-
-    /// Returns the reason for which a host of one of the module's sources must not be contacted now, if there is one.
-    #[inline(never)]
-    pub(super) fn denial(
-        &self,
-        module: &Module,
-        query: &Query,
-        source: Range<usize>,
-        hosts: &dyn HostAccess,
-    ) -> Option<Denial> {
-        self.hosts_of(module, query, source).iter().find_map(|host| match hosts.access(host) {
-            Access::Denied(denial) => Some(denial),
-            Access::Granted | Access::Trial(_) => None,
-        })
-    }
-
-    /// Returns whether a check will send no request because all that it reads are feeds in memory.
-    pub fn sends_no_request(&self, module: &Module, query: &Query) -> bool {
-        (0..module.entry().probes.len()).all(|probe| self.has_feed(module, probe, query))
-    }
-
-    fn has_feed(&self, module: &Module, probe: usize, query: &Query) -> bool {
-        if module.entry().probes[probe].feed.is_none() {
-            return false;
-        }
-        let saved = Saved::new();
-        // The request of a feed can only use keys.
-        let values = Values {
-            query,
-            name: query.normal(),
-            keys: Some(&self.keys),
-            saved: &saved,
-            value: None,
-            searches: &Searches::default(),
-        };
-        let trace = Trace { module: module.id().clone(), probe, query: "".into(), control: false };
-        let request = module.request(&values, &self.user_agent, trace);
-        request.is_ok_and(|request| self.feeds.has(&Key::from(&request)))
     }
 }

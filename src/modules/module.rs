@@ -111,15 +111,15 @@ impl Module {
         self.entry.probes.iter().any(|probe| probe.via == Via::Browser)
     }
 
-    /// Returns all hosts that a check may contact, as the limit by host counts them. Each is a
-    /// fixed host, the fixed end of a host that begins with the query, or the queried domain.
-    /// Hosts that only an answer names are not included.
-    pub fn hosts(&self, query: &Query) -> Vec<String> {
-        self.hosts_of(query, 0..self.hosts.len())
+    /// Returns the hosts that a check may contact, as the limit by host counts them: a list for each source, first the main
+    /// source, then each fallback, which most checks do not use. Each is a fixed host, the fixed end of a host that begins
+    /// with the query, or the queried domain. Hosts that only an answer names are not included.
+    pub fn hosts(&self, query: &Query) -> Vec<Vec<String>> {
+        self.sources().into_iter().map(|source| self.hosts_of(query, source)).collect()
     }
 
     /// Returns the hosts of some of the module's probes, as [`Module::hosts`] does.
-    pub(crate) fn hosts_of(&self, query: &Query, probes: impl Iterator<Item = usize>) -> Vec<String> {
+    pub(crate) fn hosts_of(&self, query: &Query, probes: Range<usize>) -> Vec<String> {
         let (name, saved) = (self.name_of(query), Saved::new());
         let searches = Searches::default();
         let values = Values::new(query, &name, &saved, &searches);
@@ -145,25 +145,6 @@ impl Module {
         let starts: Vec<usize> = (0..probes.len()).filter(|index| is_start(*index)).collect();
         let ends = starts.iter().skip(1).copied().chain([probes.len()]);
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
-    }
-
-    /// Returns whether the answer to a probe must be JSON to be useful. It must if all hit rules about the
-    /// probe read JSON, or if a value saved from it can only come from JSON.
-    pub(crate) fn needs_json(&self, probe: usize) -> bool {
-        let mut hits = self.entry.hit.iter().filter(|rule| self.is_about(rule, probe)).peekable();
-        (hits.peek().is_some() && hits.all(Matcher::reads_json))
-            || self.entry.probes[probe].save.values().any(|extractor| extractor.needs_json())
-    }
-
-    /// Returns whether a rule is about the answer to a probe. A rule names its
-    /// probe, or is about the last probe of each source.
-    pub(crate) fn is_about(&self, rule: &Matcher, probe: usize) -> bool {
-        rule.probe.map_or_else(|| self.is_last(probe), |index| index == probe)
-    }
-
-    /// Returns whether a probe is the last of its source.
-    pub(crate) fn is_last(&self, probe: usize) -> bool {
-        self.entry.probes.get(probe + 1).is_none_or(|next| next.fallback)
     }
 
     /// Returns the reason why the module cannot be used for this query, or `None` if it can.

@@ -99,9 +99,7 @@ impl Prober for Sandbox {
         let entry = site.entry();
         let query = Query::parse(entry.search_type, &request.trace.query).map_err(|_| unknown())?;
         let probe = entry.probes.get(request.trace.probe).ok_or_else(unknown)?;
-        // A feed is the same for every query, so it does not depend on the query that fetches it.
-        let text = if probe.feed.is_some() { "" } else { query.normal() };
-        let question = Question { entry, query: text, control: request.trace.control };
+        let question = Question { entry, query: query.normal(), control: request.trace.control };
         let behavior = self.world.behavior(question);
         let delay = match probe.via {
             _ if behavior == SiteBehavior::Silent => None,
@@ -113,9 +111,7 @@ impl Prober for Sandbox {
         if let Some(answer) = faults::answer(behavior, request, self.world.dice(entry)) {
             return answer?.sent(request, jar);
         }
-        let exists = site
-            .lists(&query)
-            .unwrap_or_else(|| behavior == SiteBehavior::SaysYes || self.world.exists(question));
+        let exists = behavior == SiteBehavior::SaysYes || self.world.exists(question);
         let aim = if exists { Aim::Hit } else { Aim::Miss };
         let answer = site.answer(aim, &query, request.trace.probe, &request.url);
         // `Sandbox::problems` reports the cause of a missing answer.

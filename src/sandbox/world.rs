@@ -14,10 +14,6 @@
 //! | `silent` | no site answers: `timeout` |
 //! | `broken` | every site answers with an error page: `error` |
 //!
-//! A feed, which is a list that is the same for every query, names the `known` names of its module and a few names
-//! that exist everywhere: `everybody`, `everybody7`, `everybody@example.com`, `everybody.com` and so on for common
-//! suffixes. A feed misbehaves when its site does, independently of the query.
-//!
 //! Names in a module's `known` list always exist on its site, unless the query begins with `nobody`. The made-up
 //! names of control checks exist nowhere. The names of simulated people, `person1` to `person10`, exist where
 //! `people.json` says. Any other name exists on 25 % to 35 % of the username sites, 30 % to 40 %
@@ -27,7 +23,6 @@ use std::time::Duration;
 
 use super::draw::{draw, fraction};
 use super::options::{SandboxOptions, SiteBehavior};
-use super::pages::decides;
 use super::people;
 use crate::modules::definition::Entry;
 use crate::modules::query::{Query, SearchType};
@@ -157,10 +152,9 @@ impl World {
     }
 }
 
-/// Returns whether a control check guards the hits of a module. If a feed decides its verdict, no check is needed,
-/// because no feed lists every name.
+/// Returns whether a control check guards the hits of a module.
 fn is_guarded(entry: &Entry) -> bool {
-    entry.control.unwrap_or(entry.search_type != SearchType::Domain) && !decides(entry)
+    entry.control.unwrap_or(entry.search_type != SearchType::Domain)
 }
 
 fn query_behavior(question: Question<'_>) -> Option<QueryBehavior> {

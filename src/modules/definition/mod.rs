@@ -2,7 +2,7 @@
 //!
 //! These types are the only definition of the syntax. Serde reads entries by them, and the JSON Schema for
 //! editors is derived from them, with its descriptions, limits and messages (`errorMessage`). That schema
-//! finds the mistakes in an entry's form. Texts that have a language of their own, such as templates, pointers and
+//! finds the values outside their limits. Texts that have a language of their own, such as templates, pointers and
 //! regexes, are parsed into what runs ([`text`]). [`super::catalog`] rejects entries whose parts contradict each other.
 //! Unknown fields are errors everywhere.
 //!
@@ -41,12 +41,11 @@
 //! `\{` have their usual meaning. Any other literal brace is doubled.
 //!
 //! # Feeds
-//! A probe with `"feed": {"keep_s": 3600}` fetches a list that is the same for every query. The list is
-//! fetched at most once every `keep_s` seconds, for all checks of this module and of other modules that send
-//! the same request. The request contains no part of the query and no saved value. Rules and extractors read
-//! the list like any other answer. Up to 8 MiB of it are read. A failed fetch is tried again after a minute.
-//! A fetch also counts as failed if its answer is blank, if it is larger than 8 MiB, if it is not JSON
-//! although a hit or a saved value needs JSON, or if none of the rules about this probe holds for it.
+//! A probe with `"feed": {"keep_s": 3600}` fetches a list that is the same for every query. The list is kept for `keep_s`
+//! seconds, for all checks of this module and of other modules that send the same request. The request contains no part
+//! of the query and no saved value. Rules and extractors read the list like any other answer. Up to 8 MiB of it are read.
+//! An answer is not kept if its status is no success, if it is blank or larger than 8 MiB, or if its `Cache-Control` has
+//! `no-store`.
 //!
 //! # Browser modules
 //! A probe with `"via": "browser"` opens its page in a real browser. Rules and extractors then read the

@@ -42,14 +42,6 @@ impl LongExtractor {
             || self.levels().any(|long| long.transform.contains(&Transform::AbsoluteUrl))
     }
 
-    /// Returns whether the extractor finds values only in a JSON body.
-    pub(crate) fn needs_json(&self) -> bool {
-        match &self.each {
-            Some(each) => matches!(each.elements, Elements::Json(_)),
-            None => self.sources().iter().all(|source| matches!(source.reads, Reads::Json(_))),
-        }
-    }
-
     /// Returns the first value, or all values as an array if the extractor's definition asks for an array.
     pub(crate) fn value(&self, reading: &Reading<'_, '_>) -> Option<Value> {
         let values = self.values(reading);

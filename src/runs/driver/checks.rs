@@ -114,7 +114,7 @@ impl<'a> Checks<'a> {
         let task = Task {
             question: context.scheduler.answers().question(account, module, query),
             expected,
-            ..Task::of(&context.checker, module, query, self.places)
+            ..Task::of(module, query, self.places)
         };
         (task, Box::new(|turn| check.take(turn)))
     }
@@ -280,7 +280,7 @@ impl Check {
                 control_guarded(&context, &module, &query, &permit, ceiling, began);
             }
         };
-        let task = Task::of(&self.context.checker, &self.module, &self.query, self.place);
+        let task = Task::of(&self.module, &self.query, self.place);
         let task = Task { kind: Kind::IfFree, ..task };
         self.context.scheduler.add(permit.group, vec![(task, Box::new(work))]);
     }

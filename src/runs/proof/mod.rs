@@ -151,7 +151,7 @@ impl<'a> Prover<'a> {
             return;
         };
         let (number, asked, sender) = (self.asked, question.clone(), self.sender.clone());
-        let mut task = Task::of(&self.options.checker, &question.module, &question.query, number);
+        let mut task = Task::of(&question.module, &question.query, number);
         if self.options.simulated {
             // A simulated web needs no pauses, because its sites are one process.
             (task.sources, task.pace) = (Vec::new(), Pace::default());

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pace::Pace;
-use crate::modules::checker::Checker;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 use crate::runs::shared_answers::Question;
@@ -61,20 +60,15 @@ pub struct Task {
 
 impl Task {
     /// Creates the task of a check of a module.
-    pub fn of(checker: &Checker, module: &Arc<Module>, query: &Query, place: usize) -> Self {
+    pub fn of(module: &Arc<Module>, query: &Query, place: usize) -> Self {
         let entry = module.entry();
-        // Reading a local list again costs nothing, so no rate applies.
-        let pace = match checker.sends_no_request(module, query) {
-            true => Pace::default(),
-            false => Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
-        };
         Self {
             place,
             kind: if module.is_premium() { Kind::InBrowser } else { Kind::Check },
             module: Some(Arc::clone(module)),
-            sources: checker.hosts(module, query),
+            sources: module.hosts(query),
             question: None,
-            pace,
+            pace: Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
             expected: Duration::ZERO,
         }
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fragment::splice;
 use super::html::{Element, page};
-use super::json::{place, union};
+use super::json::place;
 use crate::sandbox::answer::Answer;
 
 /// The kind of an answer's body.
@@ -123,20 +123,6 @@ impl Draft {
             self.headers.push((name.to_owned(), value.to_owned()));
         }
         free
-    }
-
-    /// Returns a draft with the content of both drafts, so that one list names the queries of both.
-    pub(super) fn joined(mut self, other: Self) -> Self {
-        for (all, more) in self.documents.iter_mut().zip(other.documents) {
-            union(all, more);
-        }
-        self.elements.extend(other.elements);
-        for line in other.lines {
-            if !self.lines.contains(&line) {
-                self.lines.push(line);
-            }
-        }
-        self
     }
 
     fn page(&self) -> Option<String> {

@@ -72,31 +72,6 @@ pub(super) fn text_at<'a>(document: &'a mut Value, pointer: &[String]) -> Option
     if let Some(Value::String(text)) = leaf { Some(text) } else { None }
 }
 
-/// Adds the other document to the first one. Lists are concatenated without duplicates. Of two other values, the
-/// first one stays.
-pub(super) fn union(one: &mut Value, other: Value) {
-    match (one, other) {
-        (one @ Value::Null, other) => *one = other,
-        (Value::Array(one), Value::Array(other)) => {
-            for element in other {
-                if !one.contains(&element) {
-                    one.push(element);
-                }
-            }
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            for (key, value) in other {
-                // A member whose name was made up for a `*` does not conflict: both members are kept.
-                let conflicts = one.get(&key).is_some_and(|known| *known != value);
-                let is_made_up = key.starts_with("sample");
-                let key = if conflicts && is_made_up { format!("sample{}", one.len()) } else { key };
-                union(one.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,22 +115,5 @@ mod tests {
         assert!(!place(&mut document, &segments("/a/b"), &json!(2)));
         assert!(!place(&mut json!([]), &segments("/99999999"), &json!(2)));
         assert_eq!(document, json!({"a": 1}));
-    }
-
-    #[test]
-    fn lists_of_two_documents_stand_in_one() {
-        let mut document =
-            json!({"services": [[["com"], ["a"]]], "version": 1, "names": {"sample0": {"n": 1}}});
-        union(
-            &mut document,
-            json!({"services": [[["org"], ["b"]], [["com"], ["a"]]], "version": 2, "names": {"sample0": {"n": 2}}}),
-        );
-        assert_eq!(
-            document,
-            json!({
-                "services": [[["com"], ["a"]], [["org"], ["b"]]], "version": 1,
-                "names": {"sample0": {"n": 1}, "sample1": {"n": 2}},
-            })
-        );
     }
 }

@@ -13,14 +13,12 @@
 //! | `conditions`, `json`, `fragment` | JSON: documents that fulfil conditions, pointers, pieces of text |
 //! | `draft`, `html` | an answer, its parts, and a page |
 //! | `values`, `sample`, `dns` | parts for extractors, plausible values |
-//! | `feed` | feeds, which are the same for every query |
 //! | `context` | module and query: filled templates, texts sampled from patterns |
 
 mod conditions;
 mod context;
 mod dns;
 mod draft;
-mod feed;
 mod fragment;
 mod html;
 mod json;
@@ -30,7 +28,6 @@ mod sample;
 mod site;
 mod values;
 
-pub(super) use feed::decides;
 pub(super) use plan::Aim;
 pub use site::Problem;
 pub(super) use site::Site;

@@ -137,6 +137,10 @@ impl Plan {
             };
             draft.add(Part::Header("Location".to_owned(), value));
         }
+        if entry.feed.is_some() {
+            // The list has the names of this query alone, so other checks must not read it.
+            draft.add(Part::Header("Cache-Control".to_owned(), "no-store".to_owned()));
+        }
         Some(draft)
     }
 }

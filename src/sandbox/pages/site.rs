@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use super::context::Context;
-use super::draft::Draft;
-use super::feed::{self, MAIL_DOMAINS, decides};
 use super::plan::{Aim, Plan, plans};
 use crate::modules::answer::Answer as Read;
 use crate::modules::checker::Checker;
@@ -31,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The maximum number of texts that are sampled for each pattern to find a query that a module accepts.
 const SAMPLED_QUERIES: u64 = 20;
 
+/// The mail domains of the addresses that are tried.
+const MAIL_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 /// The error of a plan without an answer. No other failure in a trial has this error.
 const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
 
@@ -47,8 +47,6 @@ pub struct Problem {
 pub(in crate::sandbox) struct Site {
     module: Arc<Module>,
     seed: u64,
-    /// The names in the site's feeds.
-    names: Vec<Query>,
     /// The plan for a query that exists, and for one that does not. The error is the cause for which there is none.
     hit: OnceLock<Result<Plan, String>>,
     miss: OnceLock<Result<Plan, String>>,
@@ -56,8 +54,7 @@ pub(in crate::sandbox) struct Site {
 
 impl Site {
     pub(in crate::sandbox) fn new(module: Arc<Module>, seed: u64) -> Self {
-        let names = feed::names(&module);
-        Self { module, seed, names, hit: OnceLock::new(), miss: OnceLock::new() }
+        Self { module, seed, hit: OnceLock::new(), miss: OnceLock::new() }
     }
 
     pub(in crate::sandbox) fn entry(&self) -> &Entry {
@@ -68,12 +65,6 @@ impl Site {
     fn plan(self: &Arc<Self>, aim: Aim) -> Result<&Plan, String> {
         let cell = if aim == Aim::Hit { &self.hit } else { &self.miss };
         cell.get_or_init(|| find(self, aim)).as_ref().map_err(Clone::clone)
-    }
-
-    /// Returns whether a feed that decides the module's verdict lists the query. Returns `None` if no feed decides
-    /// it.
-    pub(in crate::sandbox) fn lists(&self, query: &Query) -> Option<bool> {
-        decides(self.entry()).then(|| self.names.iter().any(|name| name.normal() == query.normal()))
     }
 
     /// Returns the answer to a probe that was sent to `url`, or `None` if there is none. [`Site::problems`] reports
@@ -89,24 +80,7 @@ impl Site {
     }
 
     fn answer_by(self: &Arc<Self>, plan: &Plan, query: &Query, probe: usize, url: &Url) -> Option<Answer> {
-        self.answer_in(plan, &self.context(plan, query, probe), probe, url)
-    }
-
-    fn answer_in(
-        self: &Arc<Self>,
-        plan: &Plan,
-        context: &Context<'_>,
-        probe: usize,
-        url: &Url,
-    ) -> Option<Answer> {
-        if self.entry().probes.get(probe)?.feed.is_none() {
-            return plan.answer(context, probe, url);
-        }
-        // A feed contains all names at once, also if the query is not among them.
-        let hit = (plan.aim == Aim::Miss).then(|| self.plan(Aim::Hit).ok()).flatten();
-        let contexts = self.names.iter().map(|name| Context::new(&self.module, name, self.seed));
-        let drafts = contexts.filter_map(|context| hit.unwrap_or(plan).draft(&context, probe, url));
-        drafts.reduce(Draft::joined)?.finish()
+        plan.answer(&self.context(plan, query, probe), probe, url)
     }
 
     /// Returns the context of a probe's answer. The engine itself saves the values from the earlier answers.
@@ -115,7 +89,7 @@ impl Site {
         for (earlier, entry) in self.entry().probes.iter().enumerate().take(probe) {
             let asked = entry.address(&context.values()).or_else(|| Url::parse(NOWHERE).ok());
             let Some(url) = asked.filter(|_| !entry.save.is_empty()) else { continue };
-            let Some(answer) = self.answer_in(plan, &context, earlier, &url) else { continue };
+            let Some(answer) = plan.answer(&context, earlier, &url) else { continue };
             let response = answer.response(&url, self.module.body_limit(earlier));
             let answer = Read::new(&response);
             let mut saved = context.saved.clone();
@@ -138,7 +112,7 @@ impl Site {
 /// The first search finds the plans of all its modules while it waits for them. So that it does not wait twice as long,
 /// only [`problem`] tries a second query, when the catalogue is checked.
 fn find(site: &Arc<Site>, aim: Aim) -> Result<Plan, String> {
-    let first = queries(site, aim).into_iter().next().ok_or("no query fits its preconditions")?;
+    let first = queries(site).into_iter().next().ok_or("no query fits its preconditions")?;
     let mut plans = plans(&Context::new(&site.module, &first, site.seed), aim);
     if aim == Aim::Miss && site.entry().miss.is_empty() {
         let has_note = site.entry().note.is_some();
@@ -167,7 +141,7 @@ fn problem(site: &Arc<Site>, aim: Aim) -> Option<String> {
         Err(why) => return Some(why),
     };
     let has_rules = aim == Aim::Hit || !site.entry().miss.is_empty();
-    let second = queries(site, aim).into_iter().nth(1).filter(|_| has_rules)?;
+    let second = queries(site).into_iter().nth(1).filter(|_| has_rules)?;
     let what = judge(site, &Arc::new(bare(&site.module)), plan, &second).err()?;
     let what = what.unwrap_or_else(|| "no answer".to_owned());
     Some(format!("the answers that work for one query do not for another: {what}"))
@@ -182,11 +156,8 @@ fn bare(module: &Module) -> Module {
 }
 
 /// Returns up to two queries that the module accepts.
-fn queries(site: &Site, aim: Aim) -> Vec<Query> {
-    let (entry, module, is_listed) = (site.entry(), &site.module, decides(site.entry()));
-    if is_listed && aim == Aim::Hit {
-        return site.names.iter().take(2).cloned().collect();
-    }
+fn queries(site: &Site) -> Vec<Query> {
+    let (entry, module) = (site.entry(), &site.module);
     let all = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let usual = match entry.search_type {
         SearchType::Username => all(&["alice", "sample.user", "sampleuser1", "12345678"]),
@@ -206,17 +177,10 @@ fn queries(site: &Site, aim: Aim) -> Vec<Query> {
         .chain(sampled)
         .filter_map(|text| Query::parse(entry.search_type, &text).ok())
         // A disabled module accepts queries, too.
-        .filter(|query| module.why_refused(query).is_none())
-        .filter(|query| !is_listed || is_unlisted(query, &site.names));
+        .filter(|query| module.why_refused(query).is_none());
     let Some(first) = fitting.next() else { return Vec::new() };
     let second = made_up(module, &first, 1).or_else(|| fitting.next());
     std::iter::once(first).chain(second).collect()
-}
-
-/// Returns whether no list contains the query or its domain.
-fn is_unlisted(query: &Query, names: &[Query]) -> bool {
-    let domain = query.domain().filter(|_| query.local().is_some());
-    !names.iter().any(|name| name.normal() == query.normal() || (domain.is_some() && name.domain() == domain))
 }
 
 /// Checks that the plan's answers, which are the same for the name of a control check, have the intended outcome for a
