@@ -37,7 +37,7 @@ impl Module {
         let mut check =
             Check { entry: module.entry(), saved: BTreeSet::new(), mistakes: Mistakes::default() };
         check.entry(&module);
-        let mistakes = check.mistakes.into_list();
+        let mistakes = check.mistakes.list;
         if mistakes.is_empty() { Ok(module) } else { Err(mistakes) }
     }
 }
@@ -91,7 +91,7 @@ impl<'e> Check<'e> {
         for (index, list) in entry.results.iter().enumerate() {
             self.at(&format!("results[{index}]"), |check| check.list(list));
         }
-        if self.mistakes.count() > 0 {
+        if !self.mistakes.list.is_empty() {
             // What follows may only be a consequence of them.
             return;
         }
@@ -323,22 +323,9 @@ impl<'e> Check<'e> {
             Some(_) => self.source("", &extractor.from[0], list.is_some()),
             None => self.long(extractor, 0, list.is_some()),
         }
-        for source in extractor.sources() {
-            let groups = list.and_then(|each| match &each.elements {
-                Elements::Regex(pattern) => pattern.groups(),
-                _ => None,
-            });
-            match (&source.reads, groups) {
-                (Reads::Group(_), None) if list.is_some() => {
-                    self.add("", "`group:` needs `regex:` in `each`");
-                }
-                (Reads::Group(group), Some(groups)) if *group >= groups => {
-                    let message =
-                        format!("`group:{group}`: the regex of `each` has only {} groups", groups - 1);
-                    self.add("", message);
-                }
-                _ => {}
-            }
+        let reads_group = extractor.sources().iter().any(|source| matches!(source.reads, Reads::Group(_)));
+        if reads_group && list.is_some_and(|each| !matches!(each.elements, Elements::Regex(_))) {
+            self.add("", "`group:` needs `regex:` in `each`");
         }
     }
 
@@ -486,7 +473,11 @@ impl<'e> Check<'e> {
     fn subject(&mut self) {
         let entry = self.entry;
         let mut rules = entry.hit.iter().chain(&entry.miss);
-        let chosen = entry.probes.iter().flat_map(|probe| probe.save.values()).flat_map(|extractor| extractor.levels());
+        let chosen = entry
+            .probes
+            .iter()
+            .flat_map(|probe| probe.save.values())
+            .flat_map(|extractor| extractor.levels());
         let is_asked = entry.probes.iter().flat_map(Probe::templates).any(Template::has_query)
             || chosen.flat_map(|long| &long.filter).any(JsonRule::asks_for_query);
         if !is_asked && !rules.any(Matcher::asks_for_query) {

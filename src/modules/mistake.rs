@@ -23,8 +23,6 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// The most mistakes of one entry that are kept. Further ones are only counted.
-const MAX_KEPT: usize = 50;
 /// The most characters of a place, and of a message.
 const MAX_PATH_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 1000;
@@ -33,26 +31,28 @@ const MAX_MESSAGE_CHARS: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct Mistakes {
     path: String,
-    list: Vec<Mistake>,
-    count: usize,
+    pub(crate) list: Vec<Mistake>,
 }
 
 impl Mistakes {
     /// Notes a mistake at the current place.
     pub(crate) fn add(&mut self, message: impl Into<String>) {
-        self.count += 1;
-        if self.list.len() < MAX_KEPT {
-            let path = truncate(&self.path, MAX_PATH_CHARS).into_owned();
-            let message = truncate(&message.into(), MAX_MESSAGE_CHARS).into_owned();
-            self.list.push(Mistake { path, message });
-        }
+        let path = truncate(&self.path, MAX_PATH_CHARS).into_owned();
+        let message = truncate(&message.into(), MAX_MESSAGE_CHARS).into_owned();
+        self.list.push(Mistake { path, message });
     }
 
     /// Notes a mistake in a field of the current place, or at the current place itself if `field` is empty.
     pub(crate) fn add_in(&mut self, field: &str, message: impl Into<String>) {
+        self.at(field, |mistakes| mistakes.add(message));
+    }
+
+    /// Calls `read` with a field of the current place as the current one.
+    pub(crate) fn at<R>(&mut self, field: &str, read: impl FnOnce(&mut Self) -> R) -> R {
         let place = self.enter(field);
-        self.add(message);
+        let answer = read(self);
         self.leave(place);
+        answer
     }
 
     /// Makes a field of the current place the current one. Returns what [`Mistakes::leave`] goes back to.
@@ -68,33 +68,5 @@ impl Mistakes {
     /// Goes back to an earlier place.
     pub(crate) fn leave(&mut self, place: usize) {
         self.path.truncate(place);
-    }
-
-    /// Calls `read` with a field as the current place.
-    pub(crate) fn field<R>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> R) -> R {
-        let place = self.enter(name);
-        let answer = read(self);
-        self.leave(place);
-        answer
-    }
-
-    /// Calls `read` with a list element as the current place.
-    pub(crate) fn element<R>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> R) -> R {
-        self.field(&format!("[{index}]"), read)
-    }
-
-    /// Returns the number of mistakes so far.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Returns the mistakes. If not all were kept, the last item says how many more there are.
-    pub(crate) fn into_list(mut self) -> Vec<Mistake> {
-        let left_out = self.count - self.list.len();
-        if left_out > 0 {
-            let message = format!("{left_out} more mistakes in this entry");
-            self.list.push(Mistake { path: String::new(), message });
-        }
-        self.list
     }
 }

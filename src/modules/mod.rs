@@ -32,7 +32,6 @@
 //! | `answer` | the text, JSON and HTML of a response |
 //! | `barrier` | the global list of barriers |
 //! | `digest` | digests of a body |
-//! | `document` | JSON files without duplicate names |
 //! | `extract` | extractors |
 //! | `html` | CSS selectors, matched in one streaming pass |
 //! | `identity` | the account that an answer's page belongs to |
@@ -68,7 +67,6 @@ pub mod control;
 pub mod control_check;
 pub mod definition;
 pub(crate) mod digest;
-mod document;
 mod extract;
 pub mod feed;
 pub(crate) mod html;

@@ -19,26 +19,13 @@ const LEAST_LITERAL: usize = 3;
 /// probe needs no browser or its rules give no mark.
 pub(crate) fn marks(entry: &Entry, probe: usize, values: &Values<'_>) -> Option<Render> {
     entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
-    let drafts: Vec<Draft<'_>> = rules(entry, probe).flat_map(|(_, rule)| marks_of(rule)).collect();
     let mut until: Vec<Mark> = Vec::new();
-    for (kind, text) in &drafts {
-        let text = match text {
-            Wording::Plain(text) => Some(text.clone()),
-            Wording::Template(template) => template.fill(values).ok(),
-        };
-        let mark = text.map(kind);
-        until.extend(mark.filter(|mark| !until.contains(mark)));
+    for mark in rules(entry, probe).flat_map(|(_, rule)| marks_of(rule, |text| text.fill(values).ok())) {
+        if !until.contains(&mark) {
+            until.push(mark);
+        }
     }
-    (!drafts.is_empty()).then_some(Render { until })
-}
-
-/// A mark whose variables are not filled yet.
-type Draft<'e> = (fn(String) -> Mark, Wording<'e>);
-
-#[derive(Debug)]
-enum Wording<'e> {
-    Plain(String),
-    Template(&'e Template),
+    (!until.is_empty()).then_some(Render { until })
 }
 
 /// Returns the rules that are about the answer to a probe, with their places.
@@ -52,40 +39,30 @@ fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &Matcher)
 }
 
 /// Returns the marks of a page on which this rule holds: one, or one for each text of `any_word`.
-fn marks_of(rule: &Matcher) -> Vec<Draft<'_>> {
-    if let Some(selector) = rule.css.iter().find_map(telling) {
-        return vec![(Mark::Css, Wording::Plain(selector.to_owned()))];
-    }
-    // Marks are compared with case, so this rule gives none.
-    let texts = if rule.ignore_case { Vec::new() } else { text_marks(rule) };
-    if !texts.is_empty() {
-        return texts;
-    }
-    let of_regex = |kind: fn(String) -> Mark, pattern: &Option<Pattern>| -> Option<Draft<'_>> {
-        Some((kind, Wording::Plain(literal(pattern.as_ref()?)?)))
-    };
-    let found = of_regex(Mark::Url, &rule.final_url);
-    found.or_else(|| of_regex(Mark::Source, &rule.regex)).into_iter().collect()
-}
-
-fn text_marks(rule: &Matcher) -> Vec<Draft<'_>> {
-    fn draft(kind: fn(String) -> Mark, template: &Template) -> Draft<'_> {
-        (kind, Wording::Template(template))
-    }
+fn marks_of(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Vec<Mark> {
     fn longest(texts: &[Template]) -> Option<&Template> {
         texts.iter().max_by_key(|text| text.len())
     }
-    let first = [
-        longest(&rule.text).map(|text| draft(Mark::Text, text)),
-        rule.title_is.as_ref().map(|text| draft(Mark::TitleIs, text)),
-        rule.title.as_ref().map(|text| draft(Mark::Title, text)),
-        longest(&rule.words).map(|text| draft(Mark::Source, text)),
-    ];
-    let first = first.into_iter().flatten().next();
-    match first {
-        Some(mark) => vec![mark],
-        None => rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect(),
+    if let Some(selector) = rule.css.iter().find_map(telling) {
+        return vec![Mark::Css(selector.to_owned())];
     }
+    let texts: [(fn(String) -> Mark, Option<&Template>); 4] = [
+        (Mark::Text, longest(&rule.text)),
+        (Mark::TitleIs, rule.title_is.as_ref()),
+        (Mark::Title, rule.title.as_ref()),
+        (Mark::Source, longest(&rule.words)),
+    ];
+    // Marks are compared with case.
+    let mut texts = texts.into_iter().filter(|_| !rule.ignore_case);
+    if let Some((kind, text)) = texts.find_map(|(kind, text)| Some((kind, text?))) {
+        return filled(text).map(kind).into_iter().collect();
+    }
+    if !rule.any_word.is_empty() && !rule.ignore_case {
+        return rule.any_word.iter().filter_map(filled).map(Mark::Source).collect();
+    }
+    let of_regex = |pattern: &Option<Pattern>| literal(pattern.as_ref()?);
+    let found = of_regex(&rule.final_url).map(Mark::Url);
+    found.or_else(|| of_regex(&rule.regex).map(Mark::Source)).into_iter().collect()
 }
 
 /// Returns whether the rule has a condition that something is present. Something that is absent may only be
@@ -124,15 +101,19 @@ fn required(hir: &Hir, out: &mut Vec<String>) {
 
 /// Notes fields that are not allowed with a browser, and fields that a browser needs.
 pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
-    for (index, probe) in entry.probes.iter().enumerate() {
-        let place = |field: &str| format!("probes[{index}].{field}");
-        if probe.via == Via::Browser {
-            browser_probe(probe, place, mistakes);
-            browser_rules(entry, index, mistakes);
-        }
-    }
-    if !entry.probes.iter().any(|probe| probe.via == Via::Browser) {
+    let is_drawn = |probe: &Probe| probe.via == Via::Browser;
+    if !entry.probes.iter().any(is_drawn) {
         return;
+    }
+    for (index, probe) in entry.probes.iter().enumerate().filter(|(_, probe)| is_drawn(probe)) {
+        if probe.method != Method::Get || probe.has_body() {
+            mistakes.add_in(&format!("probes[{index}].via"), "a browser opens pages: method GET, no body");
+        }
+        if !probe.headers.is_empty() {
+            let place = format!("probes[{index}].headers");
+            mistakes.add_in(&place, "a browser sends headers of its own; leave them out");
+        }
+        browser_rules(entry, index, mistakes);
     }
     if entry.search_type != SearchType::Username {
         mistakes.add_in("probes", "`\"via\": \"browser\"` is for username modules only");
@@ -145,18 +126,9 @@ pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
     }
 }
 
-fn browser_probe(probe: &Probe, place: impl Fn(&str) -> String, mistakes: &mut Mistakes) {
-    if probe.method != Method::Get || probe.form.is_some() || probe.json.is_some() {
-        mistakes.add_in(&place("via"), "a browser opens pages: method GET, no body");
-    }
-    if !probe.headers.is_empty() {
-        mistakes.add_in(&place("headers"), "a browser sends headers of its own; leave them out");
-    }
-}
-
 fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
     for (place, rule) in rules(entry, probe) {
-        let before = mistakes.count();
+        let before = mistakes.list.len();
         // A browser reports only a document and its address.
         for (field, is_asked) in [
             ("status", !rule.status.is_empty()),
@@ -170,7 +142,7 @@ fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
                 mistakes.add_in(&format!("{place}.{field}"), message);
             }
         }
-        let is_sound = mistakes.count() == before;
+        let is_sound = mistakes.list.len() == before;
         if !is_sound || place.starts_with("barrier") {
             continue;
         }
@@ -178,7 +150,7 @@ fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
             let message = "it holds on a page that is not drawn yet, whatever is waited for; ask for something that \
                            shows as well: `css`, `text`, `title`, `words` or `final_url`";
             mistakes.add_in(&place, message);
-        } else if marks_of(rule).is_empty() {
+        } else if marks_of(rule, |text| Some(text.to_string())).is_empty() {
             let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, \
                            `words` or `final_url`";
             mistakes.add_in(&place, message);

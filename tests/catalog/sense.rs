@@ -44,20 +44,6 @@ fn a_module_with_one_outcome_for_every_query_is_reported() {
 }
 
 #[test]
-fn a_regex_that_matches_nothing_is_reported() {
-    assert_faults(&[
-        (
-            json!({"hit": [{"regex": "x[a&&b]"}]}),
-            "f.json: site: hit[0].regex: the regex `x[a&&b]` matches nothing: a class in it is empty",
-        ),
-        (
-            json!({"accepts": "[a&&b]", "known": []}),
-            "f.json: site: accepts: the regex `[a&&b]` matches nothing: a class in it is empty",
-        ),
-    ]);
-}
-
-#[test]
 fn exceeded_limits_are_reported() {
     let rules: Vec<Value> = (0..51).map(|n| json!({"words": [format!("no {n}")]})).collect();
     let names: Vec<String> = (0..51).map(|n| format!("name{n}")).collect();

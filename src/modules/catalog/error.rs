@@ -53,37 +53,27 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Collects mistakes, up to a limit.
-#[derive(Debug, Default)]
-pub(super) struct Faults {
-    kept: Vec<Fault>,
-    left_out: usize,
-}
-
-impl Faults {
-    pub(super) fn push(&mut self, fault: Fault) {
-        if self.kept.len() < MAX_KEPT {
-            self.kept.push(fault);
-        } else {
-            self.left_out += 1;
-        }
-    }
-
-    /// Returns `value` if there are no mistakes, and the mistakes otherwise.
-    pub(super) fn or<T>(self, value: T) -> Result<T, CatalogError> {
-        let Self { kept, left_out } = self;
-        if kept.is_empty() { Ok(value) } else { Err(CatalogError { faults: kept, left_out }) }
-    }
-}
-
-/// The mistakes of a catalogue. There is at least one. They are displayed one per line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The mistakes of a catalogue. They are displayed one per line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CatalogError {
     faults: Vec<Fault>,
     left_out: usize,
 }
 
 impl CatalogError {
+    pub(super) fn push(&mut self, fault: Fault) {
+        if self.faults.len() < MAX_KEPT {
+            self.faults.push(fault);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Returns `value` if there are no mistakes, and the mistakes otherwise.
+    pub(super) fn or<T>(self, value: T) -> Result<T, Self> {
+        if self.faults.is_empty() { Ok(value) } else { Err(self) }
+    }
+
     /// Returns the mistakes in the order of the files. If there are very many, only the first ones are kept.
     pub fn faults(&self) -> &[Fault] {
         &self.faults

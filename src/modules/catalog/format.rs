@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::error::{CatalogError, Fault, Faults};
+use super::error::{CatalogError, Fault};
 use super::read;
 use crate::modules::definition::Entry;
 
@@ -18,7 +18,7 @@ const INDENT: usize = 2;
 /// # Errors
 /// Returns the mistakes in the form of the file. Rules are not checked for their meaning here.
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
-    let mut faults = Faults::default();
+    let mut faults = CatalogError::default();
     let entries = read::entries(file, text, 1, &mut faults);
     let entries = faults.or(entries.into_iter().map(|placed| placed.entry).collect())?;
     write(entries).map_err(|error| Fault::of_file(file, error.to_string()).into())

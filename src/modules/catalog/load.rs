@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::bundle::{Bundle, BundleReport};
-use super::error::{CatalogError, Fault, Faults};
+use super::error::{CatalogError, Fault};
 use super::read::{self, Placed};
 use super::same::Asked;
 use super::source::{self, Sources};
@@ -229,7 +229,7 @@ struct Loading {
     /// The file and the line of each module as `FILE:LINE`, in the order of the modules. A module that a later file
     /// may replace has none.
     places: Vec<Option<String>>,
-    faults: Faults,
+    faults: CatalogError,
 }
 
 impl Loading {

@@ -61,39 +61,3 @@ fn step<'v, 'p>(value: &'v str, path: &'p str) -> Option<(&'v str, &'p str)> {
     let name = members.keys().filter(fits).max_by_key(|name| name.len())?;
     Some((members.get(name)?.get(), &path[name.len()..]))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ENTRY: &str =
-        "{\n \"id\": 1,\n \"a.b\": {\n  \"list\": [\n   2,\n   {\"x\": \"\\n\",\n    \"y\": 3}]}}";
-
-    #[test]
-    fn a_path_is_resolved_to_the_line_of_its_deepest_existing_part() {
-        for (path, lines) in [
-            ("", 0),
-            ("id", 1),
-            ("a.b", 2),
-            ("a.b.list", 3),
-            ("a.b.list[0]", 4),
-            ("a.b.list[1]", 5),
-            ("a.b.list[1].y", 6),
-            ("a.b.list[1].z", 5),
-            ("a.b.list[7].y", 3),
-            ("none", 0),
-            ("id[0]", 1),
-            ("[0]", 0),
-        ] {
-            assert_eq!(lines_down(ENTRY, path), lines, "{path}");
-        }
-    }
-
-    #[test]
-    fn line_numbers_are_counted_incrementally() {
-        let text = "a\nb\n\nc";
-        let mut lines = Lines::new(text, 1);
-        assert_eq!([0, 2, 5].map(|at| lines.of(&text[at..])), [1, 2, 4]);
-        assert_eq!(lines.of(&text[5..]), 4);
-    }
-}

@@ -3,10 +3,9 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::error::{Fault, Faults};
+use super::error::{CatalogError, Fault};
 use super::place::{Lines, lines_down};
 use crate::modules::definition::Entry;
-use crate::modules::document;
 use crate::modules::import::recognise;
 use crate::modules::mistake::Mistake;
 
@@ -46,7 +45,7 @@ pub(super) fn entries<'t>(
     file: &'t str,
     text: &'t str,
     first_line: usize,
-    faults: &mut Faults,
+    faults: &mut CatalogError,
 ) -> Vec<Placed<'t>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let list = match elements(text) {
@@ -82,7 +81,7 @@ pub(super) fn entries<'t>(
     entries.collect()
 }
 
-fn entry<'t>(index: usize, place: Place<'t>, faults: &mut Faults) -> Option<Placed<'t>> {
+fn entry<'t>(index: usize, place: Place<'t>, faults: &mut CatalogError) -> Option<Placed<'t>> {
     let mut name = format!("[{index}]");
     let size = place.text.len();
     if size > MAX_ENTRY_BYTES {
@@ -90,7 +89,7 @@ fn entry<'t>(index: usize, place: Place<'t>, faults: &mut Faults) -> Option<Plac
         faults.push(place.fault(&name, Mistake { path: String::new(), message }));
         return None;
     }
-    let value = match document::strict(place.text) {
+    let value: Value = match serde_json::from_str(place.text) {
         Ok(value) => value,
         Err(error) => {
             let fault = Fault::of_entry(place.file, &name, "", told(&error));

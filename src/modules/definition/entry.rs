@@ -16,7 +16,7 @@ use crate::modules::template::UrlTemplate;
 
 /// A module in a catalogue file. The file is a JSON array of entries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(inline)]
 pub struct Entry {
     /// The unique name of the module: 1 to 64 lower-case ASCII letters, digits, `_`, `-` or `.`.

@@ -65,7 +65,7 @@ impl Via {
 
 /// A probe: one outgoing request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(rename = "probe")]
 pub struct Probe {
     /// The URL (a template), beginning with `https://`, `http://` or `{saved.NAME}`.
@@ -200,7 +200,7 @@ fn filled(
 
 /// A shared list. Its request contains no part of the query. Rules and extractors read it like any answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(inline)]
 pub struct FeedEntry {
     /// The time for which the list is kept in memory before it is fetched again, in seconds: 60 to 604800 (a week).

@@ -10,21 +10,19 @@ impl Entry {
     /// Reads an entry. `value` is its text, read as JSON.
     ///
     /// # Errors
-    /// Returns every mistake in the form of the entry, or else the first text in it that cannot be parsed.
+    /// Returns the first mistake in the form of the entry, or else every value outside its limits.
     pub(crate) fn read(text: &str, value: &Value) -> Result<Self, Vec<Mistake>> {
         let mut mistakes = Mistakes::default();
-        form::check(value, &mut mistakes);
-        if mistakes.count() == 0 {
-            match serde_json::from_str(text) {
-                Ok(entry) => return Ok(entry),
-                Err(error) => {
-                    let message = error.to_string();
-                    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(it, _)| it);
-                    mistakes.add_in(&path_at(text, error.line(), error.column()), message);
-                }
-            }
+        let read = serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(it, _)| it);
+            let is_about_object = ["unknown field", "missing field"].iter().any(|it| message.starts_with(it));
+            mistakes.add_in(&path_at(text, error.line(), error.column(), is_about_object), message);
+        });
+        if read.is_ok() {
+            form::check(value, &mut mistakes);
         }
-        Err(mistakes.into_list())
+        read.ok().filter(|_| mistakes.list.is_empty()).ok_or(mistakes.list)
     }
 }
 
@@ -34,8 +32,9 @@ enum Level {
     Array(usize),
 }
 
-/// Returns the path, such as `probes[0].url`, of the value that a reader of valid JSON has read at this place.
-fn path_at(text: &str, line: usize, column: usize) -> String {
+/// Returns the path, such as `probes[0].url`, of the value that a reader of valid JSON has read at this place, or of the
+/// object around it.
+fn path_at(text: &str, line: usize, column: usize, is_of_object: bool) -> String {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let read = text.get(..start + column).unwrap_or(text);
     // A reader that goes on after a mistake in the last member stops at the end of the object.
@@ -69,6 +68,9 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
         }
         is_name = matches!(sign, '{' | ',') || (is_name && sign.is_whitespace());
     }
+    if is_of_object {
+        levels.pop();
+    }
     let mut path = String::new();
     for level in levels {
         match level {
@@ -93,7 +95,7 @@ mod tests {
             let at = text.find(end).unwrap() + end.len();
             let line = text[..at].matches('\n').count() + 1;
             let column = at - text[..at].rfind('\n').map_or(0, |at| at + 1);
-            assert_eq!(path_at(text, line, column), want, "{end}");
+            assert_eq!(path_at(text, line, column, false), want, "{end}");
         }
     }
 }

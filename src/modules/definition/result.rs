@@ -45,7 +45,7 @@ impl Short for LongExtractor {
 
 /// The long form of an extractor, as an object with transforms and filters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(rename = "long_extractor")]
 pub struct LongExtractor {
     /// Short extractors, `KIND:ARGUMENT`, which are tried in order until
@@ -144,7 +144,7 @@ pub enum Transform {
 
 /// The main result of a hit, of which there is exactly one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(inline)]
 pub struct MainResult {
     /// The type of the result.
@@ -162,7 +162,7 @@ pub struct MainResult {
 
 /// A list of results from one answer. It can be empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(rename = "list_result")]
 pub struct ListResult {
     /// The type of each result.

@@ -9,7 +9,7 @@ use crate::base::words::words;
 
 /// The newest evidence that an entry fits the answers of its site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(inline)]
 pub struct Verified {
     /// The kind of evidence.
@@ -40,7 +40,7 @@ words! {
 
 /// The reason why a module is disabled, and the date of the evidence for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(inline)]
 pub struct Off {
     /// The date of the evidence, such as `2026-08-22`, or `2026-08` if the day is not known.

@@ -2,7 +2,6 @@
 
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::cost::{self, NEST_LIMIT};
 use crate::modules::text::truncate;
@@ -12,7 +11,6 @@ const SIZE_LIMIT: usize = 1 << 20;
 
 /// Compiles a regex that is searched in a text, and estimates its cost for each byte.
 pub(super) fn search(pattern: &str) -> Result<(Regex, usize), String> {
-    can_match(pattern)?;
     let cost = cost::check(pattern)?;
     let regex = build(pattern, true).map_err(|error| explain(pattern, &error))?;
     Ok((regex, cost))
@@ -40,35 +38,9 @@ fn is_closed(pattern: &str) -> Result<(), String> {
     let read = ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern);
     // If the pattern is invalid, it is compiled to get the compiler's error message.
     if read.is_ok() {
-        cost::check(pattern)?;
-        can_match(pattern)
+        cost::check(pattern).map(drop)
     } else {
         build(pattern, false).map(|_| ()).map_err(|error| explain(pattern, &error))
-    }
-}
-
-/// Refuses a pattern such as `[a&&b]`, which is valid but never matches.
-fn can_match(pattern: &str) -> Result<(), String> {
-    // Only an empty character class never matches.
-    if !["&&", "--", "~~", "[^"].iter().any(|sign| pattern.contains(sign)) {
-        return Ok(());
-    }
-    let read = ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern);
-    if read.is_ok_and(|read| is_never(&read)) {
-        return Err(format!("the regex `{}` matches nothing: a class in it is empty", truncate(pattern, 60)));
-    }
-    Ok(())
-}
-
-fn is_never(hir: &Hir) -> bool {
-    match hir.kind() {
-        HirKind::Class(Class::Unicode(class)) => class.ranges().is_empty(),
-        HirKind::Class(Class::Bytes(class)) => class.ranges().is_empty(),
-        HirKind::Repetition(repetition) => repetition.min > 0 && is_never(&repetition.sub),
-        HirKind::Capture(capture) => is_never(&capture.sub),
-        HirKind::Concat(parts) => parts.iter().any(is_never),
-        HirKind::Alternation(parts) => parts.iter().all(is_never),
-        _ => false,
     }
 }
 

@@ -17,7 +17,7 @@ pub type CssRule = ShortOrLong<CssCondition>;
 
 /// The long form of a condition on the elements that a CSS selector finds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(rename = "css_rule")]
 pub struct CssCondition {
     /// The selector: compound selectors (`tag#id.class[attr^="v"]`) joined by a space, in a list joined by `,`.

@@ -42,7 +42,7 @@ impl JsonType {
 /// A condition on the values that a JSON pointer selects. If a rule has several conditions, one value must
 /// fulfil them all. If the pointer has a `*`, it is enough that one of the values does.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(rename = "json_rule", extend("minProperties" = 2, "errorMessage" = "say `\"exists\": true`, or what the value must be"))]
 pub struct JsonRule {
     /// An RFC 6901 pointer. The segment `*` selects every element or member; `""` is the whole document.

@@ -41,7 +41,7 @@ pub(crate) struct ConditionKinds {
 
 /// A rule whose conditions must all hold for the answer of one probe.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 #[schemars(rename = "matcher", extend("minProperties" = 1, "errorMessage" = "it would match every answer; add at least a `status`"))]
 pub struct Matcher {
     /// The index of the probe whose answer the rule reads; 0 is the first. Default: the last answer that was
@@ -108,7 +108,7 @@ pub struct Matcher {
 
 /// A status code (`200`) or a class of status codes (`"2xx"`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "write a status from 100 to 599, or one of 1xx, 2xx, 3xx, 4xx, 5xx")]
 #[schemars(inline)]
 pub enum StatusRule {
     /// One status code, 100 to 599.
