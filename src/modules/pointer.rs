@@ -46,27 +46,16 @@ impl Pointer {
         let Some(rest) = text.strip_prefix('/') else {
             return Err(format!("the JSON pointer `{text}` must be empty or begin with `/`"));
         };
-        let segments = rest.split('/').map(|segment| {
-            if segment == "*" {
-                return Ok(Segment::Every);
-            }
-            let mut name = String::new();
-            let mut chars = segment.chars();
-            while let Some(c) = chars.next() {
-                match (c, if c == '~' { chars.next() } else { None }) {
-                    ('~', Some('0')) => name.push('~'),
-                    ('~', Some('1')) => name.push('/'),
-                    ('~', _) => {
-                        return Err(format!(
-                            "the JSON pointer `{text}` contains a lone `~`; write `~0` for `~` and `~1` for `/`"
-                        ));
-                    }
-                    (c, _) => name.push(c),
-                }
-            }
-            Ok(Segment::Name(name))
+        if text.split('~').skip(1).any(|rest| !rest.starts_with(['0', '1'])) {
+            return Err(format!(
+                "the JSON pointer `{text}` contains a lone `~`; write `~0` for `~` and `~1` for `/`"
+            ));
+        }
+        let segments = rest.split('/').map(|segment| match segment {
+            "*" => Segment::Every,
+            name => Segment::Name(name.replace("~1", "/").replace("~0", "~")),
         });
-        Ok(Self { text: text.to_owned(), segments: segments.collect::<Result<_, _>>()? })
+        Ok(Self { text: text.to_owned(), segments: segments.collect() })
     }
 
     /// Returns whether the pointer can select several values.

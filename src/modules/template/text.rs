@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::LazyLock;
 
 use percent_encoding::{CONTROLS, utf8_percent_encode};
+use regex::Regex;
 use url::Url;
 
 use super::filter::Filter;
@@ -174,10 +176,9 @@ template_of_kind!(
 impl Template {
     /// Parses a template. The error describes the mistake and the allowed values.
     pub(crate) fn parse(text: &str, kind: Kind) -> Result<Self, String> {
-        let mut parts = if text.contains(['{', '}']) {
-            Reader { rest: text, kind, literal: String::new(), parts: Vec::new() }.read()?
-        } else {
-            vec![Part::Text(text.to_owned())]
+        let mut parts = match text.contains(['{', '}']) {
+            true => read(text, kind)?,
+            false => vec![Part::Text(text.to_owned())],
         };
         parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
         if kind == Kind::Url {
@@ -406,98 +407,43 @@ fn escape_address(value: &str, next: Option<&str>, out: &mut String) -> Result<(
     Ok(())
 }
 
-struct Reader<'t> {
-    rest: &'t str,
-    kind: Kind,
-    literal: String,
-    parts: Vec<Part>,
+/// A literal brace, written twice; a slot; a brace without its partner.
+const BRACES: &str = r"(?<double>\{\{|\}\})|\{(?<slot>[^}]*)\}|(?<lone>[{}])";
+/// Escapes and quantifiers of a regex, whose braces are not those of a slot. `\b{query}` is a word boundary followed by a
+/// variable.
+const OF_REGEX: &str = r"\\[pPxuU]\{[^}]*\}|\\b\{(?:start|end)(?:-half)?\}|\\.|\{[0-9][0-9,]*\}";
+
+fn pattern(text: &str) -> Regex {
+    // The patterns are constant, and the tests compile each of them.
+    Regex::new(text).expect("a valid pattern")
 }
 
-impl Reader<'_> {
-    fn read(mut self) -> Result<Vec<Part>, String> {
-        while !self.rest.is_empty() {
-            self.step()?;
-        }
-        self.end_literal();
-        Ok(self.parts)
-    }
-
-    fn step(&mut self) -> Result<(), String> {
-        if let Some(length) = self.regex_braces() {
-            return self.take_literal(length);
-        }
-        let Some(next) = self.rest.find(['{', '}', '\\']) else {
-            return self.take_literal(self.rest.len());
-        };
-        if next > 0 {
-            return self.take_literal(next);
-        }
-        if self.rest.starts_with("{{") || self.rest.starts_with("}}") {
-            self.literal.push_str(&self.rest[..1]);
-            self.rest = &self.rest[2..];
-            return Ok(());
-        }
-        if self.rest.starts_with('\\') {
-            return self.take_literal(1);
-        }
-        if self.rest.starts_with('}') {
-            return Err("a `}` without its `{`; write a literal brace twice: `}}`".into());
-        }
-        let Some(end) = self.rest.find('}') else {
-            return Err("a `{` without its `}`; write a literal brace twice: `{{`".into());
-        };
-        let slot = slot(&self.rest[1..end], self.kind)?;
-        self.end_literal();
-        self.parts.push(Part::Slot(slot));
-        self.rest = &self.rest[end + 1..];
-        Ok(())
-    }
-
-    /// Returns the length of a regex escape or quantifier at this position, whose braces are not those of a
-    /// slot.
-    fn regex_braces(&self) -> Option<usize> {
-        if self.kind != Kind::Regex {
-            return None;
-        }
-        let bytes = self.rest.as_bytes();
-        match bytes.first()? {
-            b'\\' => {
-                let escaped = self.rest[1..].chars().next()?;
-                let head = 1 + escaped.len_utf8();
-                let inside = self.rest[head..].strip_prefix('{').and_then(|rest| rest.split('}').next());
-                let is_own = match (escaped, inside) {
-                    ('p' | 'P' | 'x' | 'u' | 'U', Some(_)) => true,
-                    // `\b{query}` is a word boundary followed by a variable.
-                    ('b', Some(inside)) => matches!(inside, "start" | "end" | "start-half" | "end-half"),
-                    _ => false,
-                };
-                if is_own {
-                    return self.rest.find('}').map(|end| end + 1);
-                }
-                Some(head)
-            }
-            b'{' => {
-                let end = self.rest.find('}')?;
-                let inside = &self.rest[1..end];
-                let is_quantifier = inside.starts_with(|c: char| c.is_ascii_digit())
-                    && inside.bytes().all(|b| b.is_ascii_digit() || b == b',');
-                is_quantifier.then_some(end + 1)
-            }
-            _ => None,
+fn read(text: &str, kind: Kind) -> Result<Vec<Part>, String> {
+    static PLAIN: LazyLock<Regex> = LazyLock::new(|| pattern(BRACES));
+    static IN_REGEX: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("(?s){OF_REGEX}|{BRACES}")));
+    let tokens = if kind == Kind::Regex { &IN_REGEX } else { &PLAIN };
+    let (mut parts, mut literal, mut end) = (Vec::new(), String::new(), 0);
+    for found in tokens.captures_iter(text) {
+        let token = found.get_match();
+        literal.push_str(&text[end..token.start()]);
+        end = token.end();
+        if let Some(inside) = found.name("slot") {
+            parts.push(Part::Text(std::mem::take(&mut literal)));
+            parts.push(Part::Slot(slot(inside.as_str(), kind)?));
+        } else if found.name("double").is_some() {
+            literal.push_str(&token.as_str()[..1]);
+        } else if let Some(lone) = found.name("lone").map(|lone| lone.as_str()) {
+            let other = if lone == "{" { "}" } else { "{" };
+            return Err(format!(
+                "a `{lone}` without its `{other}`; write a literal brace twice: `{lone}{lone}`"
+            ));
+        } else {
+            literal.push_str(token.as_str());
         }
     }
-
-    fn take_literal(&mut self, length: usize) -> Result<(), String> {
-        self.literal.push_str(&self.rest[..length]);
-        self.rest = &self.rest[length..];
-        Ok(())
-    }
-
-    fn end_literal(&mut self) {
-        if !self.literal.is_empty() {
-            self.parts.push(Part::Text(std::mem::take(&mut self.literal)));
-        }
-    }
+    literal.push_str(&text[end..]);
+    parts.push(Part::Text(literal));
+    Ok(parts)
 }
 
 /// Parses the inside of a slot, such as `query|lower|md5`.
