@@ -20,21 +20,10 @@ pub struct Person {
     pub year: Option<u16>,
 }
 
-/// A part of a form: a whole name or initials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
-    First,
-    FirstInitial,
-    Initials,
-    Middle,
-    MiddleInitial,
-    Last,
-    LastInitial,
-}
-
 /// A form of usernames with the number of usernames that have it.
 struct Form {
-    pieces: &'static [Piece],
+    /// The pieces: a whole name, or initials.
+    pieces: &'static [&'static str],
     /// The separators between the pieces, with the number of usernames.
     separators: &'static [(&'static str, u32)],
     /// The number of usernames without separators that end in two digits, and in a year from 1940 to 2015.
@@ -43,52 +32,38 @@ struct Form {
     total: u32,
 }
 
-impl Form {
-    const fn new(
-        pieces: &'static [Piece],
-        separators: &'static [(&'static str, u32)],
-        years: [u32; 2],
-    ) -> Self {
-        Self { pieces, separators, years, total: 4852 }
-    }
-
-    const fn with_middle(
-        pieces: &'static [Piece],
-        separators: &'static [(&'static str, u32)],
-        years: [u32; 2],
-    ) -> Self {
-        Self { pieces, separators, years, total: 540 }
-    }
+const fn form(
+    pieces: &'static [&'static str],
+    separators: &'static [(&'static str, u32)],
+    years: [u32; 2],
+) -> Form {
+    Form { pieces, separators, years, total: 4852 }
 }
 
-use Piece::{First, FirstInitial, Initials, Last, LastInitial, Middle, MiddleInitial};
+const fn with_middle(
+    pieces: &'static [&'static str],
+    separators: &'static [(&'static str, u32)],
+    years: [u32; 2],
+) -> Form {
+    Form { pieces, separators, years, total: 540 }
+}
 
 /// The forms that were seen. See the module's documentation for the source.
 const FORMS: [Form; 13] = [
-    Form::new(&[First, Last], &[("", 654), ("-", 145), ("_", 102), (".", 8)], [227, 15]),
-    Form::new(&[First], &[("", 78)], [77, 20]),
-    Form::new(&[Last, First], &[("", 64), ("_", 24), ("-", 11), (".", 1)], [21, 0]),
-    Form::new(&[FirstInitial, Last], &[("", 55), ("-", 4), ("_", 3)], [6, 1]),
-    Form::new(&[First, LastInitial], &[("", 28), ("-", 6), ("_", 4)], [31, 2]),
-    Form::new(&[Last], &[("", 27)], [12, 0]),
-    Form::new(&[Last, FirstInitial], &[("", 5)], [0, 0]),
-    Form::new(&[LastInitial, First], &[("", 3), ("-", 1)], [0, 0]),
-    Form::with_middle(&[First, Middle, Last], &[("", 41), ("-", 10), ("_", 1)], [3, 1]),
-    Form::with_middle(&[Initials, Last], &[("", 14), ("-", 1)], [1, 0]),
-    Form::with_middle(&[First, Middle], &[("", 13), ("_", 5), ("-", 2)], [2, 0]),
-    Form::with_middle(&[Middle, Last], &[("", 8)], [3, 0]),
-    Form::with_middle(&[First, MiddleInitial, Last], &[("", 6)], [0, 0]),
+    form(&["{first}", "{last}"], &[("", 654), ("-", 145), ("_", 102), (".", 8)], [227, 15]),
+    form(&["{first}"], &[("", 78)], [77, 20]),
+    form(&["{last}", "{first}"], &[("", 64), ("_", 24), ("-", 11), (".", 1)], [21, 0]),
+    form(&["{f}", "{last}"], &[("", 55), ("-", 4), ("_", 3)], [6, 1]),
+    form(&["{first}", "{l}"], &[("", 28), ("-", 6), ("_", 4)], [31, 2]),
+    form(&["{last}"], &[("", 27)], [12, 0]),
+    form(&["{last}", "{f}"], &[("", 5)], [0, 0]),
+    form(&["{l}", "{first}"], &[("", 3), ("-", 1)], [0, 0]),
+    with_middle(&["{first}", "{middle}", "{last}"], &[("", 41), ("-", 10), ("_", 1)], [3, 1]),
+    with_middle(&["{f}{m}", "{last}"], &[("", 14), ("-", 1)], [1, 0]),
+    with_middle(&["{first}", "{middle}"], &[("", 13), ("_", 5), ("-", 2)], [2, 0]),
+    with_middle(&["{middle}", "{last}"], &[("", 8)], [3, 0]),
+    with_middle(&["{first}", "{m}", "{last}"], &[("", 6)], [0, 0]),
 ];
-
-/// The spelled names that fill a form. A name that cannot be written in Latin letters is missing.
-#[derive(Clone, Copy)]
-struct Names<'a> {
-    first: Option<&'a str>,
-    /// Whether the nickname takes the place of the first name.
-    is_nick: bool,
-    middle: Option<&'a str>,
-    last: Option<&'a str>,
-}
 
 impl Person {
     /// Returns the variants of the names, the most frequent first, at most [`MAX_VARIANTS`](super::variant::MAX_VARIANTS).
@@ -107,8 +82,15 @@ impl Person {
             for first in &firsts {
                 for middle in &middles {
                     for last in &lasts {
-                        let names = Names { first: *first, is_nick, middle: *middle, last: *last };
-                        FORMS.iter().for_each(|form| form.fill(names, self.year, spellings, &mut found));
+                        let names = [("first", *first), ("middle", *middle), ("last", *last)];
+                        for mut variant in FORMS.iter().flat_map(|form| form.fill(&names, self.year)) {
+                            variant.weight /= spellings as f64;
+                            if is_nick {
+                                variant.rule =
+                                    variant.rule.replace("{first}", "{nick}").replace("{f}", "{n}");
+                            }
+                            found.push(variant);
+                        }
                     }
                 }
             }
@@ -123,57 +105,31 @@ fn choices(spellings: &[String]) -> Vec<Option<&str>> {
 }
 
 impl Form {
-    fn fill(&self, names: Names<'_>, year: Option<u16>, spellings: usize, found: &mut Vec<Variant>) {
-        let pieces: Option<Vec<String>> = self.pieces.iter().map(|piece| piece.text(names)).collect();
-        let Some(pieces) = pieces else { return };
-        let patterns: Vec<&str> = self.pieces.iter().map(|piece| piece.pattern(names.is_nick)).collect();
-        let mut add = |separator: &str, count: u32, digits: &str, pattern: &str| {
-            if count > 0 {
-                found.push(Variant {
-                    username: pieces.join(separator) + digits,
-                    rule: patterns.join(separator) + pattern,
-                    weight: share(count, self.total) / spellings as f64,
-                });
+    /// Returns the variants of this form: none if a name of it is missing.
+    fn fill(&self, names: &[(&str, Option<&str>); 3], year: Option<u16>) -> Vec<Variant> {
+        let separated = self.separators.iter().map(|(separator, count)| (*separator, *count, ""));
+        let [two_digits, whole] = self.years;
+        let with_year =
+            [("", two_digits, "{yy}"), ("", whole, "{year}")].into_iter().filter(|_| year.is_some());
+        let rules = separated.chain(with_year).filter(|(_, count, _)| *count > 0);
+        let variant = |(separator, count, end): (&str, u32, &str)| {
+            let rule = self.pieces.join(separator) + end;
+            let year = year.unwrap_or_default();
+            let mut username =
+                rule.replace("{yy}", &format!("{:02}", year % 100)).replace("{year}", &year.to_string());
+            for (kind, name) in names {
+                let initial = &kind[..1];
+                if [*kind, initial].iter().any(|slot| rule.contains(&format!("{{{slot}}}"))) {
+                    let name = (*name)?;
+                    let first = name.get(..1).unwrap_or_default();
+                    username = username
+                        .replace(&format!("{{{kind}}}"), name)
+                        .replace(&format!("{{{initial}}}"), first);
+                }
             }
+            Some(Variant { username, rule, weight: share(count, self.total) })
         };
-        for (separator, count) in self.separators {
-            add(separator, *count, "", "");
-        }
-        if let Some(year) = year {
-            add("", self.years[0], &format!("{:02}", year % 100), "{yy}");
-            add("", self.years[1], &year.to_string(), "{year}");
-        }
-    }
-}
-
-impl Piece {
-    /// Returns the text of the piece, or `None` if its name is missing.
-    fn text(self, names: Names<'_>) -> Option<String> {
-        let initial = |name: Option<&str>| name.map(|name| name.chars().take(1).collect::<String>());
-        match self {
-            Self::First => names.first.map(str::to_owned),
-            Self::FirstInitial => initial(names.first),
-            Self::Initials => Some(initial(names.first)? + &initial(names.middle)?),
-            Self::Middle => names.middle.map(str::to_owned),
-            Self::MiddleInitial => initial(names.middle),
-            Self::Last => names.last.map(str::to_owned),
-            Self::LastInitial => initial(names.last),
-        }
-    }
-
-    fn pattern(self, is_nick: bool) -> &'static str {
-        match (self, is_nick) {
-            (Self::First, false) => "{first}",
-            (Self::First, true) => "{nick}",
-            (Self::FirstInitial, false) => "{f}",
-            (Self::FirstInitial, true) => "{n}",
-            (Self::Initials, false) => "{f}{m}",
-            (Self::Initials, true) => "{n}{m}",
-            (Self::Middle, _) => "{middle}",
-            (Self::MiddleInitial, _) => "{m}",
-            (Self::Last, _) => "{last}",
-            (Self::LastInitial, _) => "{l}",
-        }
+        rules.filter_map(variant).collect()
     }
 }
 
