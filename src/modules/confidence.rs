@@ -2,11 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use super::definition::{ConditionKinds, Matcher};
 use super::module::Module;
-use crate::base::words::words;
 
 /// The strength of the evidence for a hit, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +61,17 @@ impl Strength {
         }
     }
 
+    /// Returns the word for people who list modules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Marker | Self::Member => "one_marker",
+            Self::BothMarkers | Self::BothMembers => "both_markers",
+            Self::EchoInText => "page_echo",
+            Self::EchoInJson => "api_echo",
+        }
+    }
+
     fn base(self) -> f64 {
         match self {
             Self::Status => 0.50,
@@ -87,47 +95,12 @@ pub(crate) fn confidence(strength: Strength, control: Control) -> f64 {
     ((strength.base() + shift) * 100.0).round() / 100.0
 }
 
-words! {
-    /// The weakest evidence on which a module's hits can be based, from strong to weak.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Evidence {
-        /// The API's answer repeats the queried name.
-        ApiEcho = "api_echo",
-        /// The page repeats the queried name.
-        PageEcho = "page_echo",
-        /// There is a marker for the hit and another marker for the miss.
-        BothMarkers = "both_markers",
-        /// Hits can rest on one marker: a text, an element or a member of JSON.
-        OneMarker = "one_marker",
-        /// Hits can rest on a status code or the address of a redirect.
-        Status = "status",
-    }
-}
-
-impl From<Strength> for Evidence {
-    fn from(strength: Strength) -> Self {
-        match strength {
-            Strength::Status => Self::Status,
-            Strength::Marker | Strength::Member => Self::OneMarker,
-            Strength::BothMarkers | Strength::BothMembers => Self::BothMarkers,
-            Strength::EchoInText => Self::PageEcho,
-            Strength::EchoInJson => Self::ApiEcho,
-        }
-    }
-}
-
 impl Module {
     /// Returns the weakest evidence on which the module's hits can be based.
-    pub fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> Strength {
         let strengths = self.entry().hit.iter().map(|rule| Strength::of(rule, &self.entry().miss));
         // A module without a rule for hits is rejected.
-        strengths.min().unwrap_or(Strength::Status).into()
-    }
-
-    /// Returns whether the module has both a rule for a hit and a rule for a miss.
-    pub fn has_both_rules(&self) -> bool {
-        !self.entry().hit.is_empty() && !self.entry().miss.is_empty()
+        strengths.min().unwrap_or(Strength::Status)
     }
 
     /// Returns the names of the metadata that the module reads, over all its results.
@@ -136,34 +109,5 @@ impl Module {
         let lists = entry.results.iter().flat_map(|list| list.metadata.keys());
         let all = entry.result.iter().flat_map(|main| main.metadata.keys()).chain(lists);
         all.map(String::as_str).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_evidence_gives_more_confidence() {
-        let order = [
-            Strength::Status,
-            Strength::Marker,
-            Strength::Member,
-            Strength::BothMarkers,
-            Strength::BothMembers,
-            Strength::EchoInText,
-            Strength::EchoInJson,
-        ];
-        for pair in order.windows(2) {
-            for control in [Control::NotMade, Control::Passed, Control::Shaky] {
-                assert!(confidence(pair[0], control) < confidence(pair[1], control));
-            }
-        }
-        for strength in order {
-            let [shaky, bare, passed] = [Control::Shaky, Control::NotMade, Control::Passed]
-                .map(|control| confidence(strength, control));
-            assert!(0.0 < shaky && shaky < bare && bare < passed && passed < 1.0);
-            assert!(format!("{passed}").len() <= 4, "two decimals");
-        }
     }
 }

@@ -69,7 +69,6 @@ fn scramble(block: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn murmur3_equals_the_reference_implementation() {
@@ -100,29 +99,5 @@ mod tests {
         assert_eq!(digest("md5"), "\"5d41402abc4b2a76b9719d911017c592\"");
         assert!(digest("sha256").starts_with("\"2cf24dba"));
         assert_eq!(digest("mmh3"), favicon_hash(b"hello").to_string());
-    }
-
-    /// Computes MurmurHash3 in another way, byte by byte.
-    fn slowly(bytes: &[u8]) -> u32 {
-        let (mut hash, mut block) = (0u32, 0u32);
-        for (at, byte) in bytes.iter().enumerate() {
-            block |= u32::from(*byte) << (8 * (at % 4));
-            if at % 4 == 3 {
-                hash = (hash ^ scramble(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
-                block = 0;
-            }
-        }
-        hash ^= scramble(block) ^ u32::try_from(bytes.len()).unwrap();
-        for (shift, factor) in [(16, 0x85eb_ca6b), (13, 0xc2b2_ae35), (16, 1u32)] {
-            hash = (hash ^ hash >> shift).wrapping_mul(factor);
-        }
-        hash
-    }
-
-    proptest! {
-        #[test]
-        fn blocks_are_hashed_as_little_endian_bytes(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
-            prop_assert_eq!(murmur3(&bytes), slowly(&bytes));
-        }
     }
 }

@@ -51,23 +51,3 @@ fn string_rest(bytes: &[u8]) -> usize {
     }
     bytes.len()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_values_count_and_not_the_content_of_strings() {
-        for (text, want) in [
-            ("1", 0),
-            ("[1,2]", 2),
-            (r#"{"a":[1,{"b":2}]}"#, 10),
-            (r#"["a,b,{[","\",,","\\",1]"#, 4),
-            (r#"["a,,,"#, 1),
-            (r#"["a\"#, 1),
-        ] {
-            assert_eq!(cost(text, 0), want, "{text}");
-        }
-        assert_eq!(cost(r#"["a,b"]"#, 100), 2, "a text that is cheap either way is not looked at twice");
-    }
-}

@@ -50,23 +50,3 @@ impl LocalFaults {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fault_starts_once_and_ends_after_a_minute_without_it() {
-        let faults = LocalFaults::default();
-        let counts = || faults.seen.lock().map(|seen| seen.map(|seen| seen.count));
-        faults.note(&ProbeError::Dns("the site's own".into()));
-        assert_eq!(counts(), [None; 3]);
-        for _ in 0..3 {
-            faults.note(&ProbeError::Local(LocalFault::Network, "no route".into()));
-        }
-        faults.sweep(Instant::now());
-        assert_eq!(counts(), [None, Some(3), None]);
-        faults.sweep(Instant::now() + OVER_AFTER);
-        assert_eq!(counts(), [None; 3]);
-    }
-}

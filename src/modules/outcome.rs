@@ -15,96 +15,69 @@ use super::probe::Contact;
 use super::reason::Reason;
 use super::rules_version::RulesVersion;
 use crate::base::clock::millis;
+use crate::base::words::words;
 
-/// The outcome of a check. Only `hit` and `miss` are conclusive. A block or an error is never reported as a
-/// miss, and a miss means that nothing was found there, not that the name is free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The query was found on the site.
-    Hit,
-    /// The query was not found on the site.
-    Miss,
-    /// The site refused the request, or showed a captcha, a challenge or a sign-in page instead.
-    Blocked,
-    /// The site or a rate-limit page refused more requests for now.
-    RateLimited,
-    /// The deadline of the check passed.
-    Timeout,
-    /// DNS, TLS or the connection failed, or the rules do not match the answer.
-    Error,
-    /// The control check failed: the site also reports a made-up name as found, or a known account as not found.
-    Unreliable,
-    /// The check was not made: the query cannot be a name on the site, a key or a browser is not configured, the
-    /// search was stopped, or this machine lacks resources, a network or a name server.
-    Skipped,
-}
-
-/// The texts that describe an outcome.
-struct Words {
-    /// The outcome's word in the API and the database.
-    word: &'static str,
-    /// The outcome's name for people.
-    title: &'static str,
-    /// The outcome's meaning, as a sentence.
-    meaning: &'static str,
+words! {
+    /// The outcome of a check. Only `hit` and `miss` are conclusive. A block or an error is never reported as a
+    /// miss, and a miss means that nothing was found there, not that the name is free.
+    // In the order in which coverage lists them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Outcome {
+        /// The query was found on the site.
+        Hit = "hit",
+        /// The query was not found on the site.
+        Miss = "miss",
+        /// The site refused the request, or showed a captcha, a challenge or a sign-in page instead.
+        Blocked = "blocked",
+        /// The site or a rate-limit page refused more requests for now.
+        RateLimited = "rate_limited",
+        /// The deadline of the check passed.
+        Timeout = "timeout",
+        /// DNS, TLS or the connection failed, or the rules do not match the answer.
+        Error = "error",
+        /// The control check failed: the site also reports a made-up name as found, or a known account as not found.
+        Unreliable = "unreliable",
+        /// The check was not made: the query cannot be a name on the site, a key or a browser is not configured, the
+        /// search was stopped, or this machine lacks resources, a network or a name server.
+        Skipped = "skipped",
+    }
 }
 
 impl Outcome {
-    /// Every outcome, in the order in which coverage lists them.
-    pub const ALL: [Self; 8] = [
-        Self::Hit,
-        Self::Miss,
-        Self::Blocked,
-        Self::RateLimited,
-        Self::Timeout,
-        Self::Error,
-        Self::Unreliable,
-        Self::Skipped,
-    ];
-
-    const fn words(self) -> Words {
-        let (word, title, meaning) = match self {
-            Self::Hit => ("hit", "Hit", "The query was found on the site."),
-            Self::Miss => ("miss", "Miss", "The query was not found on the site."),
-            Self::Blocked => {
-                ("blocked", "Blocked", "A captcha, a challenge or a login page blocked the check.")
-            }
-            Self::RateLimited => ("rate_limited", "Rate limited", "The site refused more requests for now."),
-            Self::Timeout => ("timeout", "Timed out", "The site did not answer in time."),
-            Self::Error => (
-                "error",
-                "Failed",
-                "There was no usable answer: the connection failed, or the module does not know the answer.",
-            ),
-            Self::Unreliable => (
-                "unreliable",
-                "Unreliable",
-                "The site reports a made-up name as found or a known account as missing, so its answer proves nothing.",
-            ),
-            Self::Skipped => (
-                "skipped",
-                "Skipped",
-                "The site was not searched: the query is not valid there, a key or a browser is missing, or the search was \
-                 stopped.",
-            ),
-        };
-        Words { word, title, meaning }
-    }
-
-    /// Returns the word that the API and the database use: `hit`, `miss`, `blocked`, …
-    pub fn as_str(self) -> &'static str {
-        self.words().word
-    }
-
     /// Returns the outcome's name for people, such as `Timed out`.
     pub fn title(self) -> &'static str {
-        self.words().title
+        match self {
+            Self::Hit => "Hit",
+            Self::Miss => "Miss",
+            Self::Blocked => "Blocked",
+            Self::RateLimited => "Rate limited",
+            Self::Timeout => "Timed out",
+            Self::Error => "Failed",
+            Self::Unreliable => "Unreliable",
+            Self::Skipped => "Skipped",
+        }
     }
 
     /// Returns the outcome's meaning for people, as a sentence.
     pub fn meaning(self) -> &'static str {
-        self.words().meaning
+        match self {
+            Self::Hit => "The query was found on the site.",
+            Self::Miss => "The query was not found on the site.",
+            Self::Blocked => "A captcha, a challenge or a login page blocked the check.",
+            Self::RateLimited => "The site refused more requests for now.",
+            Self::Timeout => "The site did not answer in time.",
+            Self::Error => {
+                "There was no usable answer: the connection failed, or the module does not know the answer."
+            }
+            Self::Unreliable => {
+                "The site reports a made-up name as found or a known account as missing, so its answer proves nothing."
+            }
+            Self::Skipped => {
+                "The site was not searched: the query is not valid there, a key or a browser is missing, or the search was \
+                 stopped."
+            }
+        }
     }
 
     /// Returns whether the check came to a conclusion.
@@ -269,19 +242,4 @@ pub struct Pause {
     pub host: String,
     /// The length of the pause in whole seconds.
     pub secs: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_outcome_has_a_unique_index_and_name() {
-        let mut by_outcome = ByOutcome::<&str>::default();
-        for outcome in Outcome::ALL {
-            by_outcome[outcome] = outcome.as_str();
-            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.as_str());
-        }
-        assert!(by_outcome.iter().all(|(outcome, word)| outcome.as_str() == *word), "{by_outcome:?}");
-    }
 }

@@ -10,7 +10,6 @@ use super::load::load;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::table::{ListFormat, write_list};
 use crate::config::CatalogConfig;
-use crate::modules::confidence::Evidence;
 use crate::modules::definition::{Contact, Off, Verified};
 use crate::modules::module::Module;
 use crate::modules::query::SearchType;
@@ -50,7 +49,7 @@ struct Line<'a> {
     needs: &'a [String],
     /// Keys that it uses if they are configured, but does not need.
     takes: Vec<String>,
-    evidence: Evidence,
+    evidence: &'static str,
     both_rules: bool,
     metadata: Vec<&'a str>,
     known: usize,
@@ -88,8 +87,8 @@ fn line(module: &Module) -> Line<'_> {
         contact: entry.contact,
         needs: &entry.needs,
         takes: optional_keys(module),
-        evidence: module.evidence(),
-        both_rules: module.has_both_rules(),
+        evidence: module.evidence().as_str(),
+        both_rules: !entry.miss.is_empty(),
         metadata: module.metadata_names().into_iter().collect(),
         known: entry.known.len(),
         verified: entry.verified.as_ref(),
@@ -120,7 +119,7 @@ fn row(line: &Line<'_>) -> Vec<String> {
         line.platform.to_owned(),
         line.search_type.to_string(),
         line.category.to_owned(),
-        line.evidence.as_str().replace('_', " "),
+        line.evidence.replace('_', " "),
         verified(line.verified),
         line.metadata.len().to_string(),
         notes.join(", "),

@@ -13,14 +13,9 @@ const SEPARATORS: [&str; 7] = [" | ", " - ", " – ", " — ", " • ", " · ", 
 /// The text that replaces the searched name.
 const NAME: &str = "\u{1}";
 
-/// The generic profile data that a page gives for an account.
+/// The generic profile data that a page gives for an account: the names of metadata, each with a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct PageProfile {
-    title: Option<String>,
-    display_name: Option<String>,
-    bio: Option<String>,
-    avatar_url: Option<String>,
-}
+pub(crate) struct PageProfile(Vec<(&'static str, String)>);
 
 impl PageProfile {
     /// Reads the page of `name`. Returns `None` if the response is not a page. Values that are only the name
@@ -54,32 +49,23 @@ impl PageProfile {
         let image = linked("image")
             .and_then(image)
             .or_else(|| meta(&["og:image:secure_url", "og:image", "twitter:image"]));
-        Some(Self {
-            title: page.title.clone().or_else(|| own_title.map(str::to_owned)).and_then(says),
-            display_name,
-            bio: bio.map(str::to_owned).and_then(says),
-            avatar_url: image.and_then(|address| web_address(address, &answer.response.final_url)),
-        })
+        let texts = [
+            ("title", page.title.clone().or_else(|| own_title.map(str::to_owned)).and_then(says)),
+            ("display_name", display_name),
+            ("bio", bio.map(str::to_owned).and_then(says)),
+            ("avatar_url", image.and_then(|address| web_address(address, &answer.response.final_url))),
+        ];
+        Some(Self(texts.into_iter().filter_map(|(key, text)| Some((key, text?))).collect()))
     }
 
     /// Returns the memory that the texts use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        [&self.title, &self.display_name, &self.bio, &self.avatar_url]
-            .into_iter()
-            .flatten()
-            .map(String::len)
-            .sum()
+        self.0.iter().map(|(_, text)| text.len()).sum()
     }
 
     /// Returns the profile data with `name` replaced by a placeholder in every text.
     pub(crate) fn without_name(&self, name: &str) -> Self {
-        let general = |text: &Option<String>| text.as_ref().map(|text| without(text, name));
-        Self {
-            title: general(&self.title),
-            display_name: general(&self.display_name),
-            bio: general(&self.bio),
-            avatar_url: general(&self.avatar_url),
-        }
+        Self(self.0.iter().map(|(key, text)| (*key, without(text, name))).collect())
     }
 
     /// Adds the values that the entry does not set itself (`is_set`) and that are not general texts of the
@@ -92,22 +78,12 @@ impl PageProfile {
         name: &str,
         control: Option<&Self>,
     ) {
-        let general = self.without_name(name);
-        let nothing = Self::default();
-        let control = control.unwrap_or(&nothing);
-        for (key, value, general, known) in [
-            ("title", self.title, general.title, &control.title),
-            ("display_name", self.display_name, general.display_name, &control.display_name),
-            ("bio", self.bio, general.bio, &control.bio),
-            ("avatar_url", self.avatar_url, general.avatar_url, &control.avatar_url),
-        ] {
-            let is_sites_own = known.is_some() && general == *known;
-            let Some(value) = value.map(Value::from).filter(|_| !is_sites_own && !is_set(key)) else {
-                continue;
-            };
+        for (key, text) in self.0 {
+            let general = (key, without(&text, name));
+            let is_sites_own = control.is_some_and(|control| control.0.contains(&general));
             // The entry may have read the value already, under another name.
-            if !metadata.values().any(|known| *known == value) {
-                metadata.insert(key.to_owned(), value);
+            if !is_sites_own && !is_set(key) && !metadata.values().any(|known| *known == text) {
+                metadata.insert(key.to_owned(), Value::from(text));
             }
         }
     }
