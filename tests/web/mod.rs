@@ -13,7 +13,3 @@ pub(crate) mod person;
 mod searches;
 mod watches;
 mod webhooks;
-
-mod campaigns {
-    mod firefox;
-}

@@ -1,4 +1,4 @@
-//! What drives a browser, and chromedriver: the process, and one session in it (W3C WebDriver over HTTP and JSON).
+//! chromedriver: the process, and one session in it (W3C WebDriver over HTTP and JSON).
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -11,15 +11,9 @@ use ureq::Agent;
 use super::super::server::PATIENCE;
 
 /// A command may wait for a page or a script, which have [`PATIENCE`] themselves.
-pub(super) const LONGEST: Duration = Duration::from_secs(2 * PATIENCE.as_secs());
+const LONGEST: Duration = Duration::from_secs(2 * PATIENCE.as_secs());
 /// A crashed browser must not keep the test from ending.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A session of a browser. Its commands have the paths and the bodies of WebDriver over HTTP.
-pub(super) trait Driver {
-    fn get(&self, path: &str) -> Result<Value, DriverError>;
-    fn post(&self, path: &str, body: &Value) -> Result<Value, DriverError>;
-}
 
 pub(super) struct Chromedriver {
     child: Child,
@@ -54,15 +48,13 @@ impl Chromedriver {
     fn address(&self, path: &str) -> String {
         if path.is_empty() { self.session.clone() } else { format!("{}/{path}", self.session) }
     }
-}
 
-impl Driver for Chromedriver {
-    fn get(&self, path: &str) -> Result<Value, DriverError> {
+    pub(super) fn get(&self, path: &str) -> Result<Value, DriverError> {
         let answer = self.agent.get(self.address(path)).call();
         read(answer.expect("chromedriver does not answer"))
     }
 
-    fn post(&self, path: &str, body: &Value) -> Result<Value, DriverError> {
+    pub(super) fn post(&self, path: &str, body: &Value) -> Result<Value, DriverError> {
         let request = self.agent.post(self.address(path)).header("Content-Type", "application/json");
         read(request.send(body.to_string()).expect("chromedriver does not answer"))
     }

@@ -1,12 +1,10 @@
-//! A real browser: headless Chromium, driven through chromedriver, or headless Firefox, driven through Marionette.
+//! A real browser: headless Chromium, driven through chromedriver.
 //!
 //! One browser runs at a time, and ends when its [`Browser`] is dropped, also after a failed test. Chromium resolves no
-//! name but `localhost`: requests to other hosts fail, and appear in [`Browser::requests`] and [`Browser::console`]. In
-//! Firefox there are the console and what pages can do, but no list of requests and no commands of the DevTools protocol.
+//! name but `localhost`: requests to other hosts fail, and appear in [`Browser::requests`] and [`Browser::console`].
 
 mod driver;
 mod element;
-mod marionette;
 mod traffic;
 
 use std::cell::RefCell;
@@ -20,9 +18,8 @@ use serde_json::{Value, json};
 
 use super::folder::Folder;
 use super::server::PATIENCE;
-use driver::{Chromedriver, Driver, DriverError};
+use driver::{Chromedriver, DriverError};
 pub(crate) use element::Element;
-use marionette::Marionette;
 use traffic::Traffic;
 pub(crate) use traffic::{Message, WebRequest};
 
@@ -33,7 +30,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// A browser with one window.
 pub(crate) struct Browser {
-    driver: Box<dyn Driver>,
+    driver: Chromedriver,
     traffic: RefCell<Traffic>,
     // Dropped after the driver, when the browser no longer uses it, and before the next browser may start.
     _profile: Folder,
@@ -45,21 +42,9 @@ impl Browser {
     pub(crate) fn start() -> Self {
         let (turn, profile) = (TURN.lock(), Folder::new());
         let driver = Chromedriver::start(&capabilities(&profile));
-        let browser = Self::of(Box::new(driver), profile, turn);
+        let browser = Self { driver, traffic: RefCell::default(), _profile: profile, _turn: turn };
         // Some versions do not give a window the focus without a screen, and `focus()` then causes no event.
         browser.command("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
-        browser
-    }
-
-    /// Starts Firefox with an empty profile. Returns `None` if there is no Firefox.
-    pub(crate) fn start_firefox() -> Option<Self> {
-        let (turn, profile) = (TURN.lock(), Folder::new());
-        let driver = Marionette::start(&profile)?;
-        Some(Self::of(Box::new(driver), profile, turn))
-    }
-
-    fn of(driver: Box<dyn Driver>, profile: Folder, turn: MutexGuard<'static, ()>) -> Self {
-        let browser = Self { driver, traffic: RefCell::default(), _profile: profile, _turn: turn };
         // Requests of the browser's own start page do not count.
         browser.open("about:blank");
         browser.read_traffic();

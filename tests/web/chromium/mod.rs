@@ -38,11 +38,7 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(setup: Setup) -> Self {
-        Self::with(setup, Browser::start())
-    }
-
-    pub(super) fn with(setup: Setup, browser: Browser) -> Self {
-        let server = setup.start();
+        let (browser, server) = (Browser::start(), setup.start());
         let origin = format!("http://{}", server.address);
         Self { server, browser, origin }
     }
