@@ -8,5 +8,4 @@ mod sending;
 
 mod campaigns {
     mod receivers;
-    mod signatures;
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::lab::{attempted, create, deliveries, id, lab, send, test};
 use crate::support::databases::databases;
-use crate::support::site::{Site, hold, with_headers};
+use crate::support::site::{Received, Site, hold, with_headers};
 use crate::support::{awaited, eventually};
 
 #[test]
@@ -45,12 +45,7 @@ fn the_end_of_a_search_is_delivered_with_ids_and_counts() {
             assert!(!body.to_string().contains("alice") && !body.to_string().contains("smith"), "{body}");
             let header = |name: &str| request.header(name).unwrap_or_default();
             assert_eq!(header("content-type"), "application/json");
-            let secret = webhook["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap();
-            let secret = hmac::Key::new(hmac::HMAC_SHA256, &BASE64_STANDARD.decode(secret).unwrap());
-            let body_text = std::str::from_utf8(&request.body).unwrap();
-            let signed = format!("{}.{}.{body_text}", header("webhook-id"), header("webhook-timestamp"));
-            let signature = BASE64_STANDARD.encode(hmac::sign(&secret, signed.as_bytes()));
-            assert_eq!(header("webhook-signature"), format!("v1,{signature}"));
+            assert_eq!(header("webhook-signature"), signature(&webhook, request));
             let delivery = attempted(&server, &webhook, &header("webhook-id"));
             assert_eq!((&delivery["type"], &delivery["status"]), (&json!(kind), &json!("delivered")));
             let last = &delivery["last_attempt"];
@@ -58,7 +53,24 @@ fn the_end_of_a_search_is_delivered_with_ids_and_counts() {
             assert!(last["response_head"].as_str().unwrap().contains("x-seen: yes"), "{last}");
         }
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+        // For a day after a change of the secret, messages are signed with both.
+        let rotated = send(&server, "POST", &format!("/{}/rotate", id(&webhook)), None).json();
+        test(&server, &webhook);
+        eventually("the message arrives", || site.received().len() == 3);
+        let last = site.received().pop().unwrap();
+        let both = [&rotated, &webhook].map(|webhook| signature(webhook, &last)).join(" ");
+        assert_eq!(last.header("webhook-signature"), Some(both));
     }
+}
+
+/// Returns the signature of a message with the secret of a webhook, as Standard Webhooks defines it.
+fn signature(webhook: &Value, request: &Received) -> String {
+    let secret = webhook["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap();
+    let secret = hmac::Key::new(hmac::HMAC_SHA256, &BASE64_STANDARD.decode(secret).unwrap());
+    let [id, time] = ["webhook-id", "webhook-timestamp"].map(|name| request.header(name).unwrap());
+    let body = std::str::from_utf8(&request.body).unwrap();
+    let signed = hmac::sign(&secret, format!("{id}.{time}.{body}").as_bytes());
+    format!("v1,{}", BASE64_STANDARD.encode(signed))
 }
 
 #[test]

@@ -10,52 +10,38 @@ use super::example::with_plain_numbers;
 use crate::support::server::{Event, Server, Setup};
 use crate::support::{npm, python};
 
-/// A script of `readers` that prints the events that its library sees.
-struct Reader {
-    script: &'static str,
-    /// Whether it can start a search by POST. The EventSource of browsers cannot.
-    can_post: bool,
-}
+const WITH_PYTHON: &str = "with_httpx_sse.py";
+/// The EventSource of browsers, which cannot send a POST.
+const AS_BROWSERS: &str = "with_eventsource.mjs";
 
-const READERS: [Reader; 4] = [
-    Reader { script: "with_httpx_sse.py", can_post: true },
-    Reader { script: "with_sseclient.py", can_post: true },
-    Reader { script: "with_eventsource.mjs", can_post: false },
-    Reader { script: "with_eventsource_parser.mjs", can_post: true },
-];
-
-/// The script with its packages.
-enum Ready {
+/// A script of `readers` that prints the events that its library sees, with its packages.
+enum Reader {
     Python(python::Venv, PathBuf),
     Node(npm::Script),
 }
 
 impl Reader {
-    fn prepare(&self) -> Ready {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/readers").join(self.script);
-        if self.script.ends_with(".py") {
-            let packages = ["httpx==0.28.1", "httpx-sse==0.4.3", "requests==2.32.5", "sseclient-py==1.9.0"];
-            return Ready::Python(python::venv(&packages), script);
+    fn prepare(script: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/readers").join(script);
+        if script == WITH_PYTHON {
+            return Self::Python(python::venv(&["httpx==0.28.1", "httpx-sse==0.4.3"]), path);
         }
-        let packages = npm::packages("readers", &["eventsource@3.0.7", "eventsource-parser@3.0.6"]);
-        Ready::Node(packages.script(&script))
+        Self::Node(npm::packages("readers", &["eventsource@3.0.7"]).script(&path))
     }
 
     /// Reads a search from its start. Returns its id too.
-    fn read_live(&self, ready: &Ready, server: &Server) -> (String, Vec<Event>) {
+    fn read_live(&self, server: &Server) -> (String, Vec<Event>) {
         let mut body = json!({"type": "domain", "query": "example.org", "stream": true});
-        if self.can_post {
-            let events = ready.read(server, "/v1/searches", &[("BODY", &body.to_string())]);
+        if matches!(self, Self::Python(..)) {
+            let events = self.read(server, "/v1/searches", &[("BODY", &body.to_string())]);
             return (events[0].data["run_id"].as_str().unwrap().to_owned(), events);
         }
         body["stream"] = false.into();
         let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
-        let events = ready.read(server, &format!("/v1/searches/{run}/stream"), &[]);
+        let events = self.read(server, &format!("/v1/searches/{run}/stream"), &[]);
         (run, events)
     }
-}
 
-impl Ready {
     fn command(&self) -> Command {
         match self {
             Self::Python(venv, script) => {
@@ -95,56 +81,39 @@ fn newest(events: &[Event]) -> Value {
     named(events, "result").map(by_id).collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
-fn replay(server: &Server, run: &str) -> Vec<Event> {
-    server.request("GET", &format!("/v1/searches/{run}/stream")).key(&server.key).stream().all()
-}
-
 #[test]
 fn each_client_gets_every_event_in_order() {
     // Comments arrive between all events.
     let server = Setup::new().all_modules().realistic().flag("--times=keep-alive=20ms").start();
-    std::thread::scope(|scope| {
-        for reader in &READERS {
-            scope.spawn(|| {
-                let ready = reader.prepare();
-                let (run, events) = reader.read_live(&ready, &server);
-                let names: Vec<&str> = events.iter().map(|event| event.event.as_str()).collect();
-                assert_eq!((names.first(), names.last()), (Some(&"run"), Some(&"done")), "{}", reader.script);
-                let inner = &names[1..names.len() - 1];
-                assert!(inner.iter().all(|name| ["result", "progress"].contains(name)), "{names:?}");
-                let counts: Vec<u64> = named(&events, "progress")
-                    .map(|progress| progress["modules_completed"].as_u64().unwrap())
-                    .collect();
-                assert!(counts.len() > 10 && counts.is_sorted(), "{}: {counts:?}", reader.script);
-                let known = server.finished(&run);
-                assert_eq!(
-                    with_plain_numbers(&newest(&events)),
-                    with_plain_numbers(&known["results"]),
-                    "{}",
-                    reader.script
-                );
+    for script in [WITH_PYTHON, AS_BROWSERS] {
+        let reader = Reader::prepare(script);
+        let (run, events) = reader.read_live(&server);
+        let names: Vec<&str> = events.iter().map(|event| event.event.as_str()).collect();
+        assert_eq!((names.first(), names.last()), (Some(&"run"), Some(&"done")), "{script}");
+        let inner = &names[1..names.len() - 1];
+        assert!(inner.iter().all(|name| ["result", "progress"].contains(name)), "{names:?}");
+        let counts =
+            named(&events, "progress").map(|progress| progress["modules_completed"].as_u64().unwrap());
+        let counts: Vec<u64> = counts.collect();
+        assert!(counts.len() > 10 && counts.is_sorted(), "{script}: {counts:?}");
+        let known = with_plain_numbers(&server.finished(&run)["results"]);
+        assert_eq!(with_plain_numbers(&newest(&events)), known, "{script}");
 
-                let replayed = ready.read(&server, &format!("/v1/searches/{run}/stream"), &[]);
-                let want = replay(&server, &run);
-                assert!(want.len() > 50);
-                let all = |events: &[Event]| {
-                    events.iter().map(|event| json!([event.event, event.data])).collect::<Value>()
-                };
-                assert_eq!(
-                    with_plain_numbers(&all(&replayed)),
-                    with_plain_numbers(&all(&want)),
-                    "{}",
-                    reader.script
-                );
-            });
-        }
-    });
+        let path = format!("/v1/searches/{run}/stream");
+        let replayed = reader.read(&server, &path, &[]);
+        let want = server.request("GET", &path).key(&server.key).stream().all();
+        assert!(want.len() > 50);
+        let all = |events: &[Event]| {
+            with_plain_numbers(&events.iter().map(|event| json!([event.event, event.data])).collect())
+        };
+        assert_eq!(all(&replayed), all(&want), "{script}");
+    }
 }
 
 #[test]
 fn an_event_source_reconnects_by_itself_after_reconnect_frames() {
     let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
-    let ready = READERS[2].prepare();
+    let ready = Reader::prepare(AS_BROWSERS);
     let run = server.search("domain", "example.org");
     let events = ready.read(&server, &format!("/v1/searches/{run}/stream"), &[("FOLLOW", "1")]);
     assert_eq!(events.last().unwrap().event, "done");
