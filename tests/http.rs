@@ -8,7 +8,7 @@ mod fuzz;
 mod fuzz_model;
 mod hostile;
 mod hostile_cases;
-mod kit;
+pub(crate) mod kit;
 mod load;
 mod plain;
 mod proxy;
@@ -20,5 +20,4 @@ mod streams;
 mod campaigns {
     mod capacity;
     mod soak;
-    mod soak_clients;
 }

@@ -17,8 +17,6 @@ mod servers;
 mod shutdown;
 
 mod campaigns {
-    mod disks;
     mod failover;
     mod rolling;
-    mod rolling_clients;
 }

@@ -1,14 +1,13 @@
 //! The checks after all kills: every search has ended with all results, and was charged once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
-use super::asking::asked_again;
 use super::clients::{Client, World};
 use super::lives::{Deaths, Scene};
-use super::site::{GHOST, known_of};
+use super::site::{GHOST, Question, known_of};
 use crate::outages::kit::has_no_faults;
 
 /// Prints the figures, and fails if something was lost, duplicated or queried again unnecessarily.
@@ -18,34 +17,46 @@ pub(super) fn all_is_well(scene: &Scene, world: &World, deaths: &Deaths) {
     let taken = world.taken.lock().clone();
     let lost_orders = taken.iter().filter(|(name, run)| runs.get(name) != Some(run)).count();
     let lost: usize = runs.iter().map(|(name, run)| missing_results(&mut client, world, name, run)).sum();
-    let asked = asked_again(&scene.site.book(), deaths);
+    let (again, moved) = asked_again(&scene.site.book(), deaths);
     let charges = scene.database.number("SELECT count(*) FROM charges WHERE kind = 'charge'");
     let resumed = scene.database.number("SELECT count(*) FROM runs WHERE epoch > 0");
     println!(
-        "{} runs ({resumed} resumed; {} orders not known to be taken, {} requests broken off), {} results; runs lost \
-         {lost_orders}, results lost {lost}, charges doubled {}; {} checks, {} asked again (of {} unanswered or \
-         young at a kill, {} of {} older), the oldest answered {:?} before its kill; {} kills with checks under way, {} searches moved, one through {} lives",
+        "{} runs ({resumed} resumed, {moved} through several lives; {} orders not known to be taken, {} requests broken \
+         off), {} results; runs lost {lost_orders}, results lost {lost}, charges doubled {}; {again} checks repeated, and \
+         none of {} in a checkpoint",
         runs.len(),
         world.unsure.lock().len(),
         world.broken_off.load(Ordering::Relaxed),
         world.sightings.results(),
         charges - runs.len() as i64,
-        asked.questions,
-        asked.again,
-        asked.at_most,
-        asked.old_again,
-        asked.old,
-        asked.oldest,
-        asked.felt,
-        asked.moved,
-        asked.most_lives,
+        deaths.checkpointed.len(),
     );
     assert_eq!((lost_orders, lost), (0, 0));
-    assert!(resumed > 0 && asked.moved > 0, "no kill disturbed anyone");
+    assert!(resumed > 0 && moved > 0 && !deaths.checkpointed.is_empty(), "no kill disturbed anyone");
     everyone_is_known(world, &runs);
     is_paid_once(scene, &mut client, runs.len());
     let log = scene.program.logged();
     assert!(!log.contains("panicked"), "{log}");
+}
+
+/// Fails where a site was queried twice in one life, or again for an answer in a checkpoint. Returns how many checks were
+/// repeated, and how many searches had requests from several processes.
+fn asked_again(book: &[Question], deaths: &Deaths) -> (usize, usize) {
+    let mut lives: HashMap<(&str, &str), BTreeSet<usize>> = HashMap::new();
+    let mut of_names: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+    for question in book {
+        let is_new = lives.entry((&question.name, &question.module)).or_default().insert(question.life);
+        assert!(is_new, "asked twice in one life: {question:?}");
+        of_names.entry(&question.name).or_default().insert(question.life);
+    }
+    for (life, name, module) in &deaths.checkpointed {
+        let last = lives.get(&(name.as_str(), module.as_str())).and_then(BTreeSet::last);
+        assert!(
+            last.is_none_or(|last| last <= life),
+            "{module} was asked again for {name}, and life {life} had left its answer in a checkpoint"
+        );
+    }
+    (book.len() - lives.len(), of_names.values().filter(|lives| lives.len() > 1).count())
 }
 
 /// Returns all runs of the account by the name that they search. Each was created once, however often its order was

@@ -1,4 +1,4 @@
-//! Clients that continue through every kill: they order searches, and read them until they have seen the end.
+//! Clients that continue through every kill and every restart: they order searches, and read them until they have seen the end.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
@@ -9,33 +9,34 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use ureq::Agent;
-use ureq::http::Response;
+use ureq::http::{Request, Response};
 
 use super::sightings::{Seen, Sightings};
 use crate::http::chance::Chance;
-use crate::support::client::Wanted;
 use crate::support::server::PATIENCE;
 
 /// The state that all clients share.
-pub(super) struct World {
+pub(crate) struct World {
     /// The port of the server; 0 while it is down.
-    pub(super) port: AtomicU16,
-    pub(super) key: String,
-    pub(super) sightings: Sightings,
+    pub(crate) port: AtomicU16,
+    pub(crate) key: String,
+    pub(crate) sightings: Sightings,
     /// Accepted orders: the name that is searched, and the run.
-    pub(super) taken: Mutex<Vec<(String, String)>>,
+    pub(crate) taken: Mutex<Vec<(String, String)>>,
     /// Unrepeatable orders whose answer was lost: they have no `Idempotency-Key`.
-    pub(super) unsure: Mutex<Vec<String>>,
+    pub(crate) unsure: Mutex<Vec<String>>,
     /// When the last kill was. From here on every request must succeed.
-    pub(super) over_since: OnceLock<Instant>,
+    pub(crate) over_since: OnceLock<Instant>,
     /// The number of active readers.
-    pub(super) readers: AtomicUsize,
+    pub(crate) readers: AtomicUsize,
     /// The number of requests without a complete answer.
-    pub(super) broken_off: AtomicUsize,
+    pub(crate) broken_off: AtomicUsize,
+    /// The number of streams that a shutdown ended.
+    pub(crate) announced: AtomicUsize,
 }
 
 impl World {
-    pub(super) fn new(key: String) -> Self {
+    pub(crate) fn new(key: String) -> Self {
         Self {
             port: AtomicU16::new(0),
             key,
@@ -45,11 +46,10 @@ impl World {
             over_since: OnceLock::new(),
             readers: AtomicUsize::new(0),
             broken_off: AtomicUsize::new(0),
+            announced: AtomicUsize::new(0),
         }
     }
-}
 
-impl World {
     /// Returns whether requests must succeed, which they need not between kills.
     fn is_patient(&self) -> bool {
         self.over_since.get().is_none_or(|since| since.elapsed() < PATIENCE)
@@ -58,7 +58,7 @@ impl World {
 
 /// A search that is ordered, possibly several times.
 #[derive(Clone)]
-pub(super) struct Order {
+pub(crate) struct Order {
     name: String,
     body: String,
     idempotency_key: Option<String>,
@@ -66,7 +66,7 @@ pub(super) struct Order {
 
 impl Order {
     /// `number` determines how the answer is read, and whether the order may be repeated.
-    pub(super) fn new(name: String, number: usize) -> Self {
+    pub(crate) fn new(name: String, number: usize) -> Self {
         let body =
             // Patient: a process that is stopped for seconds must not look like a site that became slower.
             json!({
@@ -78,7 +78,7 @@ impl Order {
     }
 }
 
-pub(super) struct Client<'a> {
+pub(crate) struct Client<'a> {
     world: &'a World,
     agent: Agent,
     chance: Chance,
@@ -87,14 +87,14 @@ pub(super) struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(world: &'a World, seed: u64) -> Self {
+    pub(crate) fn new(world: &'a World, seed: u64) -> Self {
         let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
         Self { world, agent: agent.build().into(), chance: Chance::new(seed), ended: HashMap::new() }
     }
 
     /// Sends the order until it is accepted. Returns the run, or `None` if the answer of an unrepeatable order was
     /// lost.
-    pub(super) fn order(&mut self, order: &Order) -> Option<String> {
+    pub(crate) fn order(&mut self, order: &Order) -> Option<String> {
         loop {
             if let Some(run) = self.ordered(order) {
                 self.world.taken.lock().push((order.name.clone(), run.clone()));
@@ -128,14 +128,14 @@ impl<'a> Client<'a> {
     }
 
     /// Reads the run in different ways until the end was seen.
-    pub(super) fn follow(&mut self, run: &str, order: &Order) {
+    pub(crate) fn follow(&mut self, run: &str, order: &Order) {
         while !self.look(run, order) {
             self.must_still_wait(run);
         }
     }
 
     /// Polls a run that nobody may have followed, since the answer to its order was lost, until it has ended.
-    pub(super) fn wait_for(&mut self, run: &str) {
+    pub(crate) fn wait_for(&mut self, run: &str) {
         while !self.poll(run) {
             self.must_still_wait(run);
         }
@@ -207,6 +207,9 @@ impl<'a> Client<'a> {
                 return true;
             }
             "progress" => self.progress(run, data),
+            "error" if data["error"] == "server_shutdown" => {
+                self.world.announced.fetch_add(1, Ordering::Relaxed);
+            }
             "run" | "" => {}
             other => panic!("run {run}: {other} {data}"),
         }
@@ -238,15 +241,29 @@ impl<'a> Client<'a> {
         idempotency_key: Option<&str>,
         body: Option<&str>,
     ) -> Option<Response<ureq::Body>> {
-        let wanted = Wanted { method, path, idempotency_key, body };
-        let answer = wanted.send(&self.agent, &self.address(), &self.world.key);
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.address()));
+        request = request.header("Authorization", format!("Bearer {}", self.world.key));
+        if let Some(key) = idempotency_key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let answer = match body {
+            Some(body) => {
+                let request = request.header("Content-Type", "application/json");
+                self.agent.run(request.body(body.to_owned()).unwrap())
+            }
+            None => self.agent.run(request.body(()).unwrap()),
+        };
         match answer {
             Ok(answer) if answer.status() == 200 => Some(answer),
             Ok(mut answer) => {
-                // 409 means that the first request is still in progress.
+                // 409 means that the first request is still in progress. 502 and 504 come from a proxy.
                 let status = answer.status().as_u16();
                 let text = answer.body_mut().read_to_string().unwrap_or_default();
-                assert!(matches!(status, 409 | 503), "{method} {path}: {status} {text}");
+                assert!(matches!(status, 409 | 502..=504), "{method} {path}: {status} {text}");
+                assert!(
+                    answer.headers().contains_key("retry-after"),
+                    "it does not say when to come again: {text}"
+                );
                 std::thread::sleep(Duration::from_millis(100));
                 None
             }
@@ -258,7 +275,7 @@ impl<'a> Client<'a> {
     }
 
     /// Returns the document at a path, from a server that is not killed any more.
-    pub(super) fn get(&mut self, path: &str) -> Value {
+    pub(crate) fn get(&mut self, path: &str) -> Value {
         let answer = self.send("GET", path, None, None);
         answer.and_then(|answer| self.text(answer)).unwrap_or_else(|| panic!("no answer: {path}"))
     }

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::clients::World;
 use super::process::{Process, Program};
 use super::site::Site;
-use super::stalls::{Stalls, Watch};
 use crate::http::chance::Chance;
 use crate::support::databases::TestDatabase;
 use crate::support::folder::Folder;
@@ -65,34 +64,28 @@ impl Scene {
 
 /// The record of all processes.
 pub(super) struct Deaths {
-    /// When each process had ended.
-    pub(super) at: Vec<Instant>,
     /// The answers in a checkpoint when a process had ended: the number of the process, the name, and the module.
     pub(super) checkpointed: Vec<(usize, String, String)>,
-    /// The times in which the machine was stalled.
-    pub(super) stalls: Stalls,
     /// The process that still runs.
     pub(super) _last: Process,
 }
 
 /// Kills the server a number of times at random moments, and then starts it once more.
 pub(super) fn live_and_die(scene: &Scene, world: &World, kills: usize, chance: &mut Chance) -> Deaths {
-    let (mut at, mut checkpointed, watch) = (Vec::new(), Vec::new(), Watch::start());
+    let mut checkpointed = Vec::new();
     for life in 0..kills {
         live(scene, world, life, chance).kill();
         world.port.store(0, Ordering::SeqCst);
-        at.push(Instant::now());
         // In the other half of the cases, the next process is the first to open the database after a kill.
-        if life % 2 == 0 {
+        if life % 2 == 1 {
             for (name, modules) in scene.checkpoints() {
                 checkpointed.extend(modules.into_iter().map(|module| (life, name.clone(), module)));
             }
         }
     }
-    let stalls = watch.end();
     let mut last = scene.program.spawn(kills);
     world.port.store(last.port(), Ordering::SeqCst);
-    Deaths { at, checkpointed, stalls, _last: last }
+    Deaths { checkpointed, _last: last }
 }
 
 /// Runs a process until it is killed: some before they listen, some after they took over the runs of earlier ones.

@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 
 /// The results that readers have seen of one run.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// The members of each result that never change, by its id.
-    pub(super) results: BTreeMap<u64, Value>,
+    pub(crate) results: BTreeMap<u64, Value>,
     /// The terminal status and the number of results.
-    pub(super) end: Option<(String, u64)>,
+    pub(crate) end: Option<(String, u64)>,
 }
 
 /// The seen results by run id. A contradiction fails the test.
 #[derive(Default)]
-pub(super) struct Sightings(Mutex<HashMap<String, Seen>>);
+pub(crate) struct Sightings(Mutex<HashMap<String, Seen>>);
 
 impl Sightings {
     /// Returns what readers have seen of a run so far.
-    pub(super) fn of(&self, run: &str) -> Seen {
+    pub(crate) fn of(&self, run: &str) -> Seen {
         self.0.lock().get(run).cloned().unwrap_or_default()
     }
 
-    pub(super) fn results(&self) -> usize {
+    pub(crate) fn results(&self) -> usize {
         self.0.lock().values().map(|seen| seen.results.len()).sum()
     }
 
     /// Records a result that a reader saw.
-    pub(super) fn result(&self, run: &str, result: &Value) {
+    pub(crate) fn result(&self, run: &str, result: &Value) {
         let (id, lasting) = (result["id"].as_u64().unwrap(), lasting(result));
         let mut all = self.0.lock();
         let seen = all.entry(run.to_owned()).or_default();
@@ -41,7 +41,7 @@ impl Sightings {
     }
 
     /// Records all results of a run so far; `before` is what readers had seen when the request was sent.
-    pub(super) fn whole(&self, run: &str, shown: &Value, before: &Seen) {
+    pub(crate) fn whole(&self, run: &str, shown: &Value, before: &Seen) {
         let results = shown["results"].as_array().unwrap();
         results.iter().for_each(|result| self.result(run, result));
         let ids: Vec<u64> = results.iter().map(|result| result["id"].as_u64().unwrap()).collect();
@@ -53,7 +53,7 @@ impl Sightings {
     }
 
     /// Records a status, with the number of results if it is terminal.
-    pub(super) fn status(&self, run: &str, shown: &Value, before: &Seen) {
+    pub(crate) fn status(&self, run: &str, shown: &Value, before: &Seen) {
         let status = shown["status"].as_str().unwrap();
         if status == "running" {
             assert_eq!(before.end, None, "run {run} had ended");
@@ -76,7 +76,7 @@ fn lasting(result: &Value) -> Value {
 
 impl Seen {
     /// Returns the values of the results, each once.
-    pub(super) fn values(&self) -> BTreeSet<String> {
+    pub(crate) fn values(&self) -> BTreeSet<String> {
         let values = self.results.values().map(|lasting| lasting[3].as_str().unwrap().to_owned());
         let distinct: BTreeSet<String> = values.collect();
         assert_eq!(distinct.len(), self.results.len(), "a result is there twice: {:?}", self.results);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -31,8 +31,6 @@ pub(super) struct Question {
     pub(super) name: String,
     /// The number of the server process that sent it.
     pub(super) life: usize,
-    /// When the answer was sent.
-    pub(super) answered: Option<Instant>,
 }
 
 /// Listens on all of 127.0.0.0/8, so that each module has its own host.
@@ -96,17 +94,11 @@ fn answer(socket: &mut TcpStream, request: &Received, book: &Mutex<Vec<Question>
     let target = request.path();
     let Some((module, name)) = target.trim_start_matches("/m").split_once('/') else { return };
     let number: usize = module.parse().unwrap();
-    let place = {
-        let mut book = book.lock();
-        book.push(Question { module: format!("m{number}"), name: name.to_owned(), life, answered: None });
-        book.len() - 1
-    };
+    book.lock().push(Question { module: format!("m{number}"), name: name.to_owned(), life });
     std::thread::sleep(pause(number, name));
     let page = json!(listed(number, name)).to_string();
     // The client may have disconnected.
-    if socket.write_all(&site::answer(status(number, name), "application/json", &page)).is_ok() {
-        book.lock()[place].answered = Some(Instant::now());
-    }
+    let _ = socket.write_all(&site::answer(status(number, name), "application/json", &page));
 }
 
 fn pause(module: usize, name: &str) -> Duration {

@@ -1,4 +1,4 @@
-//! An SQLite file that may not be written, and one that another program holds.
+//! Databases that may not be written: a file without permission, one that another program holds, and a full disk.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use std::time::Instant;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::kit::{Scene, has_no_faults};
-use crate::support::databases::sqlite;
+use crate::support::databases::{postgres, sqlite};
 use crate::support::folder::Folder;
 use crate::support::private_postgres::is_root;
 use crate::support::server::{BINARY, PATIENCE, Setup};
@@ -71,6 +71,50 @@ fn a_locked_file() {
     scene.finds_the_rest();
     assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1, "reading goes on");
     lock.rollback().unwrap();
+    scene.recovers();
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// Lets no file grow, as on a full disk.
+#[test]
+fn a_full_disk() {
+    let database = sqlite();
+    // The signal of the limit would end the process: an operator's shell ignores it, too.
+    let launcher = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
+    let scene = Scene::with(|setup| setup.database(&database.url).launched_by(&launcher));
+    let limit_files = |limit: &str| {
+        let process = scene.server.child.id().to_string();
+        let set = Command::new("prlimit").args(["--pid", &process, &format!("--fsize={limit}")]).status();
+        assert!(set.unwrap().success());
+    };
+    limit_files("0:");
+    scene.refuses_writes();
+    scene.finds_the_rest();
+    assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1, "reading goes on");
+    limit_files("unlimited:");
+    scene.recovers();
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// A trigger that fails as an insert does on a full disk.
+const FULL: &str = "
+    CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$;
+    DO $$ DECLARE t regclass; BEGIN
+        FOR t IN SELECT format('%I', tablename)::regclass FROM pg_tables WHERE schemaname = 'public' LOOP
+            EXECUTE format('CREATE TRIGGER disk_full BEFORE INSERT OR UPDATE ON %s EXECUTE FUNCTION disk_full()', t);
+        END LOOP;
+    END $$";
+
+#[test]
+fn a_full_disk_of_postgres() {
+    let database = postgres();
+    let scene = Scene::on(&database.url);
+    database.execute(FULL);
+    scene.refuses_writes();
+    scene.finds_the_rest();
+    assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1, "reading goes on");
+    database.execute("DROP FUNCTION disk_full CASCADE");
     scene.recovers();
     has_no_faults(|sql| database.number(sql));
 }

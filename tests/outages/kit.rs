@@ -127,7 +127,7 @@ pub(super) fn ended(server: &Server, key: &str, run: &str) -> Value {
 }
 
 /// Inconsistencies that a database must never have, on both backends: each query counts them.
-pub(super) const FAULTS: [(&str, &str); 6] = [
+pub(crate) const FAULTS: [(&str, &str); 6] = [
     (
         "runs without a charge",
         "SELECT count(*) FROM runs r WHERE NOT EXISTS \
@@ -165,32 +165,4 @@ pub(crate) fn has_no_faults(mut count: impl FnMut(&str) -> i64) {
     for (what, sql) in FAULTS {
         assert_eq!(count(sql), 0, "{what}");
     }
-}
-
-/// Starts searches one after the other, each repeated under its `Idempotency-Key` until it is accepted. Returns their
-/// run ids.
-pub(super) fn searches_until(
-    scene: &Scene,
-    key: &str,
-    client: usize,
-    is_over: &std::sync::atomic::AtomicBool,
-) -> Vec<String> {
-    let mut runs = Vec::new();
-    while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
-        let name = format!("client{client}.{}", runs.len());
-        // Patient: on a busy machine a site must not seem to have become slower than its earlier answers.
-        let body = json!({"type": "username", "query": name, "patient": true});
-        eventually("a search is taken", || {
-            let request = scene.server.request("POST", "/v1/searches").key(key).json(&body);
-            let answer = request.header("Idempotency-Key", &name).send();
-            if answer.status == 200 {
-                runs.push(started(&answer));
-                return true;
-            }
-            // The previous request may still be under way.
-            assert!(matches!(answer.status, 503 | 409), "{answer}");
-            false
-        });
-    }
-    runs
 }

@@ -2,14 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::kit::{Scene, ended, has_no_faults, search, started};
 use crate::support::databases::postgres;
 use crate::support::eventually;
-use crate::support::gated_site::GatedSite;
 use crate::support::relay::Relay;
-use crate::support::server::Setup;
 
 /// A relay in front of the tests' server, with a fresh database behind it.
 pub(super) fn behind_a_relay() -> (crate::support::databases::TestDatabase, Relay, String) {
@@ -85,29 +81,5 @@ mod campaigns {
         relay.delay(Duration::ZERO);
         scene.recovers();
         has_no_faults(|sql| database.number(sql));
-    }
-
-    /// Results that arrive at once are stored together. One after the other, they would take two minutes.
-    #[test]
-    fn slow_with_many_results() {
-        const SITES: usize = 200;
-        /// In kilobytes.
-        const MOST_MEMORY: usize = 200_000;
-        let (database, relay, url) = behind_a_relay();
-        let site = GatedSite::start();
-        let server = Setup::real().database(&url).flags(&site.flags(0, SITES)).start();
-        let key = server.new_key("pro");
-        let run = started(&search(&server, &key, "alice"));
-        eventually("all sites are asked", || site.asked("alice") == SITES);
-        relay.delay(Duration::from_millis(100));
-        site.open();
-        let run = ended(&server, &key, &run);
-        assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(SITES)));
-        relay.delay(Duration::ZERO);
-        let credits = server.request("GET", "/v1/credits").key(&key).send().json();
-        assert_eq!(credits["credits_used"], 1);
-        has_no_faults(|sql| database.number(sql));
-        let memory = server.of_process("VmHWM");
-        assert!(memory <= MOST_MEMORY, "{memory} kB");
     }
 }

@@ -8,7 +8,7 @@ use super::kit::{Scene, has_no_faults, is_refused, search};
 use crate::support::eventually;
 use crate::support::private_postgres::{End, PrivatePostgres};
 
-pub(super) fn audit(postgres: &PrivatePostgres, database: &str) {
+fn audit(postgres: &PrivatePostgres, database: &str) {
     let mut client = postgres.client(database);
     has_no_faults(|sql| client.query_one(sql, &[]).unwrap().get(0));
 }
@@ -112,52 +112,5 @@ mod campaigns {
         drop(stuck);
         scene.recovers();
         audit(&postgres, "postgres");
-    }
-
-    /// Runs the failure while requests and searches come without a pause.
-    #[test]
-    fn restarted_again_and_again_under_load() {
-        let mut postgres = PrivatePostgres::start();
-        let scene = Scene::on(&postgres.url("postgres"));
-        scene.site.open();
-        let key = scene.server.new_key("unlimited");
-        let is_over = std::sync::atomic::AtomicBool::new(false);
-        let runs = std::thread::scope(|scope| {
-            let clients: Vec<_> = (0..4)
-                .map(|client| {
-                    let (scene, key, is_over) = (&scene, &key, &is_over);
-                    scope.spawn(move || super::super::kit::searches_until(scene, key, client, is_over))
-                })
-                .collect();
-            for end in [End::Fast, End::Crash, End::Fast, End::Crash] {
-                let sql = "SELECT count(*) FROM runs";
-                let count = |postgres: &PrivatePostgres| -> i64 {
-                    postgres.client("postgres").query_one(sql, &[]).unwrap().get(0)
-                };
-                let before = count(&postgres);
-                eventually("searches come", || count(&postgres) >= before + 8);
-                postgres.stop(end);
-                postgres.start_again();
-            }
-            is_over.store(true, std::sync::atomic::Ordering::SeqCst);
-            clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>()
-        });
-        assert!(runs.len() > 10, "{} searches", runs.len());
-        for run in &runs {
-            let run = super::super::kit::ended(&scene.server, &key, run);
-            assert_eq!(
-                (run["status"].as_str(), run["total_results"].as_u64()),
-                (Some("completed"), Some(25)),
-                "{run}"
-            );
-        }
-        println!("four restarts under load: {} searches, 0 lost", runs.len());
-        scene.recovers();
-        audit(&postgres, "postgres");
-        // Each request of a client has its key: it was charged once, however often it was repeated.
-        let mut client = postgres.client("postgres");
-        let sql = "SELECT count(*) FROM charges WHERE kind = 'charge'";
-        // And the two searches of the scenario: one before, one after.
-        assert_eq!(client.query_one(sql, &[]).unwrap().get::<_, i64>(0), runs.len() as i64 + 2);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::support::folder::Folder;
-use crate::support::small_disk::with_own_mounts;
+use crate::support::private_postgres::is_root;
 
 /// The modules whose hosts have names, and those whose hosts are addresses.
 const NAMED: usize = 150;
@@ -17,10 +17,13 @@ const FEW: usize = 24;
 /// Returns the words of a command that becomes the program in the added arguments, and that has a resolver that hangs.
 fn with_hanging_resolver(folder: &Folder) -> Vec<String> {
     const SCRIPT: &str = "mkfifo \"$1\" && mount --bind \"$1\" /etc/resolv.conf && shift && exec \"$@\"";
-    let mut command = with_own_mounts();
-    command.args(["sh", "-c", SCRIPT, "sh", &folder.path("pipe")]);
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_str().unwrap().to_owned()).collect()
+    // Mounts need root, or a system that allows user namespaces.
+    let own = if is_root() {
+        &["unshare", "--mount"][..]
+    } else {
+        &["unshare", "--mount", "--user", "--map-root-user"]
+    };
+    own.iter().copied().chain(["sh", "-c", SCRIPT, "sh", &folder.path("pipe")]).map(str::to_owned).collect()
 }
 
 /// Returns whether mounts are possible here, and reports if not.

@@ -2,7 +2,6 @@
 
 pub(crate) mod admin;
 pub(crate) mod browser;
-pub(crate) mod client;
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod event_stream;
@@ -18,7 +17,6 @@ pub(crate) mod python;
 pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod site;
-pub(crate) mod small_disk;
 pub(crate) mod tier;
 pub(crate) mod waiting;
 pub(crate) mod wire;

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of one test, which may be stopped, paused, starved and cut off.
+//! A PostgreSQL server of one test, which may be stopped, paused and starved.
 
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,17 +12,12 @@ use postgres::{Client, Config, NoTls};
 use super::folder::Folder;
 use super::server::PATIENCE;
 
-/// The disk for one database: enough for its files and some thousand results.
-pub(crate) const SMALL_DISK: &str = "24m";
-
 /// A server on a free port of the loopback address. It is removed when this is dropped.
 pub(crate) struct PrivatePostgres {
     folder: Folder,
     port: u16,
     postmaster: Option<Child>,
     settings: Vec<String>,
-    /// The folder of a tablespace on a disk of [`SMALL_DISK`], in the server's own mount namespace.
-    small_disk: Option<String>,
 }
 
 /// Pauses a server while this lives. Drop it before the server's clients, which wait for the server.
@@ -53,26 +48,9 @@ impl PrivatePostgres {
 
     /// Starts with more settings: `name=value`.
     pub(crate) fn with(settings: &[&str]) -> Self {
-        Self::prepared(settings, false)
-    }
-
-    /// Starts with a database `small` whose tables are on a small disk.
-    pub(crate) fn on_a_small_disk() -> Self {
-        let server = Self::prepared(&[], true);
-        let disk = server.small_disk.clone().unwrap();
-        server.admin(&format!("CREATE TABLESPACE small LOCATION '{disk}'"));
-        server.admin("CREATE DATABASE small TABLESPACE small");
-        server
-    }
-
-    fn prepared(settings: &[&str], has_small_disk: bool) -> Self {
         let folder = Folder::new();
-        let small_disk = has_small_disk.then(|| folder.path("disk"));
-        if let Some(disk) = &small_disk {
-            std::fs::create_dir(disk).unwrap();
-        }
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server = Self { folder, port: 0, postmaster: None, settings, small_disk };
+        let mut server = Self { folder, port: 0, postmaster: None, settings };
         server.give_to_user();
         server.run_initdb();
         server.launch();
@@ -82,7 +60,7 @@ impl PrivatePostgres {
     /// Starts a standby that streams from this server. `pg_promote()` makes it a server of its own.
     pub(crate) fn standby(&self) -> Self {
         let (folder, settings) = (Folder::new(), self.settings.clone());
-        let mut standby = Self { folder, port: 0, postmaster: None, settings, small_disk: None };
+        let mut standby = Self { folder, port: 0, postmaster: None, settings };
         standby.give_to_user();
         let mut copy = as_server_user(&program("pg_basebackup"));
         copy.args(["--host", "127.0.0.1", "--port", &self.port.to_string(), "--username", "sightline"]);
@@ -150,22 +128,6 @@ impl PrivatePostgres {
         Paused { postmaster }
     }
 
-    /// Fills the small disk.
-    pub(crate) fn fill_disk(&self) {
-        super::small_disk::fill(&self.disk_from_outside());
-    }
-
-    pub(crate) fn free_disk(&self) {
-        super::small_disk::free(&self.disk_from_outside());
-    }
-
-    /// Returns the path of the disk, which only the server's namespace mounts.
-    fn disk_from_outside(&self) -> PathBuf {
-        let disk = self.small_disk.as_ref().expect("a small disk");
-        let process = self.postmaster.as_ref().unwrap().id();
-        PathBuf::from(format!("/proc/{process}/root{disk}"))
-    }
-
     fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path("log")).unwrap_or_default()
     }
@@ -190,7 +152,7 @@ impl PrivatePostgres {
     /// Returns `false` if the port is taken.
     fn try_launch(&mut self) -> bool {
         let log = std::fs::File::create(self.folder.path("log")).unwrap();
-        let mut command = self.launcher();
+        let mut command = as_server_user(&program("postgres"));
         command.args(["-D", &self.folder.path("data"), "-p", &self.port.to_string()]);
         let own = format!("unix_socket_directories={}", self.folder.path(""));
         // A crash of the server loses nothing without fsync; only a crash of the machine would.
@@ -217,19 +179,6 @@ impl PrivatePostgres {
         }
         self.postmaster = Some(postmaster);
         true
-    }
-
-    fn launcher(&self) -> Command {
-        match &self.small_disk {
-            None => as_server_user(&program("postgres")),
-            Some(disk) => {
-                let owner = if is_root() { server_user().0 } else { "0" };
-                let mut command = super::small_disk::mounting(disk, SMALL_DISK, owner);
-                let inner = as_server_user(&program("postgres"));
-                command.arg(inner.get_program()).args(inner.get_args());
-                command
-            }
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::nginx::Nginx;
 use super::process::{signal, status_of};
 use super::wire::{Transport, Wire, read_chunked, read_head};
-use super::{admin, awaited, modules, small_disk};
+use super::{admin, awaited, modules};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
@@ -35,8 +35,6 @@ pub(crate) struct Server {
     plans: Option<String>,
     /// Whether it has all built-in modules.
     has_all_modules: bool,
-    /// The first arguments of other commands on its database.
-    entrance: Vec<String>,
     log: PathBuf,
     _folder: Option<Folder>,
 }
@@ -48,7 +46,6 @@ pub(crate) struct Setup {
     sandbox: &'static str,
     listen: String,
     launcher: Vec<String>,
-    has_own_mounts: bool,
     has_admin: bool,
     has_all_modules: bool,
 }
@@ -62,7 +59,6 @@ impl Setup {
             sandbox: "--sandbox=perfect",
             listen: "127.0.0.1:0".to_owned(),
             launcher: Vec::new(),
-            has_own_mounts: false,
             has_admin: true,
             has_all_modules: false,
         }
@@ -106,13 +102,6 @@ impl Setup {
         self
     }
 
-    /// Starts the server by this program, which mounts a file system for the server only.
-    pub(crate) fn mounted_by(self, launcher: &Command) -> Self {
-        let words = std::iter::once(launcher.get_program()).chain(launcher.get_args());
-        let words: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
-        Self { has_own_mounts: true, ..self }.launched_by(&words)
-    }
-
     /// Without a simulated web: for modules that ask a site of the test's own.
     pub(crate) fn real() -> Self {
         Self { sandbox: "--sandbox=off", ..Self::new() }
@@ -149,7 +138,6 @@ impl Setup {
         let address = address.parse().unwrap();
         // Reads the rest of standard output (the first key), so that the pipe does not fill up.
         std::thread::spawn(move || for _ in lines {});
-        let entrance = if self.has_own_mounts { small_disk::entering(child.id()) } else { Vec::new() };
         let plans = self.flags.iter().find(|flag| flag.starts_with("--plans=")).cloned();
         let has_all_modules = self.has_all_modules;
         let mut server = Server {
@@ -160,7 +148,6 @@ impl Setup {
             key: String::new(),
             plans,
             has_all_modules,
-            entrance,
             log,
             _folder: Some(folder),
         };
@@ -208,10 +195,8 @@ impl Server {
 
     /// Runs another command of the binary on the same database, and returns its standard output.
     pub(crate) fn cli(&self, arguments: &[&str]) -> String {
-        let mut words = self.entrance.iter().map(String::as_str).chain([BINARY]);
-        let mut command = Command::new(words.next().unwrap_or(BINARY));
         let output =
-            command.args(words).args(arguments).args(["--database", &self.database]).output().unwrap();
+            Command::new(BINARY).args(arguments).args(["--database", &self.database]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

@@ -1,11 +1,12 @@
 //! Two instances behind nginx are restarted one after the other while clients poll, wait and stream.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::kit::has_no_faults;
-use super::rolling_clients::{Client, Habit, Record};
+use crate::kills::Over;
+use crate::kills::clients::{Client, Order, World};
 use crate::support::databases::{TestDatabase, postgres};
 use crate::support::eventually;
 use crate::support::gated_site::GatedSite;
@@ -15,6 +16,7 @@ use crate::support::server::{Server, Setup};
 /// Sites of a search, which takes seconds with so few workers.
 const SITES: usize = 24;
 const ROUNDS: usize = 3;
+const CLIENTS: usize = 9;
 
 fn instance(database: &TestDatabase, site: &GatedSite) -> Setup {
     Setup::real()
@@ -32,46 +34,39 @@ fn a_rolling_restart_loses_nothing() {
     let addresses: Vec<_> = instances.iter().map(|server| server.address).collect();
     let nginx = NginxSetup::before_all(&addresses).start();
     let key = instances[0].new_key("unlimited");
-    let is_over = AtomicBool::new(false);
-    let habits = [Habit::Polling, Habit::Waiting, Habit::Streaming];
-    let (records, slowest_end) = thread::scope(|scope| {
-        let clients: Vec<_> = (0..9)
-            .map(|number| {
-                let (mut client, is_over) = (Client::new(nginx.address, &key, habits[number % 3]), &is_over);
-                scope.spawn(move || {
-                    while !is_over.load(Ordering::SeqCst) {
-                        client.search(&format!("client{number}.{}", client.record.searches), SITES);
+    let world = World::new(key);
+    world.port.store(nginx.address.port(), Ordering::SeqCst);
+    let slowest_end = thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let world = &world;
+            scope.spawn(move || {
+                let mut client = Client::new(world, number as u64);
+                for search in 0.. {
+                    if world.over_since.get().is_some() {
+                        return;
                     }
-                    client.record
-                })
-            })
-            .collect();
-        let slowest_end = roll(&mut instances, &database, &site);
-        is_over.store(true, Ordering::SeqCst);
-        let records: Vec<Record> = clients.into_iter().map(|client| client.join().unwrap()).collect();
-        (records, slowest_end)
+                    // These numbers make orders with a key, in all modes.
+                    let order = Order::new(format!("client{number}.{search}"), 5 * (number + search));
+                    let run = client.order(&order).expect("an order that can be repeated");
+                    client.follow(&run, &order);
+                }
+            });
+        }
+        let _over = Over(&world);
+        roll(&mut instances, &database, &site)
     });
-    let total = |of: fn(&Record) -> usize| records.iter().map(of).sum::<usize>();
-    let searches = total(|record| record.searches);
-    let longest = records.iter().map(|record| record.longest).max().unwrap();
-    let charges = database.number("SELECT count(*) FROM charges");
-    println!(
-        "rolling restart of two instances, {ROUNDS} rounds: {searches} searches, {} requests, {} tried again, {} \
-         streams ended by a shutdown; lost requests {}, lost results {}, doubled results {}, doubled charges {}; \
-         longest search {longest:?}, slowest end of an instance {slowest_end:?}",
-        total(|record| record.requests),
-        total(|record| record.retried),
-        total(|record| record.streams_ended_by_shutdown),
-        total(|record| record.lost),
-        total(|record| record.results_lost),
-        total(|record| record.results_doubled),
-        charges - searches as i64,
-    );
-    assert!(searches >= 9 && total(|record| record.streams_ended_by_shutdown) > 0, "nobody was disturbed");
-    assert_eq!(total(|record| record.lost), 0);
-    assert_eq!((total(|record| record.results_lost), total(|record| record.results_doubled)), (0, 0));
-    // Every request was charged once, and none was refunded.
-    assert_eq!(charges, searches as i64);
+    let runs = world.taken.into_inner();
+    println!("{} searches, slowest end of an instance {slowest_end:?}", runs.len());
+    assert!(runs.len() >= CLIENTS && world.announced.into_inner() > 0, "nobody was disturbed");
+    for (name, run) in &runs {
+        let seen = world.sightings.of(run);
+        let whole = (Some(("completed".to_owned(), SITES as u64)), SITES);
+        assert_eq!((seen.end, seen.results.len()), whole, "{name}");
+    }
+    // Every search was made once and charged once, and none was refunded.
+    for table in ["runs", "charges"] {
+        assert_eq!(database.number(&format!("SELECT count(*) FROM {table}")), runs.len() as i64, "{table}");
+    }
     has_no_faults(|sql| database.number(sql));
 }
 
