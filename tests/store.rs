@@ -118,6 +118,14 @@ impl Fixture {
         run
     }
 
+    /// Callers do not learn from now on that something was created for them.
+    fn refuse_confirmations(&self) {
+        self.store.before_each(|operation| match operation {
+            "confirm" => Err(StorageError::unavailable("refused")),
+            _ => Ok(()),
+        });
+    }
+
     fn summary(&self, run: &NewRun) -> RunSummary {
         self.store.run(run.id, run.account).unwrap().unwrap()
     }

@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::base::secret::Secret;
-use crate::model::account::KeyHash;
+use crate::model::account::SecretHash;
 
 /// The prefix of each key.
 pub const PREFIX: &str = "sl_live_";
@@ -71,8 +71,8 @@ impl ApiKey {
     }
 
     /// Returns the hash by which the store identifies the key.
-    pub fn hash(&self) -> KeyHash {
-        KeyHash(Sha256::digest(self.expose().as_bytes()).into())
+    pub fn hash(&self) -> SecretHash {
+        SecretHash(Sha256::digest(self.expose().as_bytes()).into())
     }
 
     /// Returns the last four characters.

@@ -14,7 +14,7 @@ use crate::base::cache::{Bounds, Cache, Computed};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
-use crate::model::account::{Account, KeyHash, KeyRecord, Role};
+use crate::model::account::{Account, KeyRecord, Role, SecretHash};
 use crate::model::audit::{Actor, Origin};
 use crate::model::credits::{Balance, Charge, Cycle};
 use crate::store::Store;
@@ -35,7 +35,7 @@ pub struct Caller {
     /// The actor that the audit records.
     pub actor: Actor,
     /// The key that was sent, or `None` for a session of the web app.
-    pub key: Option<KeyHash>,
+    pub key: Option<SecretHash>,
 }
 
 /// The reasons why an operation on an account fails.
@@ -85,7 +85,7 @@ pub struct Accounts {
     pub store: Arc<Store>,
     plans: PlanTable,
     pub(super) clock: Arc<dyn Clock>,
-    cache: Cache<KeyHash, CachedKey>,
+    cache: Cache<SecretHash, CachedKey>,
     seen: Mutex<HashMap<KeyId, Timestamp>>,
     pub(super) deletions_due: Mutex<Instant>,
 }
@@ -233,7 +233,7 @@ impl Accounts {
     ///
     /// # Errors
     /// Returns an error if the store fails. While the store is unavailable, the result is `true`.
-    pub fn may_still_read(&self, key: &KeyHash, max_age: Duration) -> Result<bool, StorageError> {
+    pub fn may_still_read(&self, key: &SecretHash, max_age: Duration) -> Result<bool, StorageError> {
         let known = self.cached(key, max_age);
         match known.map_or_else(|| self.look_up(key), Ok) {
             Ok((_, account)) => Ok(self.plan_of(&account).api),
@@ -243,12 +243,12 @@ impl Accounts {
         }
     }
 
-    fn cached(&self, hash: &KeyHash, max_age: Duration) -> Option<(KeyId, Account)> {
+    fn cached(&self, hash: &SecretHash, max_age: Duration) -> Option<(KeyId, Account)> {
         let cached = self.cache.get(hash).filter(|cached| cached.read_at.elapsed() < max_age)?;
         Some((cached.id, cached.account))
     }
 
-    fn look_up(&self, hash: &KeyHash) -> Result<(KeyId, Account), AccountError> {
+    fn look_up(&self, hash: &SecretHash) -> Result<(KeyId, Account), AccountError> {
         // The age is measured from before the read, whose answer may take long.
         let read_at = Instant::now();
         let found = self.store.key_by_hash(hash)?;

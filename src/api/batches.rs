@@ -16,9 +16,9 @@ use crate::account::service::AccountError;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Response};
-use crate::model::batch::{self, BatchAdded, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
+use crate::model::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
 use crate::model::run::count;
-use crate::model::start::Idempotency;
+use crate::model::start::{Idempotency, Refused, Started};
 use crate::modules::query::SearchType;
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
 use crate::runs::service::idempotency_valid_since;
@@ -183,9 +183,9 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = caller.account.id;
     let (id, added) = api.batches.create(account, name, rows, idempotency, &call.origin()?)?;
     match added {
-        BatchAdded::Done | BatchAdded::Repeated(_) => {}
-        BatchAdded::Mismatch => return Err(ApiError::idempotency_mismatch()),
-        BatchAdded::UnknownAccount => return Err(AccountError::InvalidKey.into()),
+        Started::Created | Started::Repeated(_) => {}
+        Started::Refused(Refused::UnknownAccount) => return Err(AccountError::InvalidKey.into()),
+        Started::Refused(_) => return Err(ApiError::idempotency_mismatch()),
     }
     let batch = api.batches.find(account, id)?.ok_or_else(|| ApiError::no_such("batch"))?;
     let answer = AcceptedBatch {

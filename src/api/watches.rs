@@ -19,15 +19,14 @@ use crate::http::{Reply, Response};
 use crate::model::interval::Interval;
 use crate::model::page::ListFilter;
 use crate::model::search::Search;
-use crate::model::watch::{ChangeKind, NewWatch, StoredChange, WatchRecord, WatchState, WatchUpdate};
-use crate::watches::registry;
+use crate::model::watch::{ChangeKind, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
 
 /// A page of the caller's watches, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WatchList {
     /// The watches of this page.
     #[schema(max_items = 100)]
-    pub watches: Vec<WatchRecord>,
+    pub watches: Vec<Watch>,
     /// Number of watches on this page.
     #[schema(maximum = 100, examples(1))]
     pub count: usize,
@@ -122,9 +121,9 @@ fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opti
 }
 
 fn interval(text: &str) -> Result<Interval, ApiError> {
-    text.parse().map_err(|error| {
+    text.parse().map_err(|error: String| {
         let allowed = format!("{} to {}, such as 12h", Interval::SHORTEST, Interval::LONGEST);
-        ApiError::invalid_request("every", ToString::to_string(&error), allowed)
+        ApiError::invalid_request("every", error, allowed)
     })
 }
 
@@ -152,7 +151,7 @@ fn in_order(mut kinds: Vec<ChangeKind>) -> Vec<ChangeKind> {
     ),
     request_body(content = WatchRequest, description = "The watch."),
     responses(
-        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = WatchRecord),
+        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch),
         (status = 403, description = "suppressed"),
         (status = 409, description = "conflict"),
         (status = 415, description = "unsupported_media_type"),
@@ -177,8 +176,8 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let services = api.services();
     services.check(caller, &search.query, &watch.search, false)?;
     watch.idempotency = key.map(|key| services.idempotency(key, fingerprint(&search, &watch)));
-    let watch = registry::create(&api.store, &watch, api.clock.now(), &call.origin()?)?;
-    Ok(Reply::Now(json_response(201, &WatchRecord::from(watch))))
+    let watch = api.store.add_watch(&watch, api.clock.now(), &call.origin()?)?;
+    Ok(Reply::Now(json_response(201, &watch)))
 }
 
 /// Returns the SHA-256 of what a request asks for. It differs from that of the search alone.
@@ -202,9 +201,8 @@ fn fingerprint(search: &SearchBody, watch: &NewWatch) -> [u8; 32] {
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let PageParameters { limit, cursor } = request::query(call.request)?;
-    let mut found = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
-    let next_cursor = cut(&mut found, limit).map(|last| last.id);
-    let watches: Vec<WatchRecord> = found.into_iter().map(WatchRecord::from).collect();
+    let mut watches = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
+    let next_cursor = cut(&mut watches, limit).map(|last| last.id);
     let has_more = next_cursor.is_some();
     let page = WatchList { count: watches.len(), watches, limit, has_more, next_cursor };
     Ok(api.page(call, &page, next_cursor.as_ref()))
@@ -218,11 +216,11 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     path = "/v1/watches/{watch_id}",
     operation_id = "getWatch",
     tag = "Watches",
-    responses((status = 200, description = "The watch.", body = WatchRecord))
+    responses((status = 200, description = "The watch.", body = Watch))
 )]
 pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let watch = api.find_watch(call)?;
-    Ok(ok_json(&WatchRecord::from(watch)))
+    Ok(ok_json(&watch))
 }
 
 /// Changes a watch.
@@ -235,7 +233,7 @@ pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     tag = "Watches",
     request_body(content = WatchChangeBody, description = "What changes."),
     responses(
-        (status = 200, description = "The changed watch.", body = WatchRecord),
+        (status = 200, description = "The changed watch.", body = Watch),
         (status = 415, description = "unsupported_media_type"),
     )
 )]
@@ -249,8 +247,8 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         state: change.state,
         is_due: false,
     };
-    let watch = api.store.change_watch(account, id, &update, api.clock.now(), &call.origin()?)??;
-    Ok(ok_json(&WatchRecord::from(watch)))
+    let watch = api.store.change_watch(account, id, &update, api.clock.now(), &call.origin()?)?;
+    Ok(ok_json(&watch))
 }
 
 /// Deletes a watch.

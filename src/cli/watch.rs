@@ -16,7 +16,7 @@ use crate::base::clock::{SystemClock, rfc3339_millis};
 use crate::base::ids::WatchId;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::Origin;
-use crate::model::watch::{MOST_WATCHES, PauseReason, WatchRecord, WatchUpdate};
+use crate::model::watch::{MOST_WATCHES, PauseReason, Watch, WatchError, WatchUpdate};
 
 /// List watches, or start a run of one
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ fn watch_id(text: &str) -> Result<WatchId, String> {
 struct WatchLine<'a> {
     account: &'a str,
     #[serde(flatten)]
-    watch: WatchRecord,
+    watch: Watch,
 }
 
 pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -94,7 +94,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for owner in &owners {
         let own = store.watches(owner.id, None, MOST_WATCHES)?;
-        lines.extend(own.into_iter().map(|watch| WatchLine { account: &owner.email, watch: watch.into() }));
+        lines.extend(own.into_iter().map(|watch| WatchLine { account: &owner.email, watch }));
     }
     write_list(
         out,
@@ -107,12 +107,12 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn row(WatchLine { account, watch }: &WatchLine<'_>) -> Vec<String> {
-    let (state, next) = match watch.paused_reason {
-        None => (watch.state.as_str().to_owned(), rfc3339_millis(watch.next_run_at)),
+    let (state, next) = match watch.paused {
+        None => (watch.state.as_str().to_owned(), rfc3339_millis(watch.next_at)),
         Some(reason) => (format!("paused ({})", reason.as_str()), "-".to_owned()),
     };
     let search_type = watch.search_type.to_string();
-    let (query, every) = (watch.query.clone(), watch.every.clone());
+    let (query, every) = (watch.query.clone(), watch.every.to_string());
     vec![watch.id.to_string(), (*account).to_owned(), search_type, query, every, state, next]
 }
 
@@ -126,7 +126,7 @@ fn make_due(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Err(Failure::Failed("the watch is paused by its owner, so no run is started".to_owned()));
     }
     let update = WatchUpdate { is_due: true, ..WatchUpdate::default() };
-    let changed = store.change_watch(watch.account, watch.id, &update, Timestamp::now(), &Origin::CLI)?;
-    changed.map_err(|_| unknown())?;
+    let changed = store.change_watch(watch.account, watch.id, &update, Timestamp::now(), &Origin::CLI);
+    changed.map_err(|error| if let WatchError::Storage(error) = error { error.into() } else { unknown() })?;
     Ok(writeln!(out, "due {}", watch.id)?)
 }

@@ -49,13 +49,14 @@ impl Account {
     }
 }
 
-/// The SHA-256 of a complete key.
+/// The SHA-256 of a complete key, or of the token of a session or link. Since it has at least 128 random bits, its hash
+/// needs neither a salt nor a slow function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct KeyHash(pub [u8; 32]);
+pub struct SecretHash(pub [u8; 32]);
 
-impl fmt::Debug for KeyHash {
+impl fmt::Debug for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyHash([redacted])")
+        f.write_str("SecretHash([redacted])")
     }
 }
 
@@ -67,7 +68,7 @@ pub struct KeyRecord {
     /// The owner of the key.
     pub account: AccountId,
     /// The SHA-256 of the key.
-    pub hash: KeyHash,
+    pub hash: SecretHash,
     /// The last four characters.
     pub last_four: String,
     /// The owner's label for the key. It has at most 100 characters and may be empty.

@@ -212,19 +212,6 @@ impl BatchRow {
     }
 }
 
-/// The result of [`Store::add_batch`](crate::store::Store::add_batch).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BatchAdded {
-    /// The batch was added.
-    Done,
-    /// The idempotency key was used before with the same body. Contains the batch of that request.
-    Repeated(BatchId),
-    /// The idempotency key was used before with another body.
-    Mismatch,
-    /// The account does not exist or is being deleted.
-    UnknownAccount,
-}
-
 /// The row whose turn has come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextRow {

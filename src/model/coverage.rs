@@ -45,14 +45,14 @@ impl Cut {
 pub struct Coverage {
     /// Modules that ended: the sum of all outcomes.
     #[schema(examples(231))]
-    checked: u32,
+    pub checked: u32,
     /// Modules with a conclusion: `hit` or `miss`.
     #[schema(examples(209))]
-    conclusive: u32,
+    pub conclusive: u32,
     /// Modules that could take the query: `checked` without those that were skipped for the query, a missing key or
     /// browser, or a fault of the server.
     #[schema(examples(228))]
-    applicable: u32,
+    pub applicable: u32,
     /// Modules that could take the query but got no request: `down`, `quarantined`, `stopped` and `limited`.
     #[schema(examples(3))]
     not_asked: u32,
@@ -109,7 +109,7 @@ pub struct Coverage {
     down_since: Option<Timestamp>,
     /// `conclusive` divided by `applicable`, from 0.0 to 1.0 with three decimals; 0.0 if that is 0.
     #[schema(minimum = 0.0, maximum = 1.0, examples(0.917))]
-    ratio: f64,
+    pub ratio: f64,
 }
 
 impl Coverage {
@@ -151,28 +151,15 @@ impl Coverage {
     }
 
     fn outcome(&mut self, outcome: Outcome) -> &mut u32 {
-        match outcome {
-            Outcome::Hit => &mut self.hit,
-            Outcome::Miss => &mut self.miss,
-            Outcome::Blocked => &mut self.blocked,
-            Outcome::RateLimited => &mut self.rate_limited,
-            Outcome::Timeout => &mut self.timeout,
-            Outcome::Error => &mut self.error,
-            Outcome::Unreliable => &mut self.unreliable,
-            Outcome::Skipped => &mut self.skipped,
-        }
+        let Self { hit, miss, blocked, rate_limited, timeout, error, unreliable, skipped, .. } = self;
+        [hit, miss, blocked, rate_limited, timeout, error, unreliable, skipped][outcome as usize]
     }
 
     fn cut(&mut self, cut: Cut) -> &mut u32 {
-        match cut {
-            Cut::Down => &mut self.down,
-            Cut::Quarantine => &mut self.quarantined,
-            Cut::Stopped => &mut self.stopped,
-            Cut::Limits => &mut self.limited,
-            Cut::LearntDeadline => &mut self.cut_by_learnt_deadline,
-            Cut::TimeBudget => &mut self.cut_by_time_budget,
-            Cut::GivenUp => &mut self.cut_by_stop,
-        }
+        let Self { down, quarantined, stopped, limited, .. } = self;
+        let Self { cut_by_learnt_deadline, cut_by_time_budget, cut_by_stop, .. } = self;
+        [down, quarantined, stopped, limited, cut_by_learnt_deadline, cut_by_time_budget, cut_by_stop]
+            [cut as usize]
     }
 
     /// Returns how many modules ended with the outcome.
@@ -226,34 +213,12 @@ impl Coverage {
         format!("{count} {}: {why}", if cut.is_not_asked() { "not asked" } else { "cut short" })
     }
 
-    /// Returns how many modules ended.
-    pub fn checked(&self) -> u32 {
-        self.checked
-    }
-
-    /// Returns how many modules had a conclusion: `hit` or `miss`.
-    pub fn conclusive(&self) -> u32 {
-        self.conclusive
-    }
-
-    /// Returns how many modules could take the query: all that ended but those that were skipped for the query, a
-    /// missing key or browser, or a fault of this machine.
-    pub fn applicable(&self) -> u32 {
-        self.applicable
-    }
-
     /// Returns how many modules of a run with `total` modules were asked and had the time to answer, and how many could
     /// take the query.
     pub fn done_of(&self, total: u32) -> (u32, u32) {
         let unsuitable = self.checked - self.applicable.min(self.checked);
         let done = self.applicable.saturating_sub(self.not_asked.saturating_add(self.cut_by_stop));
         (done, total.saturating_sub(unsuitable))
-    }
-
-    /// Returns the conclusive share of the modules that could take the query, from 0.0 to 1.0, with three decimals; 0.0
-    /// if there are none.
-    pub fn ratio(&self) -> f64 {
-        self.ratio
     }
 }
 
@@ -283,15 +248,15 @@ mod tests {
     #[test]
     fn the_ratio_leaves_out_modules_that_cannot_take_the_query() {
         use Outcome::{Blocked, Hit, Miss, Skipped};
-        assert_eq!(Coverage::of([]).ratio().to_bits(), 0f64.to_bits());
-        assert_eq!(Coverage::of([Skipped]).ratio().to_bits(), 0f64.to_bits());
+        assert_eq!(Coverage::of([]).ratio.to_bits(), 0f64.to_bits());
+        assert_eq!(Coverage::of([Skipped]).ratio.to_bits(), 0f64.to_bits());
         let mut coverage = Coverage::of([Hit, Miss, Blocked, Skipped]);
-        assert_eq!((coverage.checked(), coverage.conclusive(), coverage.applicable()), (4, 2, 3));
-        assert!((coverage.ratio() - 0.667).abs() < 1e-9);
+        assert_eq!((coverage.checked, coverage.conclusive, coverage.applicable), (4, 2, 3));
+        assert!((coverage.ratio - 0.667).abs() < 1e-9);
         coverage.add(Skipped, Some(Cut::Stopped), None);
         coverage.add(Skipped, Some(Cut::GivenUp), None);
-        assert_eq!((coverage.applicable(), coverage.not_asked, coverage.done_of(9)), (5, 1, (3, 8)));
-        assert!((coverage.ratio() - 0.4).abs() < 1e-9, "{coverage:?}");
+        assert_eq!((coverage.applicable, coverage.not_asked, coverage.done_of(9)), (5, 1, (3, 8)));
+        assert!((coverage.ratio - 0.4).abs() < 1e-9, "{coverage:?}");
     }
 
     #[test]

@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::base::clock::rfc3339_millis;
-use crate::base::ids::{RunId, WatchId, WebhookId};
+use crate::base::ids::WebhookId;
 use crate::base::words::words;
-use crate::model::batch::Batch;
-use crate::model::coverage::Coverage;
 use crate::model::run::Status;
 
 words! {
@@ -56,69 +54,10 @@ pub struct Event {
     data: Value,
 }
 
-/// The end of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunEnded {
-    /// The id of the run.
-    pub run: RunId,
-    /// The number of its results.
-    pub total_results: u64,
-    /// The number of its modules by outcome.
-    pub coverage: Coverage,
-    /// The credits that it cost, after a refund.
-    pub credits_charged: u64,
-    /// The code of its error, if it failed.
-    pub error: Option<String>,
-}
-
-/// The changes that a watch has found in one run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WatchFound {
-    /// The id of the watch.
-    pub watch: WatchId,
-    /// The id of the run.
-    pub run: RunId,
-    /// The number of results that were not there before.
-    pub added: usize,
-    /// The number of results that are no longer there.
-    pub removed: usize,
-    /// The number of results whose data differs.
-    pub changed: usize,
-}
-
 impl Event {
-    /// Creates the event of a run that has ended.
-    pub fn run_ended(kind: EventType, at: Timestamp, ended: &RunEnded) -> Self {
-        let RunEnded { run, total_results, coverage, credits_charged, error } = ended;
-        let mut data = json!({
-            "run_id": run,
-            "total_results": total_results,
-            "modules_checked": coverage.checked(),
-            "modules_conclusive": coverage.conclusive(),
-            "credits_charged": credits_charged,
-        });
-        if let Some(code) = error {
-            data["error"] = code.as_str().into();
-        }
+    /// Creates an event of that type.
+    pub fn new(kind: EventType, at: Timestamp, data: Value) -> Self {
         Self { name: kind.as_str(), at, data }
-    }
-
-    /// Creates the event of a watch that has found changes.
-    pub fn watch_changed(at: Timestamp, found: &WatchFound) -> Self {
-        let WatchFound { watch, run, added, removed, changed } = found;
-        let data = json!({ "watch_id": watch, "run_id": run, "added": added, "removed": removed, "changed": changed });
-        Self { name: EventType::WatchChanged.as_str(), at, data }
-    }
-
-    /// Creates the event of a batch that has ended.
-    pub fn batch_ended(batch: &Batch, at: Timestamp) -> Self {
-        let data = json!({
-            "batch_id": batch.id,
-            "status": batch.status(),
-            "total": batch.counts.total(),
-            "counts": batch.counts,
-        });
-        Self { name: EventType::BatchCompleted.as_str(), at, data }
     }
 
     /// Creates the event of a test.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 
 use crate::base::ids::WatchId;
 
@@ -61,6 +62,12 @@ impl From<Interval> for Duration {
     }
 }
 
+impl Serialize for Interval {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, secs) =
@@ -69,39 +76,28 @@ impl fmt::Display for Interval {
     }
 }
 
-/// Why a text is not an interval. It names the text, which is cut if it is long.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidInterval {
-    /// The text is not a number with a unit.
-    #[error("invalid `every`: {0} is not a number with the unit m, h or d, such as 12h")]
-    Form(String),
-    /// The interval is shorter than [`Interval::SHORTEST`].
-    #[error("invalid `every`: {} is below the minimum of {}", .0, Interval::SHORTEST)]
-    TooShort(String),
-    /// The interval is longer than [`Interval::LONGEST`].
-    #[error("invalid `every`: {} is above the maximum of {}", .0, Interval::LONGEST)]
-    TooLong(String),
-}
-
 impl FromStr for Interval {
-    type Err = InvalidInterval;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, InvalidInterval> {
-        let shown = || text.chars().take(20).filter(|c| !c.is_control()).collect::<String>();
+    /// The error names the text, which is cut if it is long.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shown: String = text.chars().take(20).filter(|c| !c.is_control()).collect();
         let unit =
             text.chars().next_back().and_then(|last| UNITS.into_iter().find(|(unit, _)| *unit == last));
         let number = unit.and_then(|(unit, _)| text.strip_suffix(unit));
         let number = number.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
-        let (Some(number), Some((_, secs))) = (number, unit) else {
-            return Err(InvalidInterval::Form(shown()));
+        let why = match number.zip(unit) {
+            None => "not a number with the unit m, h or d, such as 12h".to_owned(),
+            // Only a number that is too large fails to parse.
+            Some((number, (_, secs))) => match number.parse::<u32>().ok().and_then(|n| n.checked_mul(secs)) {
+                Some(secs) if Self(secs) < Self::SHORTEST => {
+                    format!("below the minimum of {}", Self::SHORTEST)
+                }
+                Some(secs) if Self(secs) <= Self::LONGEST => return Ok(Self(secs)),
+                _ => format!("above the maximum of {}", Self::LONGEST),
+            },
         };
-        // Only a number that is too large fails to parse.
-        let secs = number.parse::<u32>().ok().and_then(|number| number.checked_mul(secs));
-        match secs.map(Self) {
-            Some(interval) if interval < Self::SHORTEST => Err(InvalidInterval::TooShort(shown())),
-            Some(interval) if interval <= Self::LONGEST => Ok(interval),
-            _ => Err(InvalidInterval::TooLong(shown())),
-        }
+        Err(format!("invalid `every`: {shown} is {why}"))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Sessions and set-up links.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::base::ids::{AccountId, SessionId};
+use crate::model::account::SecretHash;
 
 /// The minimum time between two records that a session is used, so that not every page needs a write.
 const NOTE_EVERY: Duration = Duration::from_secs(60);
@@ -64,21 +64,11 @@ fn later(at: Timestamp, by: Duration) -> Timestamp {
     at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// The SHA-256 of a token. Since a token has 256 random bits, its hash needs neither a salt nor a slow function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TokenHash(pub [u8; 32]);
-
-impl fmt::Debug for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenHash([redacted])")
-    }
-}
-
 /// A link with which a password is set once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetUpLink {
     /// The hash of the link's token.
-    pub token: TokenHash,
+    pub token: SecretHash,
     /// The account whose password it sets.
     pub account: AccountId,
     /// The time at which it was created.

@@ -41,7 +41,7 @@ pub struct NewRun {
     /// The maximum number of waiting runs of all accounts, if the queue may be full. It does not apply to an account
     /// without a waiting run.
     pub max_waiting: Option<usize>,
-    /// Whether the run is undone unless it is confirmed, because a repetition of the request would start another one.
+    /// Whether the run is undone unless its caller gets it, because a repetition of the request would start another one.
     pub is_unconfirmed: bool,
     /// The caller's `Idempotency-Key`, if there is one.
     pub idempotency: Option<Idempotency>,
@@ -154,12 +154,13 @@ pub struct Idempotency {
     pub valid_since: Timestamp,
 }
 
-/// The result of [`Store::start`](crate::store::Store::start).
+/// The result of starting a run, or of creating a batch, whose id stands in place of that of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
-    /// The run was charged and created.
+    /// It was created, and a run was charged.
     Created,
-    /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
+    /// The idempotency key was used before with the same body. Nothing was charged. Contains what that request
+    /// has created.
     Repeated(RunId),
     /// Nothing was charged or created.
     Refused(Refused),

@@ -11,8 +11,10 @@ use crate::base::storage::StorageError;
 use crate::base::words::words;
 use crate::model::diff::Difference;
 use crate::model::interval::Interval;
+use crate::model::run::RunOptions;
 use crate::model::search::Search;
 use crate::model::start::Idempotency;
+use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
 
 /// The most watches of an account.
@@ -39,41 +41,16 @@ pub struct NewWatch {
     pub idempotency: Option<Idempotency>,
 }
 
-/// A watch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watch {
-    /// The id of the watch.
-    pub id: WatchId,
-    /// The account that is charged for its runs.
-    pub account: AccountId,
-    /// The search that is repeated. It follows no leads.
-    pub search: Search,
-    /// The time between two runs.
-    pub every: Interval,
-    /// The kinds of changes that are reported to webhooks, sorted, each once. There is at least one.
-    pub notify_on: Vec<ChangeKind>,
-    /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
-    pub webhook: Option<WebhookId>,
-    /// The reason why no runs are started, or `None` if the watch is active.
-    pub paused: Option<PauseReason>,
-    /// The moment at which the next run is due, or was.
-    pub next_at: Timestamp,
-    /// The last run that was started. It may have been deleted since.
-    pub last_run: Option<RunId>,
-    /// Whether the last run has not ended, or has not been compared.
-    pub is_open: bool,
-    /// The time at which the watch was created.
-    pub created_at: Timestamp,
-}
-
 /// A watch: a search that is repeated.
-// The form of a watch for readers: of the API, of an export and of the command line.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Watch)]
-pub struct WatchRecord {
+// It follows no leads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Watch {
     /// Identifies the watch.
     #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
     pub id: WatchId,
+    /// The account that is charged for its runs.
+    #[serde(skip)]
+    pub account: AccountId,
     /// Kind of identifier that is searched.
     #[serde(rename = "type")]
     pub search_type: SearchType,
@@ -83,49 +60,53 @@ pub struct WatchRecord {
     /// Whether modules that need a browser take part.
     #[schema(examples(false))]
     pub premium: bool,
+    /// How long its checks may take.
+    #[serde(skip)]
+    pub options: RunOptions,
+    /// The chosen modules.
+    #[serde(skip)]
+    pub choice: Choice,
     /// Time between two runs.
-    #[schema(pattern = "^[0-9]{1,5}[mhd]$", examples("1d"))]
-    pub every: String,
+    #[schema(value_type = String, pattern = "^[0-9]{1,5}[mhd]$", examples("1d"))]
+    pub every: Interval,
     /// Kinds of changes that webhooks get.
+    // Sorted, each once.
     #[schema(min_items = 1)]
     pub notify_on: Vec<ChangeKind>,
     /// Webhook that gets the events; null if all get them that have subscribed to `watch.changed`.
+    #[serde(rename = "webhook_id")]
     #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
-    pub webhook_id: Option<WebhookId>,
+    pub webhook: Option<WebhookId>,
     /// Whether runs are started.
     pub state: WatchState,
     /// Reason why no runs are started; null if the watch is active.
+    #[serde(rename = "paused_reason")]
     #[schema(required)]
-    pub paused_reason: Option<PauseReason>,
+    pub paused: Option<PauseReason>,
     /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    // Or was due.
+    #[serde(rename = "next_run_at", with = "millis")]
     #[schema(examples("2026-05-07T07:31:09.010Z"))]
-    pub next_run_at: Timestamp,
+    pub next_at: Timestamp,
     /// The last run, which may have been deleted since; null if there was none.
+    #[serde(rename = "last_run_id")]
     #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
-    pub last_run_id: Option<RunId>,
+    pub last_run: Option<RunId>,
+    /// Whether the last run has not ended, or has not been compared.
+    #[serde(skip)]
+    pub is_open: bool,
     /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
 }
 
-impl From<Watch> for WatchRecord {
-    fn from(watch: Watch) -> Self {
-        Self {
-            id: watch.id,
-            search_type: watch.search.search_type,
-            query: watch.search.query,
-            premium: watch.search.premium,
-            every: watch.every.to_string(),
-            notify_on: watch.notify_on,
-            webhook_id: watch.webhook,
-            state: if watch.paused.is_some() { WatchState::Paused } else { WatchState::Active },
-            paused_reason: watch.paused,
-            next_run_at: watch.next_at,
-            last_run_id: watch.last_run,
-            created_at: watch.created_at,
-        }
+impl Watch {
+    /// Returns the search that is repeated.
+    pub fn search(&self) -> Search {
+        let Self { search_type, premium, options, .. } = *self;
+        let (query, choice) = (self.query.clone(), self.choice.clone());
+        Search { search_type, query, premium, options, choice, follow: None, purpose: None }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::model::batch::MAX_SEARCHES;
 use crate::model::page::ListFilter;
 use crate::model::run::{RunOptions, RunSummary};
 use crate::model::sign_in::Session;
-use crate::model::watch::{StoredChange, Watch, WatchRecord};
+use crate::model::watch::{StoredChange, Watch};
 use crate::model::webhook::{Delivery, Webhook};
 use crate::modules::catalog::Choice;
 use crate::runs::stored_run::all_results;
@@ -87,7 +87,7 @@ struct RunBlock<'a> {
 #[derive(Serialize)]
 struct WatchBlock {
     #[serde(flatten)]
-    watch: WatchRecord,
+    watch: Watch,
     options: RunOptions,
     modules: Choice,
     changes: Vec<StoredChange>,
@@ -162,8 +162,8 @@ impl<'a> Export<'a> {
                 let page = store.watch_changes(id, watch.id, last.map(|last| last.id), PAGE)?;
                 Ok::<_, StorageError>(page.unwrap_or_default())
             })?;
-            let (options, modules) = (watch.search.options, watch.search.choice.clone());
-            self.item(&mut list, &WatchBlock { watch: watch.into(), options, modules, changes })?;
+            let (options, modules) = (watch.options, watch.choice.clone());
+            self.item(&mut list, &WatchBlock { watch, options, modules, changes })?;
         }
         self.end()
     }

@@ -9,8 +9,6 @@ use super::reader::Found;
 use super::service::Runs;
 use super::start_request::{StartError, StartRequest, StartResult};
 use crate::base::ids::RunId;
-use crate::base::storage::StorageError;
-use crate::model::credits::Charge;
 use crate::model::drive::InstanceId;
 use crate::model::run::RunOptions;
 use crate::model::search::Search;
@@ -68,7 +66,7 @@ impl Runs {
             self.registry.insert(&run);
             (slot, run)
         });
-        let started = self.store(&new, &charge);
+        let started = self.context.store.start(&new, &charge);
         if !matches!(started, Ok(Started::Created)) {
             self.registry.remove(new.id);
         }
@@ -119,23 +117,6 @@ impl Runs {
         let (simulated, account) = (self.context.simulated, Some(request.account));
         let length = self.context.store.queue_length(simulated, account).map_err(StartError::Storage)?;
         Ok(!length.allows_another(self.max_waiting))
-    }
-
-    /// Stores the start. If the answer to its commit was lost, the run is looked up by its id: the caller is told that it
-    /// was started if it was. If it cannot be looked up, the caller is refused, and what was stored is undone later.
-    fn store(&self, new: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
-        let store = &self.context.store;
-        let started = match store.start(new, charge) {
-            Err(error) if error.is_unconfirmed() => match store.run(new.id, new.account) {
-                Ok(Some(_)) => Started::Created,
-                Ok(None) | Err(_) => return Err(error),
-            },
-            started => started?,
-        };
-        if started == Started::Created && new.is_unconfirmed {
-            store.confirm_run(new.id);
-        }
-        Ok(started)
     }
 
     fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {

@@ -186,8 +186,8 @@ impl Services<'_> {
     /// # Errors
     /// Returns why no run did start.
     pub fn run_watch(&self, caller: &Caller, watch: &Watch, origin: Origin) -> Result<Found, Refusal> {
-        self.check_plan(caller, watch.search.premium)?;
-        let charge = self.accounts.charge(caller, watch.search.cost());
+        self.check_plan(caller, watch.premium)?;
+        let charge = self.accounts.charge(caller, watch.search().cost());
         match registry::run_now(self.runs, watch, charge, origin) {
             Ok(started) => self.started(caller, charge, started),
             Err(WatchError::Storage(error)) => Err(error.into()),

@@ -105,17 +105,10 @@ impl Store {
     /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
     /// its own log.
     pub fn wipe(&self) -> Result<bool> {
-        match &self.backend {
-            Backend::Sqlite(database) => database.wipe(),
-            Backend::Postgres(_) => Ok(true),
-        }
-    }
-
-    /// Records that a deleted account was removed completely.
-    pub(super) fn account_erased(&self) {
-        if let Backend::Sqlite(database) = &self.backend {
-            database.account_erased();
-        }
+        let Backend::Sqlite(database) = &self.backend else { return Ok(true) };
+        let wiped = database.wipe();
+        self.outage.note("wipe", true, wiped.as_ref().err(), Instant::now());
+        wiped
     }
 
     /// Lets a test fail operations, or act before them.
@@ -218,11 +211,12 @@ impl Store {
         let began = Instant::now();
         let hook = self.before_each.lock().clone();
         let done = hook.map_or(Ok(()), |hook| hook(name)).and_then(|()| work());
-        self.metrics.note(name, began.elapsed(), done.as_ref().err());
-        self.outage.note(name, writes, &done);
-        done.map_err(|error| match &self.backend {
+        let done = done.map_err(|error| match &self.backend {
             Backend::Sqlite(database) => database.note_failure(error),
             Backend::Postgres(_) => error,
-        })
+        });
+        self.metrics.note(name, began.elapsed(), done.as_ref().err());
+        self.outage.note(name, writes, done.as_ref().err(), Instant::now());
+        done
     }
 }

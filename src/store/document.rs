@@ -9,23 +9,24 @@
 //!   text.
 //! - A confidence that is not a number is kept as 0, because JSON has no NaN.
 
-use std::borrow::Cow;
-
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::error::Result;
 use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
 use crate::model::run::{ModuleReport, ResultRecord};
-use crate::modules::outcome::{OpenCircuit, Outcome};
-use crate::modules::reason::Reason;
-use crate::modules::rules_version::RulesVersion;
 
 /// Encodes a value as JSON text.
 pub(super) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     serde_json::to_string(value).map_err(StorageError::broken)
+}
+
+/// Encodes ids for the fragment `ids`, as an array of `[ID]`.
+pub(super) fn encode_ids(ids: impl IntoIterator<Item = Uuid>) -> Result<String> {
+    encode(&ids.into_iter().map(|id| [id]).collect::<Vec<_>>())
 }
 
 /// Decodes JSON text. The error tells the position, and nothing of the text.
@@ -73,57 +74,34 @@ fn flatten(value: &mut Value, levels: usize) {
     }
 }
 
-/// A module report as an array, which is shorter than an object. The last two elements are those of a host that was not
-/// asked, or of a conclusion.
-#[derive(Serialize, Deserialize)]
-struct StoredReport<'a>(
-    Cow<'a, str>,
-    Cow<'a, str>,
-    Outcome,
-    Option<Reason>,
-    Option<u16>,
-    u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")] Option<Basis>,
-    #[serde(default, skip_serializing_if = "Option::is_none")] Option<bool>,
-);
-
-/// The open circuit of a host that was not asked, or the version of the rules that led to a conclusion. With the latter
-/// it is stored whether only a part was read.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Basis {
-    Circuit(OpenCircuit),
-    Rules(RulesVersion),
-}
-
-/// Encodes module reports.
+/// Encodes module reports, each as an array, which is shorter than an object.
 pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String> {
-    encode(&reports.iter().map(shorten).collect::<Vec<_>>())
-}
-
-fn shorten(report: &ModuleReport) -> StoredReport<'_> {
-    let ModuleReport { status, reason, http_status, elapsed_ms, circuit, rules, partial, .. } = *report;
-    let (module, platform) = (Cow::Borrowed(&*report.module), Cow::Borrowed(&*report.platform));
-    let (basis, partial) = match (circuit, rules) {
-        (Some(circuit), _) => (Some(Basis::Circuit(circuit)), None),
-        (None, rules) => (rules.map(Basis::Rules), rules.map(|_| partial)),
+    let shorten = |report: &ModuleReport| {
+        let ModuleReport { status, reason, http_status, elapsed_ms, circuit, rules, partial, .. } = *report;
+        json!([
+            report.module,
+            report.platform,
+            status,
+            reason,
+            http_status,
+            elapsed_ms,
+            circuit,
+            rules,
+            partial
+        ])
     };
-    StoredReport(module, platform, status, reason, http_status, elapsed_ms, basis, partial)
+    encode(&reports.iter().map(shorten).collect::<Vec<_>>())
 }
 
 /// Decodes the module reports of a run: the arrays that [`encode_reports`] has written, separated by commas.
 pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>> {
-    let stored: Vec<Vec<StoredReport<'_>>> = decode(&format!("[{text}]"))?;
-    let whole = |report: StoredReport<'_>| {
-        let StoredReport(module, platform, status, reason, http_status, elapsed_ms, basis, partial) = report;
-        let (circuit, rules) = match basis {
-            Some(Basis::Circuit(circuit)) => (Some(circuit), None),
-            Some(Basis::Rules(rules)) => (None, Some(rules)),
-            None => (None, None),
-        };
-        let (module, platform) = (module.into_owned(), platform.into_owned());
-        let partial = partial.unwrap_or_default();
-        ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial }
-    };
-    Ok(stored.into_iter().flatten().map(whole).collect())
+    let mut stored: Vec<Vec<Vec<Value>>> = decode(&format!("[{text}]"))?;
+    for report in stored.iter_mut().flatten() {
+        // Earlier versions have written the rules in the place of the circuit.
+        if report.get(6).is_some_and(Value::is_string) {
+            report.insert(6, Value::Null);
+        }
+    }
+    let reports = stored.into_iter().flatten().map(|report| serde_json::from_value(report.into()));
+    reports.collect::<Result<_, _>>().map_err(|_| StorageError::broken("a stored report is unreadable"))
 }

@@ -1,10 +1,9 @@
 //! Metrics of the store's operations: their durations and failures.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::RwLock;
+use parking_lot::Mutex;
 
 use crate::base::count::{Counter, DurationHistogram, HistogramSnapshot};
 use crate::base::storage::{StorageError, StorageErrorKind};
@@ -12,7 +11,7 @@ use crate::base::storage::{StorageError, StorageErrorKind};
 /// The metrics of all operations, by name.
 #[derive(Default)]
 pub struct StoreMetrics {
-    operations: RwLock<BTreeMap<&'static str, Arc<OperationMetrics>>>,
+    operations: Mutex<BTreeMap<&'static str, OperationMetrics>>,
 }
 
 #[derive(Default)]
@@ -38,7 +37,7 @@ pub struct OperationReport {
 impl StoreMetrics {
     /// Returns the metrics of all operations that were used, sorted by name.
     pub fn operations(&self) -> Vec<OperationReport> {
-        let operations = self.operations.read();
+        let operations = self.operations.lock();
         let reports = operations.iter().map(|(name, figures)| OperationReport {
             name,
             spread: figures.durations.snapshot(),
@@ -49,19 +48,13 @@ impl StoreMetrics {
     }
 
     pub(super) fn note(&self, name: &'static str, took: Duration, failure: Option<&StorageError>) {
-        let figures = self.of(name);
+        let mut operations = self.operations.lock();
+        let figures = operations.entry(name).or_default();
         figures.durations.note(took);
         match failure.map(StorageError::kind) {
             Some(StorageErrorKind::Unavailable) => figures.unavailable.one(),
             Some(StorageErrorKind::Broken) => figures.broken.one(),
             None => {}
         }
-    }
-
-    fn of(&self, name: &'static str) -> Arc<OperationMetrics> {
-        if let Some(known) = self.operations.read().get(name) {
-            return Arc::clone(known);
-        }
-        Arc::clone(self.operations.write().entry(name).or_default())
     }
 }

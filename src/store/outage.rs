@@ -30,11 +30,7 @@ struct Failures {
 
 impl Outage {
     /// Records the outcome of an operation.
-    pub(super) fn note<T>(&self, operation: &str, writes: bool, done: &Result<T>) {
-        self.note_at(operation, writes, done.as_ref().err(), Instant::now());
-    }
-
-    fn note_at(&self, operation: &str, writes: bool, failure: Option<&StorageError>, now: Instant) {
+    pub(super) fn note(&self, operation: &str, writes: bool, failure: Option<&StorageError>, now: Instant) {
         let mut state = self.0.lock();
         let away = failure.filter(|error| error.is_unavailable());
         // The lock of another transaction shows nothing about the database.
@@ -92,22 +88,22 @@ mod tests {
         let outage = Outage::default();
         let count = || outage.0.lock().failures.as_ref().map(|failures| failures.count);
         let (start, away) = (Instant::now(), StorageError::unavailable("away"));
-        outage.note_at("run", true, Some(&StorageError::broken("a defect")), start);
+        outage.note("run", true, Some(&StorageError::broken("a defect")), start);
         assert_eq!(count(), None);
         for second in 0..3 {
-            outage.note_at("start", false, Some(&away), start + Duration::from_secs(second));
-            outage.note_at("run", false, None, start + Duration::from_secs(second));
+            outage.note("start", false, Some(&away), start + Duration::from_secs(second));
+            outage.note("run", false, None, start + Duration::from_secs(second));
         }
         assert_eq!(count(), Some(3));
         let last = start + Duration::from_secs(2);
-        outage.note_at("run", false, Some(&StorageError::broken("a defect")), last + OUTAGE_OVER);
+        outage.note("run", false, Some(&StorageError::broken("a defect")), last + OUTAGE_OVER);
         assert_eq!(count(), Some(3));
-        outage.note_at("run", false, None, last + OUTAGE_OVER);
+        outage.note("run", false, None, last + OUTAGE_OVER);
         assert_eq!(count(), None);
         assert!(!outage.has_refused_write(), "only reads failed");
-        outage.note_at("start", true, Some(&StorageError::contended("a lock")), last);
+        outage.note("start", true, Some(&StorageError::contended("a lock")), last);
         assert!(!outage.has_refused_write());
-        outage.note_at("start", true, Some(&away), last);
+        outage.note("start", true, Some(&away), last);
         assert!(outage.has_refused_write());
     }
 }

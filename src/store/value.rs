@@ -26,7 +26,7 @@ use crate::model::coverage::Coverage;
 use crate::model::event::EventType;
 use crate::model::follow::{Class, FollowEnd, FollowOrder};
 use crate::model::run::{ModuleReport, Progress, RunError, RunOptions, Status};
-use crate::model::watch::{ChangeKind, PauseReason};
+use crate::model::watch::{ChangeKind, PauseReason, WatchState};
 use crate::model::webhook::{DeliveryStatus, DisabledReason};
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
@@ -82,6 +82,11 @@ impl Cells {
 /// A type that is read from the next columns of a row.
 pub(super) trait FromRow: Sized {
     fn from_row(cells: &mut Cells) -> Result<Self>;
+
+    /// Returns the columns as they are selected, if `row!` names them.
+    fn columns() -> String {
+        String::new()
+    }
 }
 
 /// A type as which a column can be read.
@@ -112,49 +117,23 @@ macro_rules! tuples {
 }
 tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
 
-/// Names the columns of a type once: for `SELECT`, as a macro with that name, and for reading a row. A column has the
-/// name of its field, unless another expression is given.
+/// Names the columns of a type once: for statements, which have them as a [fragment](super::queries::fragments), and for
+/// reading a row. A column has the name of its field, unless another expression is given.
 macro_rules! row {
-    ($columns:ident: $kind:ident from $prefix:literal { $($field:ident $(= $sql:expr)?),+ $(,)? }) => {
-        macro_rules! $columns {
-            () => {
-                $crate::store::value::joined!($($crate::store::value::column!($prefix $field $($sql)?)),+)
-            };
-        }
-
+    ($kind:ident from $prefix:literal { $($field:ident $(= $sql:expr)?),+ $(,)? }) => {
         impl $crate::store::value::FromRow for $kind {
             fn from_row(cells: &mut $crate::store::value::Cells) -> $crate::store::error::Result<Self> {
                 Ok(Self { $($field: cells.read()?),+ })
+            }
+
+            fn columns() -> String {
+                let columns = [$([concat!($prefix, stringify!($field)) $(, $sql)?].last().copied()),+];
+                columns.map(Option::unwrap_or_default).join(", ")
             }
         }
     };
 }
 pub(super) use row;
-
-macro_rules! column {
-    ($prefix:literal $field:ident) => {
-        concat!($prefix, stringify!($field))
-    };
-    ($prefix:literal $field:ident $sql:expr) => {
-        $sql
-    };
-}
-pub(super) use column;
-
-macro_rules! joined {
-    ($first:expr $(, $further:expr)*) => {
-        concat!($first $(, ", ", $further)*)
-    };
-}
-pub(super) use joined;
-
-/// A statement that selects the columns of types that `row!` has named: `select!([columns], " FROM …")`.
-macro_rules! select {
-    ([$first:ident $(, $further:ident)*], $($rest:expr),+ $(,)?) => {
-        concat!("SELECT ", $first!() $(, ", ", $further!())*, $($rest),+)
-    };
-}
-pub(super) use select;
 
 macro_rules! cells {
     ($($kind:ty { $($pattern:pat => $value:expr),+ })+) => {
@@ -178,6 +157,16 @@ cells! {
     Vec<u8> { Value::Bytes(bytes) => Some(bytes) }
     Uuid { Value::Id(id) => Some(id), Value::Bytes(bytes) => Self::from_slice(&bytes).ok() }
     Timestamp { Value::Moment(at) => Some(at), Value::Int(millis) => Self::from_millisecond(millis).ok() }
+    serde_json::Value { Value::Text(text) => decode(&text).ok() }
+    Choice { Value::Text(text) => decode(&text).ok() }
+    Coverage { Value::Text(text) => decode(&text).ok() }
+    FollowEnd { Value::Text(text) => decode(&text).ok() }
+    FollowOrder { Value::Text(text) => decode(&text).ok() }
+    Progress { Value::Text(text) => decode(&text).ok() }
+    RunError { Value::Text(text) => decode(&text).ok() }
+    RunOptions { Value::Text(text) => decode(&text).ok() }
+    Vec<ChangeKind> { Value::Text(text) => named(&text, ChangeKind::from_name) }
+    Vec<EventType> { Value::Text(text) => named(&text, EventType::from_name) }
     Vec<ModuleReport> { Value::Text(text) => decode_reports(&text).ok(), Value::Null => Some(Self::new()) }
 }
 
@@ -205,29 +194,11 @@ impl<T: DeserializeOwned> FromCell for Json<T> {
     }
 }
 
-macro_rules! documents {
-    ($($kind:ty),*) => {
-        $(impl FromCell for $kind {
-            fn from_cell(cell: Value) -> Option<Self> {
-                Json::from_cell(cell).map(|Json(value)| value)
-            }
-        })*
-    };
+/// Reads a list of words as JSON. Words of a later version are left out.
+fn named<T>(text: &str, from_name: fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let names: Vec<String> = decode(text).ok()?;
+    Some(names.iter().filter_map(|name| from_name(name)).collect())
 }
-documents!(serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions);
-
-/// A list of words as JSON. Words of a later version are left out.
-macro_rules! lists {
-    ($($kind:ty),*) => {
-        $(impl FromCell for Vec<$kind> {
-            fn from_cell(cell: Value) -> Option<Self> {
-                let Json::<Vec<String>>(names) = FromCell::from_cell(cell)?;
-                Some(names.iter().filter_map(|name| <$kind>::from_name(name)).collect())
-            }
-        })*
-    };
-}
-lists!(ChangeKind, EventType);
 
 macro_rules! words {
     ($($kind:ty),*) => {
@@ -246,7 +217,17 @@ macro_rules! words {
         )*
     };
 }
-words!(ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status);
+words!(
+    ChangeKind,
+    Class,
+    DeliveryStatus,
+    DisabledReason,
+    PauseReason,
+    RowRefusal,
+    SearchType,
+    Status,
+    WatchState
+);
 
 macro_rules! ids {
     ($($kind:ident),*) => {

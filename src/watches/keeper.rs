@@ -79,12 +79,13 @@ impl WatchKeeper {
     }
 
     fn start(&self, watch: &Watch) -> Result<Due, StorageError> {
-        if watch.search.premium && !self.runs.can_browse() {
+        if watch.premium && !self.runs.can_browse() {
             return Ok(Due::Settled);
         }
         let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(Due::Settled) };
-        let charge = Charge { credits: watch.search.cost(), allowed: balance.allowed, cycle: balance.cycle };
-        if watch.search.premium && !plan.premium {
+        let charge =
+            Charge { credits: watch.search().cost(), allowed: balance.allowed, cycle: balance.cycle };
+        if watch.premium && !plan.premium {
             return self.pause(watch);
         }
         let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);

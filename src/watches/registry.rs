@@ -8,10 +8,9 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::search::Search;
 use crate::model::start::{Cause, WatchStart};
-use crate::model::watch::{ChangeKind, NewWatch, Watch, WatchError};
+use crate::model::watch::{ChangeKind, Watch, WatchError};
 use crate::modules::query::SearchType;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
-use crate::store::Store;
 
 /// Returns the kinds with these names, sorted, each once.
 ///
@@ -23,24 +22,6 @@ pub fn kinds<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<ChangeK
     kinds.sort_unstable();
     kinds.dedup();
     if kinds.is_empty() { Err(WatchError::InvalidKinds) } else { Ok(kinds) }
-}
-
-/// Creates a watch. Its first run is due at once. A repeated request gets the watch of the first one.
-///
-/// # Errors
-/// Returns the errors of [`Store::add_watch`], or an error of the store.
-pub fn create(store: &Store, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Watch, WatchError> {
-    let watch = match store.add_watch(new, at, by) {
-        // The answer to the commit was lost: the watch is looked up by its id.
-        Err(error) if error.is_unconfirmed() => {
-            store.watch(new.account, new.id).ok().flatten().ok_or(error)?
-        }
-        added => added??,
-    };
-    if new.idempotency.is_none() {
-        store.confirm_watch(watch.id);
-    }
-    Ok(watch)
 }
 
 /// Starts a run of a watch now, also if the watch is paused. The moment of the next run stays. If the last run has not
@@ -69,10 +50,10 @@ pub(super) fn start_request(
     charge: Charge,
     origin: Origin,
 ) -> StartRequest {
-    let premium = watch.search.premium && watch.search.search_type == SearchType::Username;
+    let premium = watch.premium && watch.search_type == SearchType::Username;
     StartRequest {
         account: watch.account,
-        search: Search { premium, ..watch.search.clone() },
+        search: Search { premium, ..watch.search() },
         cause: Cause::Watch(WatchStart { watch: watch.id, due_at }),
         charge,
         idempotency: None,

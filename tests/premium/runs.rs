@@ -294,7 +294,7 @@ fn standard_results_do_not_wait_for_browsers() {
     bench.stage.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();
-    assert_eq!((summary.status, results.len(), summary.coverage.checked()), (Status::Completed, 52, 52));
+    assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 52, 52));
     // Each hit was confirmed by the page of a made-up name, by the same worker.
     assert_eq!((bench.stage.opened().len(), bench.stage.most_open.load(Ordering::SeqCst)), (24, 2));
 }
@@ -384,7 +384,7 @@ fn checks_of_a_dead_browser_fail_with_a_reason() {
     assert_eq!(
         (
             summary.coverage.count_of(Outcome::Hit) + summary.coverage.count_of(Outcome::Error),
-            summary.coverage.checked()
+            summary.coverage.checked
         ),
         (7, 7)
     );

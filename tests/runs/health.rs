@@ -57,7 +57,7 @@ fn local_lists_neither_hide_a_network_outage_nor_justify_a_charge() {
 
     bench.web.down.store(true, Ordering::SeqCst);
     let summary = bench.asks(&all);
-    assert_eq!((summary.coverage.conclusive(), summary.coverage.count_of(Outcome::Error)), (1, 2));
+    assert_eq!((summary.coverage.conclusive, summary.coverage.count_of(Outcome::Error)), (1, 2));
     assert_eq!(summary.status, Status::Failed);
     assert!(matches!(&summary.error, Some(RunError { code, .. }) if code == "no_conclusion"), "{summary:?}");
     assert_eq!(summary.credits_charged, 0);

@@ -99,7 +99,7 @@ fn a_retry_asks_only_what_gave_no_answer() {
     let run = bench.start_order(order);
     assert_eq!(bench.retry(run.id()), Err(NoRetry::Running));
     let first = bench.finish(&run);
-    assert_eq!((first.status, first.coverage.conclusive(), bench.used()), (Status::Completed, 2, 1));
+    assert_eq!((first.status, first.coverage.conclusive, bench.used()), (Status::Completed, 2, 1));
     eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
 
     bench.web.open_gate();

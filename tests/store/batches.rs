@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sightline::base::ids::{AccountId, BatchId, WebhookId};
 use sightline::model::audit::Origin;
-use sightline::model::batch::{Batch, BatchAdded, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
+use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
 use sightline::model::event::EventType;
 use sightline::model::retention::BatchSize;
 use sightline::model::search::Search;
@@ -31,8 +31,7 @@ fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
 impl Fixture {
     fn batch_of(&self, account: AccountId, names: &[&str]) -> BatchId {
         let batch = new_batch(account, names);
-        assert_eq!(self.store.add_batch(&batch, &Origin::CLI).unwrap(), BatchAdded::Done);
-        self.store.confirm_batch(batch.id);
+        assert_eq!(self.store.add_batch(&batch, &Origin::CLI).unwrap(), Started::Created);
         batch.id
     }
 
@@ -77,8 +76,9 @@ impl Fixture {
 on_both! {
     fn an_unconfirmed_batch_starts_nothing_and_is_deleted(f) {
         let batch = new_batch(f.account.id, &["anna"]);
-        assert_eq!(f.store.add_batch(&batch, &Origin::CLI).unwrap(), BatchAdded::Done);
-        f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI).unwrap().unwrap();
+        f.refuse_confirmations();
+        assert_eq!(f.store.add_batch(&batch, &Origin::CLI).unwrap(), Started::Created);
+        f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI).unwrap();
         assert!(f.store.next_row(false).unwrap().is_none());
         assert!(f.store.due_watches(false, None, 10).unwrap().is_empty());
         f.store.undo_unconfirmed(std::time::Duration::ZERO).unwrap();

@@ -1,12 +1,13 @@
 //! Random sequences of operations on the store and on a plain model in memory: after each, readers see the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::ToSpan as _;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sightline::base::ids::BatchId;
-use sightline::model::batch::{BatchAdded, Counts, NewBatch};
+use sightline::model::batch::{Counts, NewBatch};
 use sightline::model::drive::{Lease, StoppedRun};
 use sightline::model::follow::{Membership, NewMember};
 use sightline::model::page::ListFilter;
@@ -20,7 +21,7 @@ use crate::support::tier::{is_all, often};
 
 /// The operations. Others need runs, so a start is the most frequent one.
 const OPERATIONS: &str = "start start start start start start start follow follow follow follow follow follow \
-    confirm undo_unconfirmed take_over take_over take_over take_over save save save save save save finish finish \
+    undo_unconfirmed take_over take_over take_over take_over save save save save save save finish finish \
     finish finish release stop stop stop delete delete delete add_batch add_batch start_row start_row start_row \
     sweep wait forget_keys close";
 
@@ -115,11 +116,19 @@ struct Model<'a> {
     /// The account, cycle, run, kind and credits of each booking.
     ledger: BTreeSet<(AccountId, Timestamp, RunId, &'static str, u64)>,
     leads: BTreeMap<(RunId, u8), RunId>,
+    /// Whether it cannot be recorded that callers get what was created for them.
+    refuses_confirmations: Arc<AtomicBool>,
 }
 
 impl<'a> Model<'a> {
     fn new(f: &'a Fixture) -> Self {
         let other = new_account("other@example.com");
+        let refuses_confirmations = Arc::new(AtomicBool::new(false));
+        let refuses = Arc::clone(&refuses_confirmations);
+        f.store.before_each(move |operation| match operation {
+            "confirm" if refuses.load(Ordering::Relaxed) => Err(StorageError::unavailable("refused")),
+            _ => Ok(()),
+        });
         assert!(f.store.add_account(&other, &Origin::CLI).unwrap());
         Self {
             f,
@@ -132,6 +141,7 @@ impl<'a> Model<'a> {
             keys: BTreeMap::new(),
             ledger: BTreeSet::new(),
             leads: BTreeMap::new(),
+            refuses_confirmations,
         }
     }
 
@@ -197,6 +207,8 @@ impl<'a> Model<'a> {
         let cycle = Cycle::at(self.f.account.anchor, self.now);
         let charge = Charge { credits: new.search.cost(), allowed: op.allowed, cycle };
         let expected = self.expected(&new, &charge, op).err().unwrap_or(Started::Created);
+        let is_refused = op.values.len() > 1;
+        self.refuses_confirmations.store(is_refused, Ordering::Relaxed);
         assert_eq!(self.f.store.start(&new, &charge).unwrap(), expected);
         if expected != Started::Created {
             return;
@@ -220,7 +232,7 @@ impl<'a> Model<'a> {
             epoch: 0,
             is_held: new.holds == HOLDS,
             turn: waits.then_some(turn),
-            is_unconfirmed,
+            is_unconfirmed: is_unconfirmed && is_refused,
             new,
         });
     }
@@ -329,10 +341,6 @@ impl<'a> Model<'a> {
                 let member = NewMember { place, lead, class, max_searches, is_on_request };
                 self.start(op, account, Cause::Lead(member));
             }
-            ("confirm", Some((place, run)), _) => {
-                store.confirm_run(run);
-                self.runs[place].is_unconfirmed = false;
-            }
             ("undo_unconfirmed", ..) => {
                 store.undo_unconfirmed(if op.even[0] { Duration::ZERO } else { 50_000 * HOLDS }).unwrap();
                 let undone = self.places(|run| {
@@ -403,14 +411,12 @@ impl<'a> Model<'a> {
                     idempotency: self.key(op.key),
                 };
                 let expected = match self.known(account, op.key) {
-                    _ if self.closed.contains(&account) => BatchAdded::UnknownAccount,
-                    None => BatchAdded::Done,
-                    Some(Started::Repeated(RunId(id))) => BatchAdded::Repeated(BatchId(id)),
-                    Some(_) => BatchAdded::Mismatch,
+                    _ if self.closed.contains(&account) => Started::Refused(Refused::UnknownAccount),
+                    known => known.unwrap_or(Started::Created),
                 };
+                self.refuses_confirmations.store(false, Ordering::Relaxed);
                 assert_eq!(store.add_batch(&new, by).unwrap(), expected);
-                if expected == BatchAdded::Done {
-                    store.confirm_batch(new.id);
+                if expected == Started::Created {
                     self.note_key(account, op.key, new.id.0);
                     self.batches.insert(new.id, (account, rows));
                 }

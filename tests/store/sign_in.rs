@@ -3,9 +3,9 @@
 use jiff::{Timestamp, ToSpan as _};
 use sightline::account::sign_in::token::Token;
 use sightline::base::ids::{AccountId, SessionId};
-use sightline::model::account::Role;
+use sightline::model::account::{Role, SecretHash};
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::sign_in::{Session, SetUpLink, TokenHash};
+use sightline::model::sign_in::{Session, SetUpLink};
 
 use super::{Fixture, at, race};
 
@@ -24,23 +24,23 @@ fn session(account: AccountId, seen: Timestamp) -> Session {
     }
 }
 
-fn hash() -> TokenHash {
+fn hash() -> SecretHash {
     Token::generate().unwrap().hash()
 }
 
 impl Fixture {
-    fn open_session(&self, seen: Timestamp) -> (Session, TokenHash) {
+    fn open_session(&self, seen: Timestamp) -> (Session, SecretHash) {
         let (session, token) = (session(self.account.id, seen), hash());
         let known = self.store.password(self.account.id).unwrap();
         assert!(self.store.open_session(&session, &token, known.as_deref(), &Origin::CLI).unwrap());
         (session, token)
     }
 
-    fn is_signed_in(&self, token: &TokenHash) -> bool {
+    fn is_signed_in(&self, token: &SecretHash) -> bool {
         self.store.session(token, at(NOW)).unwrap().is_some()
     }
 
-    fn link(&self) -> TokenHash {
+    fn link(&self) -> SecretHash {
         let (token, now) = (hash(), at(NOW));
         let link = SetUpLink { token, account: self.account.id, created_at: now, expires_at: now + 1.hour() };
         assert!(self.store.add_set_up_link(&link, &Origin::CLI).unwrap());
@@ -87,7 +87,7 @@ on_both! {
     }
 
     fn an_account_has_fifty_sessions_at_most(f) {
-        let tokens: Vec<TokenHash> =
+        let tokens: Vec<SecretHash> =
             (0..52i64).map(|index| f.open_session(at(NOW) + index.seconds()).1).collect();
         let sessions = f.store.sessions(f.account.id, at(NOW)).unwrap();
         assert_eq!(sessions.len(), 50);

@@ -44,9 +44,7 @@ impl Fixture {
     }
 
     fn added_watch(&self, new: &NewWatch) -> Watch {
-        let watch = self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap().unwrap();
-        self.store.confirm_watch(watch.id);
-        watch
+        self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap()
     }
 
     fn read(&self, watch: &Watch) -> Watch {
@@ -118,7 +116,7 @@ on_both! {
         let new = NewWatch { webhook: Some(f.webhook_for(&[EventType::RunFailed])), ..f.new_watch() };
         let watch = f.added_watch(&new);
         assert_eq!(f.read(&watch), watch);
-        assert_eq!((&watch.search, watch.every, watch.webhook), (&new.search, new.every, new.webhook));
+        assert_eq!((&watch.search(), watch.every, watch.webhook), (&new.search, new.every, new.webhook));
         assert_eq!((watch.next_at, watch.paused, watch.last_run, watch.is_open), (watch.created_at, None, None, false));
         assert_eq!(f.due_watches(), [watch.id]);
         assert_eq!(f.store.due_watches(true, None, 100).unwrap(), []);
@@ -126,7 +124,7 @@ on_both! {
         assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
         assert_eq!(f.store.watch(stranger.id, watch.id).unwrap(), None);
         let foreign = NewWatch { id: WatchId::new(), account: stranger.id, ..new.clone() };
-        let added = f.store.add_watch(&foreign, at(NOW), &Origin::CLI).unwrap();
+        let added = f.store.add_watch(&foreign, at(NOW), &Origin::CLI);
         assert!(matches!(added, Err(WatchError::UnknownWebhook)), "{added:?}");
         assert!(!f.store.delete_watch(stranger.id, watch.id, at(NOW), &Origin::CLI).unwrap());
         assert!(f.store.delete_watch(f.account.id, watch.id, at(NOW), &Origin::CLI).unwrap());
@@ -174,7 +172,7 @@ on_both! {
     fn a_run_on_request_leaves_the_next_moment_and_is_not_started_twice(f) {
         let watch = f.added_watch(&f.new_watch());
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap().unwrap();
+        f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
         assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
         let run = f.run_of(&watch, false);
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
@@ -194,7 +192,7 @@ on_both! {
 
     fn a_watch_without_credits_pauses_and_resumes_when_they_suffice(f) {
         let watch = f.added_watch(&f.new_watch());
-        let premium = Search { premium: true, ..watch.search.clone() };
+        let premium = Search { premium: true, ..watch.search() };
         let premium = f.added_watch(&NewWatch { id: WatchId::new(), search: premium, ..f.new_watch() });
         let refused = f.store.start(&f.run_of(&watch, true), &charge(1, Some(0))).unwrap();
         assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
@@ -213,7 +211,7 @@ on_both! {
         }
         // The owner's own pause stays.
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
-        let changed = f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
+        let changed = f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI);
         assert_eq!(changed.unwrap().paused, Some(PauseReason::User));
         f.store.resume_paid(f.account.id, 100, true).unwrap();
         assert_eq!(f.due_watches(), [premium.id]);
@@ -227,7 +225,7 @@ on_both! {
         let skipped = f.read(&watch);
         assert_eq!((skipped.last_run, skipped.next_at > watch.next_at), (None, true));
         let daily = WatchUpdate { every: Some("1d".parse().unwrap()), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &daily, at(NOW), &Origin::CLI).unwrap().unwrap();
+        f.store.change_watch(f.account.id, watch.id, &daily, at(NOW), &Origin::CLI).unwrap();
         let day = Duration::from_secs(86_400);
         assert_eq!(f.read(&watch).next_at, skipped.next_at - Duration::from_secs(3600) + day);
     }
@@ -263,7 +261,7 @@ on_both! {
 
         // Only what `notify_on` names is reported, and only to the webhook of the watch if it has one.
         let only = WatchUpdate { webhook: Some(Some(other)), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &only, at(NOW), &Origin::CLI).unwrap().unwrap();
+        f.store.change_watch(f.account.id, watch.id, &only, at(NOW), &Origin::CLI).unwrap();
         for (kind, messages) in [(ChangeKind::Changed, 0), (ChangeKind::Removed, 1)] {
             f.ended_run_of(&watch);
             let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
@@ -297,7 +295,7 @@ on_both! {
         assert!(f.store.run(run.id, f.account.id).unwrap().is_none());
         assert!(super::erasing::erase(&f.store, f.account.id).is_some());
         assert_eq!(f.database.number("SELECT count(*) FROM watches"), 0);
-        let added = f.store.add_watch(&f.new_watch(), at(NOW), &Origin::CLI).unwrap();
+        let added = f.store.add_watch(&f.new_watch(), at(NOW), &Origin::CLI);
         assert!(matches!(added, Err(WatchError::UnknownAccount)), "{added:?}");
     }
 }

@@ -109,6 +109,7 @@ on_both! {
 
     fn every_way_in_which_a_run_ends_is_reported(f) {
         f.added_webhook(&[EventType::RunFailed]);
+        f.refuse_confirmations();
         let undone = NewRun { is_unconfirmed: true, ..f.new_run() };
         assert_eq!(f.store.start(&undone, &charge(1, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use crate::base::secret::Secret;
-use crate::model::sign_in::TokenHash;
+use crate::model::account::SecretHash;
 
 const BYTES: usize = 32;
 
@@ -34,8 +34,8 @@ impl Token {
     }
 
     /// Returns the hash by which the store identifies the token.
-    pub fn hash(&self) -> TokenHash {
-        TokenHash(Sha256::digest(self.expose().as_bytes()).into())
+    pub fn hash(&self) -> SecretHash {
+        SecretHash(Sha256::digest(self.expose().as_bytes()).into())
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(token.expose().len(), 43);
         assert_eq!(Token::parse(token.expose()).unwrap().hash(), token.hash());
         assert_ne!(Token::generate().unwrap().hash(), token.hash());
-        assert_eq!(format!("{token:?} {:?}", token.hash()), "Token([redacted]) TokenHash([redacted])");
+        assert_eq!(format!("{token:?} {:?}", token.hash()), "Token([redacted]) SecretHash([redacted])");
         for bad in ["", "abc", &token.expose()[1..], &format!("{}=", token.expose()), &"é".repeat(22)] {
             assert!(Token::parse(bad).is_none(), "{bad}");
         }

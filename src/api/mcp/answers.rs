@@ -185,9 +185,8 @@ impl RunAnswer {
 impl RunCoverage {
     fn of(run: &RunSummary) -> Self {
         let counts = run.coverage;
-        let is_complete = run.status == Status::Completed
-            && counts.checked() > 0
-            && counts.conclusive() == counts.checked();
+        let is_complete =
+            run.status == Status::Completed && counts.checked > 0 && counts.conclusive == counts.checked;
         Self { statement: statement(run), is_complete, counts }
     }
 }
@@ -270,8 +269,8 @@ fn statement(run: &RunSummary) -> String {
     };
     text.push_str(&format!(
         " {} of {} that can take the query came to a conclusion: {} found something, {} found nothing.",
-        counts.conclusive(),
-        modules(counts.applicable() as usize),
+        counts.conclusive,
+        modules(counts.applicable as usize),
         counts.count_of(Outcome::Hit),
         counts.count_of(Outcome::Miss)
     ));

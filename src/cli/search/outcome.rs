@@ -47,14 +47,14 @@ pub(super) fn summary(record: &RunRecord) -> String {
         text = format!("{text}; {cuts}");
     }
     if no_site_takes_it(record) {
-        let all = coverage.checked();
+        let all = coverage.checked;
         text = format!("0 results; none of {all} modules takes such names, so nothing was asked");
     } else if let Some(error) = &run.error {
         text = format!("error: the search failed: {}: {text}", plain(&error.message));
         text.extend(advice(record));
     }
     let others = refusing(record);
-    let all = coverage.checked();
+    let all = coverage.checked;
     // Some sites refuse almost any name, which is not worth a word.
     if others > all / 2 && others < all {
         text = format!("{text}; only {} of {all} modules take such names", all - others);
@@ -68,7 +68,7 @@ fn refusing(record: &RunRecord) -> u32 {
 }
 
 fn no_site_takes_it(record: &RunRecord) -> bool {
-    let all = record.summary.coverage.checked();
+    let all = record.summary.coverage.checked;
     all > 0 && refusing(record) == all
 }
 
@@ -83,7 +83,7 @@ fn advice(record: &RunRecord) -> Option<String> {
     const CONNECTIONS: &[Reason] = &[Reason::Connect, Reason::NoNetwork, Reason::TimeoutConnect];
     let named = [("no host name could be resolved", NAMES), ("no host could be reached", CONNECTIONS)];
     let (failed, (what, _)) = named.map(|kind| (count(record, kind.1), kind)).into_iter().max()?;
-    (record.summary.coverage.conclusive() == 0 && failed > 0).then(|| {
+    (record.summary.coverage.conclusive == 0 && failed > 0).then(|| {
         format!(
             "\n{what} ({failed} of {} modules): is this machine online, and does it need a proxy \
              (--outbound-proxy, with socks5h:// or httph:// if names are known only there)?",

@@ -44,7 +44,7 @@ impl About {
 fn coverage(run: &RunRecord) -> String {
     let coverage = &run.summary.coverage;
     let mut text = format!("{}.", coverage.answers_text());
-    if coverage.conclusive() < coverage.applicable() {
+    if coverage.conclusive < coverage.applicable {
         text.push_str(" Nothing is known about the others.");
     }
     if let Some(cuts) = coverage.cuts_text() {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::matrix::Matrix;
-use crate::base::ids::{AccountId, BatchId};
+use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::model::batch::{Batch, BatchAdded, BatchRow, NewBatch};
+use crate::model::batch::{Batch, BatchRow, NewBatch};
 use crate::model::search::Search;
-use crate::model::start::Idempotency;
+use crate::model::start::{Idempotency, Started};
 use crate::runs::service::Runs;
 use crate::store::Store;
 
@@ -40,23 +40,13 @@ impl Batches {
         rows: Vec<(u32, Search)>,
         idempotency: Option<Idempotency>,
         by: &Origin,
-    ) -> Result<(BatchId, BatchAdded), StorageError> {
+    ) -> Result<(BatchId, Started), StorageError> {
         let context = &self.0.context;
         let (id, created_at, simulated) = (BatchId::new(), context.clock.now(), context.simulated);
         let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
-        let added = match self.store().add_batch(&batch, by) {
-            // The answer to the commit was lost: the batch is looked up by its id.
-            Err(error) if error.is_unconfirmed() => match self.store().batch(account, id) {
-                Ok(Some(_)) => BatchAdded::Done,
-                Ok(None) | Err(_) => return Err(error),
-            },
-            added => added?,
-        };
-        if added == BatchAdded::Done {
-            self.store().confirm_batch(id);
-        }
+        let added = self.store().add_batch(&batch, by)?;
         self.0.wake();
-        Ok((if let BatchAdded::Repeated(earlier) = added { earlier } else { id }, added))
+        Ok((if let Started::Repeated(RunId(earlier)) = added { BatchId(earlier) } else { id }, added))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.

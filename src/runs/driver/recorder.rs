@@ -131,7 +131,7 @@ impl<'a> Recorder<'a> {
 
     /// Returns why the run fails if its own modules have ended, or `None` if it is worth its price.
     pub(super) fn failure(&self) -> Option<&'static str> {
-        if self.unsaved.coverage.conclusive() == 0 {
+        if self.unsaved.coverage.conclusive == 0 {
             return Some("no module came to a conclusion");
         }
         // Results from local lists are shown, but they alone do not justify the price of a search.

@@ -22,6 +22,7 @@ use crate::base::storage::StorageError;
 use crate::store::error::Result;
 use crate::store::limits::ANSWER_MARGIN;
 use crate::store::pool::Connection;
+use crate::store::queries::fragments::complete;
 use crate::store::value::{Row, Value};
 
 type Task = Box<dyn FnOnce(&mut Client) + Send>;
@@ -133,7 +134,7 @@ impl Session {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.run(move |client| client.prepare(&translated(sql)))?;
+        let statement = self.run(move |client| client.prepare(&translated(complete(sql))))?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }

@@ -1,32 +1,15 @@
 //! Accounts, their keys and their use of credits.
 
 use super::prelude::*;
-use crate::model::account::{Account, BEING_DELETED, KeyHash, KeyRecord, Role};
-use crate::store::value::{row, select, values};
 
-row! { account_columns: Account from "a." { id, email, plan, anchor, created_at, role } }
-pub(super) use account_columns;
+row! { Account from "a." { id, email, plan, anchor, created_at, role } }
 
 row! {
-    key_columns: KeyRecord from "k." { id, account, hash, last_four, label, created_at, last_used_at, revoked_at }
+    KeyRecord from "k." { id, account, hash, last_four, label, created_at, last_used_at, revoked_at }
 }
 
-macro_rules! accounts {
-    ($rest:literal) => {
-        select!([account_columns], " FROM accounts a ", $rest)
-    };
-}
-
-macro_rules! keys {
-    ($condition:literal) => {
-        select!([key_columns], " FROM api_keys k ", $condition, " ORDER BY k.created_at, k.id")
-    };
-}
-
-const KEY_AND_OWNER: &str = select!(
-    [key_columns, account_columns],
-    " FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?1"
-);
+const KEY_AND_OWNER: &str = "SELECT {key}, {account} FROM api_keys k JOIN accounts a ON a.id = k.account \
+     WHERE k.hash = ?1";
 
 /// Adds a key. The account's deletion waits for this transaction, or this transaction waits for the deletion.
 const ADD_KEY: &str = "INSERT INTO api_keys \
@@ -48,18 +31,18 @@ impl Store {
 
     /// Returns the account with that id.
     pub fn account(&self, id: AccountId) -> Result<Option<Account>> {
-        self.first("account", accounts!("WHERE a.id = ?1"), values![id])
+        self.first("account", "SELECT {account} FROM accounts a WHERE a.id = ?1", values![id])
     }
 
     /// Returns the account with that email address, which must be in lower case.
     pub fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
-        let sql = accounts!("WHERE a.email = ?1");
+        let sql = "SELECT {account} FROM accounts a WHERE a.email = ?1";
         self.first("account_by_email", sql, values![email])
     }
 
     /// Returns all accounts, the oldest first.
     pub fn accounts(&self) -> Result<Vec<Account>> {
-        self.all("accounts", accounts!("ORDER BY a.created_at, a.id"), values![])
+        self.all("accounts", "SELECT {account} FROM accounts a ORDER BY a.created_at, a.id", values![])
     }
 
     /// Changes the plan. Returns `false` if the account is unknown or is being deleted.
@@ -92,15 +75,19 @@ impl Store {
     }
 
     /// Returns the key with that hash, revoked or not, and its owner.
-    pub fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>> {
+    pub fn key_by_hash(&self, hash: &SecretHash) -> Result<Option<(KeyRecord, Account)>> {
         self.first("key_by_hash", KEY_AND_OWNER, values![&hash.0])
     }
 
     /// Returns all keys of an account, or of every account for `None`, the oldest first.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>> {
         match account {
-            Some(account) => self.all("keys", keys!("WHERE k.account = ?1"), values![account]),
-            None => self.all("keys", keys!(""), values![]),
+            Some(account) => self.all(
+                "keys",
+                "SELECT {key} FROM api_keys k WHERE k.account = ?1 ORDER BY k.created_at, k.id",
+                values![account],
+            ),
+            None => self.all("keys", "SELECT {key} FROM api_keys k ORDER BY k.created_at, k.id", values![]),
         }
     }
 
@@ -146,7 +133,7 @@ pub(super) fn lock_shared(tx: &mut Tx<'_>, account: AccountId) -> Result<bool> {
     tx.has(sql, values![account, BEING_DELETED])
 }
 
-impl FromCell for KeyHash {
+impl FromCell for SecretHash {
     fn from_cell(cell: Value) -> Option<Self> {
         <[u8; 32]>::from_cell(cell).map(Self)
     }

@@ -1,23 +1,10 @@
 //! The audit log.
 
 use super::prelude::*;
-use crate::model::audit::{Actor, AuditFilter, Entry};
-use crate::store::value::values;
 
 /// Selects the first id since a moment. Ids grow with time, except if a clock was set back or if transactions
 /// overtook each other. Entries before that id are not searched.
 const FIRST_SINCE: &str = "SELECT min(id) FROM audit WHERE at >= ?1";
-
-macro_rules! entries_where {
-    ($condition:literal) => {
-        concat!(
-            "SELECT id, at, actor, actor_id, action, account, object, request, detail FROM audit \
-             WHERE id > ?1 AND at >= ?2",
-            $condition,
-            " ORDER BY id LIMIT ?3"
-        )
-    };
-}
 
 impl Store {
     /// Records an action that changes nothing in the store.
@@ -37,10 +24,8 @@ impl Store {
                 after = after.max(first - 1);
             }
             match filter.account {
-                Some(account) => {
-                    tx.all(entries_where!(" AND account = ?4"), values![after, since, count, account])
-                }
-                None => tx.all(entries_where!(""), values![after, since, count]),
+                Some(account) => tx.all("{entries AND account = ?4}", values![after, since, count, account]),
+                None => tx.all("{entries}", values![after, since, count]),
             }
         })
     }

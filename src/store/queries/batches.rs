@@ -1,17 +1,9 @@
 //! Batches and their rows. A row is started in `start`.
 
 use super::accounts::lock_shared;
-use super::credits::note_request;
-use super::fragments::{ids, run_columns};
+use super::credits::{New, note_request};
 use super::outbox::report_end_of_batch;
 use super::prelude::*;
-use super::results::reports;
-use crate::model::account::BEING_DELETED;
-use crate::model::batch::{Batch, BatchAdded, BatchRow, Counts, NewBatch, NextRow, RowRefusal, RowState};
-use crate::model::run::{ModuleReport, RunSummary};
-use crate::model::search::Search;
-use crate::model::start::{RowRef, Started};
-use crate::store::value::{row, select, values};
 
 const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
@@ -19,7 +11,7 @@ const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, stat
      SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
 
 row! {
-    batch_columns: Batch from "" {
+    Batch from "" {
         id, account, name, simulated, created_at, stopped_at, ended_at,
         lacks_credits = "retry_at IS NOT NULL AND ended_at IS NULL",
         counts = "pending, running, completed, failed, refused, skipped", began_at
@@ -32,20 +24,14 @@ impl FromRow for Counts {
         Ok(Self { pending, running, completed, failed, refused, skipped })
     }
 }
-const BATCH: &str = select!([batch_columns], " FROM batches WHERE id = ?1 AND account = ?2");
-const LIST: &str = select!(
-    [batch_columns],
-    " FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4"
-);
+const BATCH: &str = "SELECT {batch} FROM batches WHERE id = ?1 AND account = ?2";
+const LIST: &str = "SELECT {batch} FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
+     ORDER BY created_at DESC, id DESC LIMIT ?4";
 const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
-const RUNS: &str = select!([run_columns], " FROM runs WHERE id IN ", ids!("?1"));
-const REPORTS: &str = concat!(
-    "SELECT r.id, ",
-    reports!("r.id"),
-    " FROM runs r JOIN \
-     (SELECT run FROM batch_rows WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id"
-);
+const RUNS: &str = "SELECT {run} FROM runs WHERE id IN {ids ?1}";
+const REPORTS: &str = "SELECT r.id, {reports r.id} FROM runs r JOIN (SELECT run FROM batch_rows \
+     WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
 
 const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
@@ -70,17 +56,16 @@ const WAIT: &str = "UPDATE batches SET retry_at = now() + ms(?2) WHERE id IN (SE
 
 /// Selects batches with nothing left to do.
 const OVER: &str = "SELECT id FROM batches WHERE simulated = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 LIMIT 100";
-const END: &str = concat!(
-    "UPDATE batches SET ended_at = date_trunc('milliseconds', now()), retry_at = NULL \
-     WHERE id = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 RETURNING ",
-    batch_columns!()
-);
+const END: &str = "UPDATE batches SET ended_at = {now}, retry_at = NULL \
+     WHERE id = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 RETURNING {batch}";
 
 impl Store {
     /// Adds a batch with all its rows, and an audit entry.
-    pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<BatchAdded> {
-        let is_done = |added: &BatchAdded| *added == BatchAdded::Done;
-        self.write_if("add_batch", is_done, |tx| add(tx, batch, by))
+    pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<Started> {
+        let is_created = |added: &Started| *added == Started::Created;
+        let (BatchId(id), may_be_undone) = (batch.id, batch.idempotency.is_none());
+        let new = New { operation: "add_batch", confirm: "{confirm batches}", id, may_be_undone };
+        self.create(new, is_created, |tx| add(tx, batch, by), || Ok(Started::Created))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.
@@ -175,18 +160,16 @@ impl Store {
     }
 }
 
-fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<BatchAdded> {
+fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<Started> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
     if !lock_shared(tx, *account)? {
-        return Ok(BatchAdded::UnknownAccount);
+        return Ok(Started::Refused(Refused::UnknownAccount));
     }
-    if let Some(idempotency) = idempotency {
-        // A key stands for one run or for one batch.
-        match note_request(tx, *account, RunId(id.0), *created_at, idempotency)? {
-            None => {}
-            Some(Started::Repeated(RunId(earlier))) => return Ok(BatchAdded::Repeated(BatchId(earlier))),
-            Some(_) => return Ok(BatchAdded::Mismatch),
-        }
+    // A key stands for one run or for one batch.
+    if let Some(idempotency) = idempotency
+        && let Some(known) = note_request(tx, *account, RunId(id.0), *created_at, idempotency)?
+    {
+        return Ok(known);
     }
     let values = values![*id, *account, name.as_deref(), *simulated, *created_at, idempotency.is_none()];
     tx.execute(INSERT, values)?;
@@ -195,7 +178,7 @@ fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<BatchAdded> {
     tx.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;
     let event = AuditEvent::of_object(Action::BatchCreated, *account, id).with("searches", rows.len());
     tx.note(&event, *created_at, by)?;
-    Ok(BatchAdded::Done)
+    Ok(Started::Created)
 }
 
 fn read_rows(tx: &mut Tx<'_>, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {

@@ -1,12 +1,10 @@
 //! Signed catalogue bundles, of which the one with the greatest serial is in use.
 
 use super::prelude::*;
-use crate::model::bundle::{AddedBundle, BundleVersion, KEPT_BUNDLES, StoredBundle};
-use crate::store::value::{row, select, values};
 
-row! { bundle_columns: StoredBundle from "" { serial, created_at, stored_at, text = "document" } }
+row! { StoredBundle from "" { serial, created_at, stored_at, text = "document" } }
 
-const IN_USE: &str = select!([bundle_columns], " FROM catalog_bundles ORDER BY serial DESC LIMIT 1");
+const IN_USE: &str = "SELECT {bundle} FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
 const VERSION: &str = "SELECT serial, stored_at FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
 const INSERT: &str = "INSERT INTO catalog_bundles (serial, created_at, stored_at, document) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (serial) DO NOTHING";

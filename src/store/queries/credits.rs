@@ -1,10 +1,6 @@
 //! Charges for runs and their refunds, and the idempotency keys of requests.
 
 use super::prelude::*;
-use crate::model::account::{Booking, CycleUse, NotedRequest};
-use crate::model::credits::{Charge, Cycle};
-use crate::model::start::{Idempotency, Refused, Started};
-use crate::store::value::{row, select, values};
 
 /// Adds a run's cost (`?3`) to the usage of its cycle unless the sum would exceed the cap (`?4`). Returns a row if
 /// the cost was added. Two such statements for one cycle wait for each other on its row.
@@ -58,11 +54,49 @@ pub(super) fn refund(tx: &mut Tx<'_>, run: RunId, at: Timestamp) -> Result<()> {
     tx.execute("UPDATE runs SET credits_charged = 0 WHERE id = ?1", values![run]).map(drop)
 }
 
-row! { booking_columns: Booking from "" { run, kind, cycle_start, credits, at } }
-row! { use_columns: CycleUse from "" { cycle_start, used } }
-row! { request_columns: NotedRequest from "" { key, run, at = "created_at" } }
+row! { Booking from "" { run, kind, cycle_start, credits, at } }
+row! { CycleUse from "" { cycle_start, used } }
+row! { NotedRequest from "" { key, run, at = "created_at" } }
+
+/// A run, a batch or a watch that is to be created.
+pub(super) struct New {
+    pub(super) operation: &'static str,
+    /// The statement that records that the caller gets it.
+    pub(super) confirm: &'static str,
+    pub(super) id: Uuid,
+    /// Whether it is undone unless it is confirmed, because a repetition of the request would create another one.
+    pub(super) may_be_undone: bool,
+}
 
 impl Store {
+    /// Creates what costs credits, in one transaction. If the answer to its commit was lost, the row is looked up by its
+    /// id: the caller is told that it was created if it was. If it cannot be looked up, the caller is refused, and what
+    /// was stored is undone later, unless an idempotency key leads to it. `stored` returns what was created then.
+    pub(super) fn create<T>(
+        &self,
+        new: New,
+        is_created: impl Fn(&T) -> bool,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+        stored: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let New { operation, confirm, id, may_be_undone } = new;
+        // This finds the row, and records that the caller gets it.
+        let confirm = || self.change(Operation::from("confirm").light(), confirm, values![id]);
+        match self.write_if(operation, &is_created, work) {
+            Err(error) if error.is_unconfirmed() => match confirm() {
+                Ok(rows) if !rows.is_empty() => stored(),
+                _ => Err(error),
+            },
+            Ok(done) if is_created(&done) && may_be_undone => {
+                if let Err(error) = confirm() {
+                    log::warn!("{id} was stored, but could not be confirmed, and may be undone: {error}");
+                }
+                Ok(done)
+            }
+            done => done,
+        }
+    }
+
     /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body differs.
     /// Returns `None` if the key is not known.
     pub fn known_request(&self, account: AccountId, idempotency: &Idempotency) -> Result<Option<Started>> {
@@ -76,20 +110,19 @@ impl Store {
 
     /// Returns the ledger's lines of an account, the oldest first.
     pub fn bookings(&self, account: AccountId) -> Result<Vec<Booking>> {
-        let sql = select!([booking_columns], " FROM charges WHERE account = ?1 ORDER BY at, run, kind");
+        let sql = "SELECT {booking} FROM charges WHERE account = ?1 ORDER BY at, run, kind";
         self.all("bookings", sql, values![account])
     }
 
     /// Returns the usage of an account by cycle, the oldest first.
     pub fn cycle_uses(&self, account: AccountId) -> Result<Vec<CycleUse>> {
-        let sql = select!([use_columns], " FROM credit_usage WHERE account = ?1 ORDER BY cycle_start");
+        let sql = "SELECT {use} FROM credit_usage WHERE account = ?1 ORDER BY cycle_start";
         self.all("cycle_uses", sql, values![account])
     }
 
     /// Returns the idempotency keys of an account, the oldest first.
     pub fn noted_requests(&self, account: AccountId) -> Result<Vec<NotedRequest>> {
-        let sql =
-            select!([request_columns], " FROM idempotency_keys WHERE account = ?1 ORDER BY created_at, key");
+        let sql = "SELECT {request} FROM idempotency_keys WHERE account = ?1 ORDER BY created_at, key";
         self.all("noted_requests", sql, values![account])
     }
 }

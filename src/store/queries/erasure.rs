@@ -4,24 +4,8 @@
 //! transaction would block all drivers of its runs, each with a connection of the pool (PostgreSQL), or every other
 //! writer (SQLite).
 
-use super::fragments::ids;
 use super::prelude::*;
 use crate::base::clock::rfc3339_millis;
-use crate::model::account::{BEING_DELETED, Erased, Erasure};
-use crate::model::retention::{BATCH, BatchSize, RemovalResult};
-use crate::store::value::values;
-
-macro_rules! erase {
-    ($table:literal) => {
-        concat!(
-            "DELETE FROM ",
-            $table,
-            " WHERE id IN (SELECT id FROM ",
-            $table,
-            " WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)"
-        )
-    };
-}
 
 const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \
      UNION ALL SELECT max(completed_at) FROM runs WHERE completed_at <= ?1) events";
@@ -36,10 +20,10 @@ const ERASE: [&str; 8] = [
     "DELETE FROM web_sessions WHERE account = ?1",
     "DELETE FROM set_up_links WHERE account = ?1",
     "DELETE FROM passwords WHERE account = ?1",
-    erase!("watches"),
-    erase!("webhooks"),
-    erase!("batches"),
-    erase!("api_keys"),
+    "{erase watches}",
+    "{erase webhooks}",
+    "{erase batches}",
+    "{erase api_keys}",
 ];
 
 /// Removes batches that ended long ago and have no run left.
@@ -150,11 +134,7 @@ impl Store {
         if self.write(operation.light(), |tx| erase_runs(tx, id))? > 0 {
             return Ok(Erasure::More);
         }
-        let erasure = self.write(operation, |tx| erase_rest(tx, id))?;
-        if erasure == Erasure::Done {
-            self.account_erased();
-        }
-        Ok(erasure)
+        self.write(operation, |tx| erase_rest(tx, id))
     }
 
     /// Returns the accounts whose deletion has begun and not ended.
@@ -222,8 +202,8 @@ fn remove_runs(tx: &mut Tx<'_>, runs: &[Uuid]) -> Result<u64> {
         return Ok(0);
     }
     let runs = encode_ids(runs.iter().copied())?;
-    tx.execute(concat!("DELETE FROM idempotency_keys WHERE run IN ", ids!("?1")), values![&runs])?;
-    tx.execute(concat!("DELETE FROM runs WHERE id IN ", ids!("?1")), values![&runs])
+    tx.execute("DELETE FROM idempotency_keys WHERE run IN {ids ?1}", values![&runs])?;
+    tx.execute("DELETE FROM runs WHERE id IN {ids ?1}", values![&runs])
 }
 
 #[cfg(test)]

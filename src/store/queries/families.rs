@@ -1,31 +1,21 @@
 //! Families of runs: the runs that leads have started.
 
-use super::fragments::{driven, run_columns};
 use super::prelude::*;
 use super::runs::note_deleted;
-use crate::model::drive::Lease;
-use crate::model::family::StoredFamily;
-use crate::model::follow::{FollowEnd, FollowedLead, Lookup};
-use crate::model::run::RunSummary;
-use crate::store::value::{row, select, values};
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.
-const MEMBERS: &str = select!(
-    [run_columns],
-    ", following, followed, CAST(json_array_length(lookups/*pg ::json */) AS bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
-     ORDER BY root_run IS NOT NULL, created_at, id"
-);
-row! { lead_columns: FollowedLead from "" { lead, class, run, parent } }
+const MEMBERS: &str = "SELECT {run}, following, followed, CAST(json_array_length(lookups/*pg ::json */) AS \
+     bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
+     ORDER BY root_run IS NOT NULL, created_at, id";
+row! { FollowedLead from "" { lead, class, run, parent } }
 
-const FOLLOWED: &str = select!([lead_columns], " FROM followed_leads WHERE root = ?1 ORDER BY run");
-const CHILDREN: &str = select!(
-    [lead_columns, run_columns],
-    " FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
-);
+const FOLLOWED: &str = "SELECT {lead} FROM followed_leads WHERE root = ?1 ORDER BY run";
+const CHILDREN: &str = "SELECT {lead}, {run} FROM runs JOIN followed_leads ON run = id WHERE root = ?1 \
+     AND parent = ?2 ORDER BY id";
 const LINKS: &str = "SELECT id, links FROM runs WHERE id = ?1 OR root_run = ?1 \
      ORDER BY root_run IS NOT NULL, created_at, id";
-const KEEP_LINKS: &str = concat!("UPDATE runs SET links = ?4 WHERE ", driven!());
+const KEEP_LINKS: &str = "UPDATE runs SET links = ?4 WHERE {driven}";
 const END_FOLLOWING: &str =
     "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
 const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \

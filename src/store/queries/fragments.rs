@@ -1,108 +1,134 @@
 //! Pieces of SQL that several statements share.
 
-use uuid::Uuid;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use crate::model::follow::Membership;
+use parking_lot::RwLock;
+
+use crate::model::account::{Account, Booking, CycleUse, KeyRecord, NotedRequest};
+use crate::model::batch::Batch;
+use crate::model::bundle::StoredBundle;
+use crate::model::follow::FollowedLead;
+use crate::model::notes::Annotation;
 use crate::model::run::RunSummary;
-use crate::store::document::encode;
-use crate::store::error::Result;
-use crate::store::value::{Cells, FromRow, row};
+use crate::model::sign_in::Session;
+use crate::model::watch::{StoredChange, Watch};
+use crate::model::webhook::{Claimed, Delivery, Webhook};
+use crate::store::value::FromRow;
 
-/// The condition on which each write of a driver depends. `?1` is the run, `?2` and `?3` are its lease.
-macro_rules! driven {
-    () => {
-        "id = ?1 AND owner = ?2 AND epoch = ?3 AND status = 'running'"
-    };
-}
-pub(super) use driven;
-
-/// The ids that [`encode_ids`] has written into a parameter.
-macro_rules! ids {
-    ($parameter:literal) => {
-        concat!("(SELECT uuid(value ->> 0) FROM json_each(", $parameter, "))")
-    };
-}
-pub(super) use ids;
-
-/// Encodes ids for `ids!`, as an array of `[ID]`.
-pub(super) fn encode_ids(ids: impl IntoIterator<Item = Uuid>) -> Result<String> {
-    encode(&ids.into_iter().map(|id| [id]).collect::<Vec<_>>())
-}
-
-// The queue of runs that wait for a driver.
-//
-// Accounts take turns. The first waiting run of an account gets the lowest turn of all waiting runs. Each further
-// run of the account gets the turn after its previous one. The lowest turn is taken first, and within a turn the
-// oldest run. Thus for each older waiting run of its own account, a run waits for one run of each other account,
-// even if these have many waiting runs.
-
-/// The condition that a row of `runs` waits for its first driver.
-macro_rules! waits {
-    () => {
-        "(status = 'running' AND owner IS NULL AND turn IS NOT NULL)"
-    };
-}
-pub(super) use waits;
-
-/// The condition that a row of `runs` runs and does not wait: it has a driver or was interrupted. An earlier version leaves
-/// the turn of a run that it takes over. An index has these rows.
-macro_rules! has_begun {
-    () => {
-        "(status = 'running' AND (turn IS NULL OR owner IS NOT NULL))"
-    };
-}
-pub(in crate::store) use has_begun;
-
-/// The position of a row of `runs` in the queue, from 1. It is NULL if the row does not wait. An index in this order
-/// has all columns that are read.
-macro_rules! queue_position {
-    () => {
-        concat!(
-            "CASE WHEN ",
-            crate::store::queries::fragments::waits!(),
-            " THEN 1 + (SELECT count(*) FROM runs q WHERE q.simulated = runs.simulated AND ",
-            crate::store::queries::fragments::waits!(),
-            " AND (q.turn, q.created_at, q.id) < (runs.turn, runs.created_at, runs.id)) END"
-        )
-    };
-}
-pub(super) use queue_position;
-
-/// The turn of a further run of an account. Starts of one account are sequential, because each has locked the
-/// account's cycle for its charge.
-macro_rules! next_turn {
-    ($simulated:literal, $account:literal) => {
-        concat!(
-            "coalesce((SELECT max(turn) + 1 FROM runs WHERE account = ",
-            $account,
-            " AND simulated = ",
-            $simulated,
-            " AND ",
-            crate::store::queries::fragments::waits!(),
-            "), (SELECT min(turn) FROM runs WHERE simulated = ",
-            $simulated,
-            " AND ",
-            crate::store::queries::fragments::waits!(),
-            "), 1)"
-        )
-    };
-}
-pub(super) use next_turn;
-
-row! {
-    run_columns: RunSummary from "" {
-        id, account, status, search_type, query, premium, options, choice, follow,
-        family = "root_run, parent_run, depth", watch, batch, retry_of, simulated, total_results, revision, progress,
-        coverage, credits_charged, created_at, completed_at, stopped_at, error,
-        // It is counted where it is wanted.
-        queue_position = "CAST(NULL AS bigint)", notes = "tags, note"
+/// Returns a statement with the pieces that its names in braces stand for.
+pub(in crate::store) fn complete(sql: &'static str) -> &'static str {
+    // Statements are constants, so there are not many.
+    static COMPLETE: LazyLock<RwLock<HashMap<&'static str, &'static str>>> = LazyLock::new(RwLock::default);
+    if !sql.contains('{') {
+        return sql;
     }
-}
-pub(super) use run_columns;
-
-impl FromRow for Option<Membership> {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (root, parent, depth) = cells.read::<(Option<_>, Option<_>, _)>()?;
-        Ok(root.zip(parent).map(|(root, parent)| Membership { root, parent, depth }))
+    if let Some(known) = COMPLETE.read().get(sql) {
+        return known;
     }
+    let mut text = sql.to_owned();
+    // The innermost name comes first.
+    while let Some((end, start)) = text.find('}').and_then(|end| Some((end, text[..end].rfind('{')?))) {
+        let name = &text[start + 1..end];
+        let (name, argument) = name.split_once(' ').unwrap_or((name, ""));
+        text.replace_range(start..=end, &fragment(name).replace('$', argument));
+    }
+    COMPLETE.write().entry(sql).or_insert_with(|| text.leak())
+}
+
+/// Returns what a statement has for `{NAME}`. A `$` stands for what follows the name.
+///
+/// # The queue of runs that wait for a driver
+/// Accounts take turns. The first waiting run of an account gets the lowest turn of all waiting runs. Each further
+/// run of the account gets the turn after its previous one. The lowest turn is taken first, and within a turn the
+/// oldest run. Thus for each older waiting run of its own account, a run waits for one run of each other account,
+/// even if these have many waiting runs.
+fn fragment(name: &str) -> String {
+    let text = match name {
+        // The columns of the types that `row!` names.
+        "account" => return Account::columns(),
+        "annotation" => return Annotation::columns(),
+        "batch" => return Batch::columns(),
+        "booking" => return Booking::columns(),
+        "bundle" => return StoredBundle::columns(),
+        "change" => return StoredChange::columns(),
+        "claimed" => return Claimed::columns(),
+        "delivery" => return Delivery::columns(),
+        "key" => return KeyRecord::columns(),
+        "lead" => return FollowedLead::columns(),
+        "request" => return NotedRequest::columns(),
+        "run" => return RunSummary::columns(),
+        "session" => return Session::columns(),
+        "use" => return CycleUse::columns(),
+        "watch" => return Watch::columns(),
+        "webhook" => return Webhook::columns(),
+        // The ids that `encode_ids` has written into a parameter.
+        "ids" => "(SELECT uuid(value ->> 0) FROM json_each($))",
+        // The condition on which each write of a driver depends. `?1` is the run, `?2` and `?3` are its lease.
+        "driven" => "id = ?1 AND owner = ?2 AND epoch = ?3 AND status = 'running'",
+        // The condition that a row of `runs` waits for its first driver.
+        "waits" => "(status = 'running' AND owner IS NULL AND turn IS NOT NULL)",
+        // The condition that a row of `runs` runs and does not wait: it has a driver or was interrupted. An earlier
+        // version leaves the turn of a run that it takes over. An index has these rows.
+        "has_begun" => "(status = 'running' AND (turn IS NULL OR owner IS NOT NULL))",
+        // The runs that a claim selects, in an order. A run that another instance is taking at the same time is skipped.
+        // A run whose account is being deleted is deleted with it.
+        "claimed_runs" => {
+            "(CAST(?5 AS uuid) IS NULL OR id = ?5) AND id NOT IN {ids ?3} \
+             AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) \
+             ORDER BY $ LIMIT ?4 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
+        }
+        // The turn of a further run of the account `?2`. Starts of one account are sequential, because each has locked
+        // the account's cycle for its charge.
+        "next_turn" => {
+            "coalesce((SELECT max(turn) + 1 FROM runs WHERE account = ?2 AND simulated = ?5 AND {waits}), \
+             (SELECT min(turn) FROM runs WHERE simulated = ?5 AND {waits}), 1)"
+        }
+        // The position of a row of `runs` in the queue, from 1. It is NULL if the row does not wait. An index in this
+        // order has all columns that are read.
+        "queue_position" => {
+            "CASE WHEN {waits} THEN 1 + (SELECT count(*) FROM runs q WHERE q.simulated = runs.simulated \
+             AND {waits} AND (q.turn, q.created_at, q.id) < (runs.turn, runs.created_at, runs.id)) END"
+        }
+        // The results of a delta. `?1` is an array of `[RUN, ID, KEY IN HEX, RECORD]`. Each element contains the run
+        // because of SQLite: with the run in a parameter, it would read all results of the run, and the whole batch for
+        // each of them.
+        "results" => {
+            "(SELECT uuid(value ->> 0) AS run, CAST(value ->> 1 AS bigint) AS id, \
+             decode(value ->> 2, 'hex') AS dedup, (value ->> 3)/*pg ::json */ AS record FROM json_each(?1)) AS r"
+        }
+        // The reports of the modules of a run that have ended, for `Vec<ModuleReport>`.
+        "reports" => "(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = $)",
+        // A page of a list of runs. For each condition there is an index that leads only to the rows of the page.
+        "runs" => {
+            "SELECT {run} FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3) $ \
+             ORDER BY created_at DESC, id DESC LIMIT ?4"
+        }
+        // The condition on runs of a list that are read one by one.
+        "filters" => {
+            "(CAST(?5 AS text) IS NULL OR search_type = ?5) AND (CAST(?6 AS text) IS NULL OR status = ?6)"
+        }
+        // A page of the audit.
+        "entries" => {
+            "SELECT id, at, actor, actor_id, action, account, object, request, detail FROM audit \
+             WHERE id > ?1 AND at >= ?2 $ ORDER BY id LIMIT ?3"
+        }
+        // The deletion of what an account has in a table, in the order of the ids.
+        "erase" => {
+            "DELETE FROM $ WHERE id IN (SELECT id FROM $ WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)"
+        }
+        // The statement that records that the caller gets what was created.
+        "confirm" => "UPDATE $ SET unconfirmed = false WHERE id = ?1 RETURNING 1",
+        // A watch of which a run may be started.
+        "idle" => "paused IS NULL AND NOT is_open AND NOT unconfirmed",
+        // The condition that a delivery is due and that no instance sends it.
+        "is_due" => "d.due_at <= now() AND (d.held_until IS NULL OR d.held_until <= now())",
+        // The current time in microseconds since 1970. PostgreSQL reads its clock after it has locked the row, so a
+        // request that waited for another one is not counted as an earlier one.
+        "micros" => "CAST(/*pg extract(epoch FROM */ clock_timestamp() /*pg ) * 1000 */ * 1000 AS bigint)",
+        // The current time, as columns have it.
+        "now" => "date_trunc('milliseconds', now())",
+        _ => "NULL",
+    };
+    text.to_owned()
 }

@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use super::prelude::*;
 use crate::model::health::{BreakerState, Learnt};
 use crate::model::tally::Tally;
-use crate::store::value::values;
 
 /// Adds the rows of `?3` that do not exist yet, so that they can be locked.
 const NEW: &str = "INSERT INTO learnt (kind, simulated, name, changed_at, document) \

@@ -1,11 +1,9 @@
 //! Deliveries to webhooks, stored in the transaction of the change that they report.
 
+use serde_json::json;
+
 use super::prelude::*;
-use crate::model::batch::Batch;
-use crate::model::event::{Event, EventType, RunEnded, WatchFound};
-use crate::model::run::{RunError, Status};
-use crate::model::watch::{ChangeKind, FoundChange};
-use crate::store::value::values;
+use crate::model::coverage::Coverage;
 
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
 const OF_RUN: &str = "SELECT w.id, w.events FROM webhooks w JOIN runs r ON r.account = w.account \
@@ -16,13 +14,13 @@ const OF_ACCOUNT: &str = "SELECT id, events FROM webhooks WHERE account = ?1 AND
 const ENDED: &str =
     "SELECT status, completed_at, total_results, coverage, credits_charged, error FROM runs WHERE id = ?1";
 /// Selects the enabled webhooks that a watch may report to, and locks them against their deletion.
-const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_on, date_trunc('milliseconds', now()) \
+const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_on, {now} \
      FROM webhooks k JOIN watches w ON w.account = k.account \
      WHERE w.id = ?1 AND k.disabled IS NULL AND (w.webhook IS NULL OR w.webhook = k.id) ORDER BY k.id \
      /*pg FOR KEY SHARE OF k */";
 /// Adds a delivery that is due now.
 const INSERT: &str = "INSERT INTO webhook_deliveries (id, webhook, event, body, created_at, status, due_at) \
-     VALUES (?1, ?2, ?3, ?4, date_trunc('milliseconds', now()), 'pending', now())";
+     VALUES (?1, ?2, ?3, ?4, {now}, 'pending', now())";
 /// Locks a webhook of an account against its deletion.
 const LOCK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg FOR KEY SHARE */";
 
@@ -38,10 +36,18 @@ pub(super) fn report_end(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
     let Some((status, at, total_results, coverage, credits_charged, error)) = found else { return Ok(()) };
     let Some(kind) = EventType::of_run(status) else { return Ok(()) };
     // A run may be ended because its documents cannot be read.
-    let coverage = decode(&coverage).unwrap_or_default();
-    let error = error.map(|error| error.code);
-    let ended = RunEnded { run, total_results, coverage, credits_charged, error };
-    let event = Event::run_ended(kind, at, &ended);
+    let coverage: Coverage = decode(&coverage).unwrap_or_default();
+    let mut data = json!({
+        "run_id": run,
+        "total_results": total_results,
+        "modules_checked": coverage.checked,
+        "modules_conclusive": coverage.conclusive,
+        "credits_charged": credits_charged,
+    });
+    if let Some(error) = error {
+        data["error"] = error.code.into();
+    }
+    let event = Event::new(kind, at, data);
     let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));
     wanting.try_for_each(|(webhook, _)| add(tx, *webhook, &event).map(drop))
 }
@@ -64,14 +70,9 @@ pub(super) fn report_watch(
         if !is_wanted || !changes.iter().any(|change| kinds.contains(&change.kind)) {
             continue;
         }
-        let found = WatchFound {
-            watch,
-            run,
-            added: count(ChangeKind::Added),
-            removed: count(ChangeKind::Removed),
-            changed: count(ChangeKind::Changed),
-        };
-        add(tx, webhook, &Event::watch_changed(now, &found))?;
+        let [added, removed, changed] = ChangeKind::ALL.map(count);
+        let data = json!({ "watch_id": watch, "run_id": run, "added": added, "removed": removed, "changed": changed });
+        add(tx, webhook, &Event::new(EventType::WatchChanged, now, data))?;
     }
     Ok(())
 }
@@ -79,7 +80,13 @@ pub(super) fn report_watch(
 /// Reports the end of a batch to the webhooks of its account. This is called in the transaction that ends the batch.
 pub(super) fn report_end_of_batch(tx: &mut Tx<'_>, batch: &Batch) -> Result<()> {
     let Some(ended_at) = batch.ended_at else { return Ok(()) };
-    let event = Event::batch_ended(batch, ended_at);
+    let data = json!({
+        "batch_id": batch.id,
+        "status": batch.status(),
+        "total": batch.counts.total(),
+        "counts": batch.counts,
+    });
+    let event = Event::new(EventType::BatchCompleted, ended_at, data);
     for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![batch.account])? {
         if events.contains(&EventType::BatchCompleted) {
             add(tx, webhook, &event)?;

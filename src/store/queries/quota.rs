@@ -3,35 +3,13 @@
 //! due.
 
 use super::prelude::*;
-use crate::model::quota::{Counted, Rate, Subject};
-use crate::store::value::values;
-
-/// The current time in microseconds since 1970. PostgreSQL reads its clock after it has locked the row, so a request
-/// that waited for another one is not counted as an earlier one.
-macro_rules! now {
-    () => {
-        "CAST(/*pg extract(epoch FROM */ clock_timestamp() /*pg ) * 1000 */ * 1000 AS bigint)"
-    };
-}
-pub(super) use now;
 
 /// Counts a request, as [`Rate::next_due`] does. Returns no row if the request is refused. `?2` is the period and `?3`
 /// the slack.
-const COUNT: &str = concat!(
-    "INSERT INTO rate_limits AS r (subject, due) VALUES (?1, ",
-    now!(),
-    " + ?2) ON CONFLICT (subject) DO UPDATE SET due = greatest(",
-    now!(),
-    ", least(r.due, ",
-    now!(),
-    " + ?3)) + ?2 WHERE r.due <= ",
-    now!(),
-    " + ?3 OR r.due > ",
-    now!(),
-    " + ?3 + ?2 RETURNING due, ",
-    now!()
-);
-const DUE: &str = concat!("SELECT max(due), ", now!(), " FROM rate_limits WHERE subject = ?1");
+const COUNT: &str = "INSERT INTO rate_limits AS r (subject, due) VALUES (?1, {micros} + ?2) \
+     ON CONFLICT (subject) DO UPDATE SET due = greatest({micros}, least(r.due, {micros} + ?3)) + ?2 \
+     WHERE r.due <= {micros} + ?3 OR r.due > {micros} + ?3 + ?2 RETURNING due, {micros}";
+const DUE: &str = "SELECT max(due), {micros} FROM rate_limits WHERE subject = ?1";
 const RETURN: &str = "UPDATE rate_limits SET due = due - ?2 WHERE subject = ?1";
 
 impl Store {

@@ -1,12 +1,8 @@
 //! What the driver of a run stores (results, the reports of modules, look-ups), and what readers have not read of it.
 
-use super::fragments::{driven, ids, run_columns};
 use super::prelude::*;
-use crate::model::drive::{Changes, Delta, Lease, Position, ReadPage, Write};
 use crate::model::entity::EntityKey;
-use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status, Thumbnails};
 use crate::store::document::{encode_reports, encode_result};
-use crate::store::value::values;
 
 /// Selects the results of a run in order. `?1` is the run, `?2` the id after which they start, `?3` the maximum
 /// number.
@@ -15,79 +11,42 @@ pub(super) const RESULTS: &str = "SELECT record FROM results WHERE run = ?1 AND 
 /// Selects a run and what a reader has not read: at most `?6` results with ids above `?4` that were written in revision
 /// `?3` or later and, with the last of them, the reports from that revision on, up to revision `?5`. It is one statement, so
 /// that all is from one moment.
-const CHANGES: &str = concat!(
-    "WITH page AS (SELECT id, record/*pg ::text */ AS record FROM results \
-     WHERE run = ?1 AND id > ?4 AND revision >= ?3 ORDER BY id LIMIT ?6) SELECT ",
-    run_columns!(),
-    ", (SELECT string_agg(record, ',' ORDER BY id) FROM page), \
-     CASE WHEN (SELECT count(*) FROM page) < ?6 THEN (SELECT string_agg(reports, ',' ORDER BY first) \
-     FROM module_reports WHERE run = ?1 AND revision >= ?3 AND revision < ?5) END \
-     FROM runs WHERE id = ?1 AND account = ?2"
-);
+const CHANGES: &str = "WITH page AS (SELECT id, record/*pg ::text */ AS record FROM results WHERE run = ?1 \
+     AND id > ?4 AND revision >= ?3 ORDER BY id LIMIT ?6) SELECT {run}, (SELECT string_agg(record, ',' \
+     ORDER BY id) FROM page), CASE WHEN (SELECT count(*) FROM page) < ?6 THEN \
+     (SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = ?1 AND revision >= ?3 \
+     AND revision < ?5) END FROM runs WHERE id = ?1 AND account = ?2";
 
 /// Selects how far runs have got.
-const REVISIONS: &str =
-    concat!("SELECT id, revision, status FROM runs WHERE id IN ", ids!("?1"), " ORDER BY id");
+const REVISIONS: &str = "SELECT id, revision, status FROM runs WHERE id IN {ids ?1} ORDER BY id";
 
 /// Locks the run's row, so that no other instance takes the run over between this statement and the commit.
-const LOCK: &str = concat!("SELECT 1 FROM runs WHERE ", driven!(), " /*pg FOR NO KEY UPDATE */");
-
-/// The results of a delta. `?1` is an array of `[RUN, ID, KEY IN HEX, RECORD]`, `?2` is the revision. Each element
-/// contains the run because of SQLite: with the run in a parameter, it would read all results of the run, and the
-/// whole batch for each of them.
-macro_rules! batch {
-    () => {
-        "(SELECT uuid(value ->> 0) AS run, CAST(value ->> 1 AS bigint) AS id, decode(value ->> 2, 'hex') AS dedup, \
-         (value ->> 3)/*pg ::json */ AS record FROM json_each(?1)) AS r"
-    };
-}
+const LOCK: &str = "SELECT 1 FROM runs WHERE {driven} /*pg FOR NO KEY UPDATE */";
 
 /// Adds the results of a delta. A known entity is left out. A new entity with a used id is an error, because it must
 /// not be lost.
-const ADD: &str = concat!(
-    "INSERT INTO results (run, id, dedup, record, revision) SELECT r.run, r.id, r.dedup, r.record, ?2 FROM ",
-    batch!(),
-    " WHERE true ON CONFLICT (run, dedup) DO NOTHING"
-);
+const ADD: &str = "INSERT INTO results (run, id, dedup, record, revision) \
+     SELECT r.run, r.id, r.dedup, r.record, ?2 FROM {results} WHERE true \
+     ON CONFLICT (run, dedup) DO NOTHING";
 /// Replaces results that an earlier try of the same batch has stored under the same ids. The revision becomes that of
 /// the newest try even if nothing else changes, because the driver relies on it.
-const ADD_AGAIN: &str = concat!(
-    "UPDATE results SET record = r.record, revision = ?2 FROM ",
-    batch!(),
-    " WHERE results.run = r.run AND results.id = r.id AND results.dedup = r.dedup"
-);
-const CHANGE: &str = concat!(
-    "UPDATE results SET dedup = r.dedup, record = r.record, revision = ?2 FROM ",
-    batch!(),
-    " WHERE results.run = r.run AND results.id = r.id"
-);
+const ADD_AGAIN: &str = "UPDATE results SET record = r.record, revision = ?2 FROM {results} \
+     WHERE results.run = r.run AND results.id = r.id AND results.dedup = r.dedup";
+const CHANGE: &str = "UPDATE results SET dedup = r.dedup, record = r.record, revision = ?2 FROM {results} \
+     WHERE results.run = r.run AND results.id = r.id";
 /// Adds the reports of modules that have ended. `?2` is the number of the reports before them. A try whose answer was
 /// lost may have stored some of them.
 const REPORT: &str = "INSERT INTO module_reports (run, first, revision, reports) VALUES (?1, ?2, ?3, ?4) \
      ON CONFLICT (run, first) DO UPDATE SET revision = excluded.revision, reports = excluded.reports";
-const SAVE: &str = concat!(
-    "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, revision = greatest(revision, ?7), \
-     total_results = total_results + ?8, lease_until = now() + ms(?9), unconfirmed = false WHERE ",
-    driven!(),
-    " RETURNING stopped_at"
-);
+const SAVE: &str = "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, revision = \
+     greatest(revision, ?7), total_results = total_results + ?8, lease_until = now() + ms(?9), unconfirmed \
+     = false WHERE {driven} RETURNING stopped_at";
 
 /// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
-const KEEP: &str = concat!(
-    "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE ",
-    driven!(),
-    " ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1"
-);
+const KEEP: &str = "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE {driven} \
+     ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1";
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
-
-/// The reports of the modules of a run that have ended, for `Vec<ModuleReport>`.
-macro_rules! reports {
-    ($run:literal) => {
-        concat!("(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = ", $run, ")")
-    };
-}
-pub(super) use reports;
 
 /// Saves a delta and renews the lease, if it is still valid.
 pub(super) fn save(

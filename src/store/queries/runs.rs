@@ -1,88 +1,47 @@
 //! Runs: their lifecycle, and reading them.
 
 use super::credits::{forget_request, refund};
-use super::fragments::{driven, has_begun, queue_position, run_columns, waits};
 use super::outbox::report_end;
 use super::prelude::*;
-use super::results::{RESULTS, reports, save};
+use super::results::{RESULTS, save};
 use super::take_over::{NOT_CONFIRMED, end_as_failed};
-use crate::model::drive::{Delta, Ending, InstanceId, Lease, StoppedRun, Write};
-use crate::model::page::ListFilter;
-use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
-use crate::modules::query::SearchType;
-use crate::store::value::{select, values};
+
+row! {
+    RunSummary from "" {
+        id, account, status, search_type, query, premium, options, choice, follow,
+        family = "root_run, parent_run, depth", watch, batch, retry_of, simulated, total_results, revision, progress,
+        coverage, credits_charged, created_at, completed_at, stopped_at, error,
+        // It is counted where it is wanted.
+        queue_position = "CAST(NULL AS bigint)", notes = "tags, note"
+    }
+}
+
+impl FromRow for Option<Membership> {
+    fn from_row(cells: &mut Cells) -> Result<Self> {
+        let (root, parent, depth) = cells.read::<(Option<_>, Option<_>, _)>()?;
+        Ok(root.zip(parent).map(|(root, parent)| Membership { root, parent, depth }))
+    }
+}
 
 /// Selects a run with its position in the queue, which no list has: it is counted.
-const RUN: &str =
-    select!([run_columns], ", ", queue_position!(), " FROM runs WHERE id = ?1 AND account = ?2");
+const RUN: &str = "SELECT {run}, {queue_position} FROM runs WHERE id = ?1 AND account = ?2";
 
-/// The statements of a list, one for each set of filters. For each there is an index that leads only to the rows that
-/// it returns. With both filters the index of the status is used, and runs of another type are skipped.
-macro_rules! list {
-    ($filters:literal) => {
-        select!(
-            [run_columns],
-            " FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3)",
-            $filters,
-            " ORDER BY created_at DESC, id DESC LIMIT ?4"
-        )
-    };
-}
-const LIST: &str = list!("");
-const LIST_BY_TYPE: &str = list!(" AND search_type = ?5");
-const LIST_BY_STATUS: &str = list!(" AND status = ?5");
-const LIST_BY_BOTH: &str = list!(" AND search_type || '' = ?5 AND status = ?6");
-/// Selects runs by a part of their query. No index supports this, so it reads the account's runs one by one.
-const LIST_BY_TEXT: &str = list!(
-    " AND (CAST(?5 AS text) IS NULL OR search_type = ?5) AND (CAST(?6 AS text) IS NULL OR status = ?6) \
-     AND strpos(lower(query), lower(?7)) > 0"
-);
-
-const FINISH: &str = concat!(
-    "UPDATE runs SET status = ?4, planned = '[]', error = ?5, completed_at = ?6, owner = NULL, lease_until = NULL WHERE ",
-    driven!()
-);
-const RELEASE: &str = concat!(
-    "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN (SELECT id FROM runs WHERE owner = ?1 AND ",
-    has_begun!(),
-    " /*pg ORDER BY id FOR NO KEY UPDATE */)"
-);
+const FINISH: &str = "UPDATE runs SET status = ?4, planned = '[]', error = ?5, completed_at = ?6, owner = \
+     NULL, lease_until = NULL WHERE {driven}";
+const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN (SELECT id FROM runs \
+     WHERE owner = ?1 AND {has_begun} /*pg ORDER BY id FOR NO KEY UPDATE */)";
 /// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
 const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
      (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
-
-/// Selects the runs of one family.
-const LIST_BY_ROOT: &str = list!(
-    " AND (id = ?7 OR root_run = ?7) AND (CAST(?5 AS text) IS NULL OR search_type = ?5) \
-     AND (CAST(?6 AS text) IS NULL OR status = ?6)"
-);
-
-/// Selects the runs that have ended with a normal form of the query.
-const LIST_BY_NORMAL: &str =
-    list!(" AND search_type = ?5 AND normal = ?6 AND simulated = ?7 AND id <> ?8 AND status <> 'running'");
-
-const LIST_BY_WATCH: &str = list!(" AND watch = ?5");
-
-/// Selects runs with a tag: `?7` as a JSON text, which is a part of the array of tags. An index leads to the tagged runs.
-const LIST_BY_TAG: &str = list!(
-    " AND tags IS NOT NULL AND strpos(tags, ?7) > 0 AND (CAST(?5 AS text) IS NULL OR search_type = ?5) \
-     AND (CAST(?6 AS text) IS NULL OR status = ?6) \
-     AND (CAST(?8 AS text) IS NULL OR strpos(lower(query), lower(?8)) > 0) \
-     AND (CAST(?9 AS uuid) IS NULL OR id = ?9 OR root_run = ?9)"
-);
 
 /// Locks a run. A transaction that starts a run of its family holds this lock, too.
 const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
 /// Marks a run that has not ended, or that still follows leads, and the runs of its family. `?3` is the time. A run that
 /// was stopped before keeps its time.
-const STOP: &str = concat!(
-    "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN \
-     (SELECT id FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
-     AND (status = 'running' OR id = ?1 AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
-     RETURNING id, stopped_at, ",
-    waits!(),
-    ", status = 'running', stopped_at = ?3"
-);
+const STOP: &str = "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN (SELECT id FROM runs \
+     WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 AND (status = 'running' OR id = ?1 \
+     AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
+     RETURNING id, stopped_at, {waits}, status = 'running', stopped_at = ?3";
 
 /// Selects runs that wait, unconfirmed, for longer than it takes to confirm them.
 const WAITING: &str = "SELECT id FROM runs WHERE unconfirmed AND status = 'running' AND owner IS NULL \
@@ -150,7 +109,7 @@ impl Store {
 
     /// Returns the modules of a run that have ended.
     pub fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>> {
-        const SQL: &str = concat!("SELECT ", reports!("?1"));
+        const SQL: &str = "SELECT {reports ?1}";
         Ok(self.first("modules", SQL, values![id])?.unwrap_or_default())
     }
 
@@ -159,18 +118,31 @@ impl Store {
         let (before, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
         let (of_type, status) =
             (filter.search_type.map(SearchType::as_str), filter.status.map(Status::as_str));
+        // With both a type and a status, the index of the status is used, and runs of another type are skipped. No index
+        // supports a text, so the account's runs are read one by one. A tag is a part of the array of tags as a JSON text,
+        // and an index leads to the runs that have any.
         let (sql, further) = match filter {
-            ListFilter { watch: Some(watch), .. } => (LIST_BY_WATCH, values![*watch]),
-            ListFilter { tag: Some(tag), text, root, .. } => {
-                (LIST_BY_TAG, values![of_type, status, encode(tag)?, text.as_ref(), *root])
+            ListFilter { watch: Some(watch), .. } => ("{runs AND watch = ?5}", values![*watch]),
+            ListFilter { tag: Some(tag), text, root, .. } => (
+                "{runs AND {filters} AND tags IS NOT NULL AND strpos(tags, ?7) > 0 \
+                 AND (CAST(?8 AS text) IS NULL OR strpos(lower(query), lower(?8)) > 0) \
+                 AND (CAST(?9 AS uuid) IS NULL OR id = ?9 OR root_run = ?9)}",
+                values![of_type, status, encode(tag)?, text.as_ref(), *root],
+            ),
+            ListFilter { root: Some(root), .. } => {
+                ("{runs AND {filters} AND (id = ?7 OR root_run = ?7)}", values![of_type, status, *root])
             }
-            ListFilter { root: Some(root), .. } => (LIST_BY_ROOT, values![of_type, status, *root]),
-            ListFilter { text: Some(text), .. } => (LIST_BY_TEXT, values![of_type, status, text]),
+            ListFilter { text: Some(text), .. } => (
+                "{runs AND {filters} AND strpos(lower(query), lower(?7)) > 0}",
+                values![of_type, status, text],
+            ),
             _ => match (of_type, status) {
-                (None, None) => (LIST, values![]),
-                (Some(of_type), None) => (LIST_BY_TYPE, values![of_type]),
-                (None, Some(status)) => (LIST_BY_STATUS, values![status]),
-                (Some(of_type), Some(status)) => (LIST_BY_BOTH, values![of_type, status]),
+                (None, None) => ("{runs}", values![]),
+                (Some(of_type), None) => ("{runs AND search_type = ?5}", values![of_type]),
+                (None, Some(status)) => ("{runs AND status = ?5}", values![status]),
+                (Some(of_type), Some(status)) => {
+                    ("{runs AND search_type || '' = ?5 AND status = ?6}", values![of_type, status])
+                }
             },
         };
         self.all("list", sql, [values![account, before, id, count], further].concat())
@@ -188,7 +160,8 @@ impl Store {
         let (before, id) = before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
         let search_type = run.search_type.as_str();
         let values = values![run.account, before, id, count, search_type, normal, run.simulated, run.id];
-        self.all("comparable", LIST_BY_NORMAL, values)
+        let sql = "{runs AND search_type = ?5 AND normal = ?6 AND simulated = ?7 AND id <> ?8 AND status <> 'running'}";
+        self.all("comparable", sql, values)
     }
 
     /// Deletes a run's query, results and modules. Its charge stays booked. Returns `false` if the run is unknown, of
@@ -237,29 +210,6 @@ impl Store {
             }
             Ok(Some(stopped))
         })
-    }
-
-    /// Records that the caller gets the run.
-    pub fn confirm_run(&self, RunId(id): RunId) {
-        self.confirm("UPDATE runs SET unconfirmed = false WHERE id = ?1", id);
-    }
-
-    /// Records that the caller gets the batch.
-    pub fn confirm_batch(&self, BatchId(id): BatchId) {
-        self.confirm("UPDATE batches SET unconfirmed = false WHERE id = ?1", id);
-    }
-
-    /// Records that the caller gets the watch.
-    pub fn confirm_watch(&self, WatchId(id): WatchId) {
-        self.confirm("UPDATE watches SET unconfirmed = false WHERE id = ?1", id);
-    }
-
-    /// If this fails, what was stored is undone later, and not charged.
-    fn confirm(&self, sql: &'static str, id: Uuid) {
-        let confirmed = self.change(Operation::from("confirm").light(), sql, values![id]);
-        if let Err(error) = confirmed {
-            log::warn!("{id} was stored, but could not be confirmed, and may be undone: {error}");
-        }
     }
 
     /// Ends waiting runs, and deletes batches and watches, that have been unconfirmed for that long.

@@ -1,29 +1,21 @@
 //! Passwords, sessions and set-up links. A transaction that changes any of them locks the account's
 //! row first.
 
-use super::accounts::{account_columns, lock};
+use super::accounts::lock;
 use super::prelude::*;
-use super::quota::now;
-use crate::model::account::{Account, BEING_DELETED, Role};
-use crate::model::sign_in::{Session, SetUpLink, TokenHash};
 use crate::store::limits::{SESSIONS_KEPT, TOUCH_WAIT};
-use crate::store::value::{row, select, values};
 
 row! {
-    session_columns: Session from "s." {
+    Session from "s." {
         id, account, csrf, created_at, last_seen_at, expires_at, user_agent, address
     }
 }
 
 const PASSWORD: &str = "SELECT hash FROM passwords WHERE account = ?1";
-const SESSION: &str = select!(
-    [session_columns, account_columns],
-    " FROM web_sessions s JOIN accounts a ON a.id = s.account WHERE s.token_hash = ?1 AND s.expires_at > ?2"
-);
-const SESSIONS: &str = select!(
-    [session_columns],
-    " FROM web_sessions s WHERE s.account = ?1 AND s.expires_at > ?2 ORDER BY s.last_seen_at DESC, s.id DESC"
-);
+const SESSION: &str = "SELECT {session}, {account} FROM web_sessions s JOIN accounts a ON a.id = s.account \
+     WHERE s.token_hash = ?1 AND s.expires_at > ?2";
+const SESSIONS: &str = "SELECT {session} FROM web_sessions s WHERE s.account = ?1 AND s.expires_at > ?2 \
+     ORDER BY s.last_seen_at DESC, s.id DESC";
 const OPEN: &str = "INSERT INTO web_sessions \
      (id, account, token_hash, csrf, created_at, last_seen_at, expires_at, user_agent, address) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -32,23 +24,16 @@ const END_OLDEST: &str = "DELETE FROM web_sessions WHERE account = ?1 AND id NOT
 const TOUCH: &str = "UPDATE web_sessions SET last_seen_at = greatest(last_seen_at, ?2), \
      expires_at = greatest(expires_at, ?3) WHERE id = ?1";
 
-const LINK_ACCOUNT: &str = select!(
-    [account_columns],
-    " FROM set_up_links l JOIN accounts a ON a.id = l.account \
-     WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3"
-);
+const LINK_ACCOUNT: &str = "SELECT {account} FROM set_up_links l JOIN accounts a ON a.id = l.account \
+     WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3";
 
 /// Queries whether anything has expired by now, which is `?1`. Counts expire by the clock of the database.
-const ANY_EXPIRED: &str = concat!(
-    "SELECT EXISTS (SELECT 1 FROM web_sessions WHERE expires_at <= ?1) \
-     OR EXISTS (SELECT 1 FROM set_up_links WHERE expires_at <= ?1) \
-     OR EXISTS (SELECT 1 FROM rate_limits WHERE due <= ",
-    now!(),
-    ")"
-);
+const ANY_EXPIRED: &str = "SELECT EXISTS (SELECT 1 FROM web_sessions WHERE expires_at <= ?1) OR EXISTS \
+     (SELECT 1 FROM set_up_links WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM rate_limits \
+     WHERE due <= {micros})";
 const EXPIRED: [&str; 2] =
     ["DELETE FROM web_sessions WHERE expires_at <= ?1", "DELETE FROM set_up_links WHERE expires_at <= ?1"];
-const PAST: &str = concat!("DELETE FROM rate_limits WHERE due <= ", now!());
+const PAST: &str = "DELETE FROM rate_limits WHERE due <= {micros}";
 
 impl Store {
     /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
@@ -82,7 +67,7 @@ impl Store {
     pub fn open_session(
         &self,
         session: &Session,
-        token: &TokenHash,
+        token: &SecretHash,
         known: Option<&str>,
         by: &Origin,
     ) -> Result<bool> {
@@ -103,7 +88,7 @@ impl Store {
     }
 
     /// Returns the session with that token and its account, if it has not expired.
-    pub fn session(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Session, Account)>> {
+    pub fn session(&self, token: &SecretHash, now: Timestamp) -> Result<Option<(Session, Account)>> {
         self.first("session", SESSION, values![&token.0, now])
     }
 
@@ -147,7 +132,7 @@ impl Store {
     }
 
     /// Returns the account whose password that link sets, if the link is valid.
-    pub fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>> {
+    pub fn set_up_account(&self, token: &SecretHash, now: Timestamp) -> Result<Option<Account>> {
         self.first("set_up_account", LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])
     }
 
@@ -155,7 +140,7 @@ impl Store {
     /// valid.
     pub fn use_set_up_link(
         &self,
-        token: &TokenHash,
+        token: &SecretHash,
         hash: &str,
         now: Timestamp,
         by: &Origin,

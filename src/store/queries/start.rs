@@ -1,28 +1,19 @@
 //! Starting a run: its idempotency key, its charge and its row, in one transaction.
 
 use super::accounts::lock_shared;
-use super::credits::{note_charge, note_request, use_credits, used};
-use super::fragments::{next_turn, waits};
+use super::credits::{New, note_charge, note_request, use_credits, used};
 use super::prelude::*;
 use super::watches::{begin, take_place};
-use crate::model::credits::Charge;
-use crate::model::follow::NewMember;
-use crate::model::run::RunSummary;
-use crate::model::start::{Cause, NewRun, QueueLength, Refused, RowRef, Started};
 use crate::modules::query::Query;
-use crate::store::value::values;
 
 /// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
-const INSERT: &str = concat!(
-    "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
-     lease_until, started_at, turn, query, progress, coverage, planned, options, follow, root_run, \
-     parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
+const INSERT: &str = "INSERT INTO runs (id, account, status, search_type, premium, simulated, \
+     credits_charged, created_at, owner, lease_until, started_at, turn, query, progress, coverage, planned, \
+     options, follow, root_run, parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
-     CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
-    next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
-     CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
-);
+     CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN {next_turn} END, \
+     ?10, ?11, ?12, ?13, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
+     CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)";
 
 /// Locks the root of a family. After a root was stopped, no lead is followed until the following has ended.
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 \
@@ -43,15 +34,17 @@ const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
 
 /// Counts the waiting runs, and those of an account. `?1` tells whether to count those of the simulated web, `?2` is the
 /// account or NULL. An index has all columns that are read.
-const LENGTH: &str = concat!(
-    "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs WHERE simulated = ?1 AND ",
-    waits!()
-);
+const LENGTH: &str = "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs \
+     WHERE simulated = ?1 AND {waits}";
 
 impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started> {
-        self.write_if("start", |started| *started == Started::Created, |tx| start(tx, run, charge))
+        let is_created = |started: &Started| *started == Started::Created;
+        let RunId(id) = run.id;
+        let new =
+            New { operation: "start", confirm: "{confirm runs}", id, may_be_undone: run.is_unconfirmed };
+        self.create(new, is_created, |tx| start(tx, run, charge), || Ok(Started::Created))
     }
 
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among

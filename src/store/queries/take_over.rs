@@ -3,55 +3,27 @@
 use std::collections::HashMap;
 
 use super::credits::refund;
-use super::fragments::{has_begun, ids, run_columns, waits};
 use super::outbox::report_end;
 use super::prelude::*;
-use super::results::{RESULTS, reports};
-use crate::model::account::BEING_DELETED;
-use crate::model::drive::{Claim, Resumable};
-use crate::model::run::{ModuleReport, RunError, RunSummary};
-use crate::store::value::values;
+use super::results::RESULTS;
 
-/// Selects runs without a driver by a condition, in that order. A run that another instance is taking at the same time
-/// is skipped. A run whose account is being deleted is deleted with it.
-macro_rules! due {
-    ($condition:expr, $order:literal) => {
-        concat!(
-            "SELECT id FROM runs WHERE simulated = ?1 AND ",
-            $condition,
-            " AND (CAST(?5 AS uuid) IS NULL OR id = ?5) AND id NOT IN ",
-            ids!("?3"),
-            " AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) ORDER BY ",
-            $order,
-            " LIMIT ?4 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
-        )
-    };
-}
 /// Selects interrupted runs. `?6` tells whether to include those with an expired lease.
-const INTERRUPTED: &str =
-    due!(concat!(has_begun!(), " AND (owner IS NULL OR ?6 AND lease_until <= now())"), "created_at, id");
-const WAITING: &str = due!(concat!(waits!(), " AND NOT unconfirmed"), "turn, created_at, id");
+const INTERRUPTED: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {has_begun} \
+     AND (owner IS NULL OR ?6 AND lease_until <= now()) AND {claimed_runs created_at, id}";
+const WAITING: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {waits} AND NOT unconfirmed \
+     AND {claimed_runs turn, created_at, id}";
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
-const TAKE: &str = concat!(
-    "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, \
-     epoch = epoch + CASE WHEN ",
-    waits!(),
-    " THEN 0 ELSE 1 END, \
-     started_at = coalesce(started_at, CASE WHEN owner IS NULL THEN now() ELSE created_at END) \
-     WHERE id IN ",
-    ids!("?1"),
-    " RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, ",
-    reports!("runs.id"),
-    ", ",
-    run_columns!()
-);
+const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, epoch = epoch + \
+     CASE WHEN {waits} THEN 0 ELSE 1 END, started_at = coalesce(started_at, CASE \
+     WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id IN {ids ?1} \
+     RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {run}";
 /// Why a run was ended: its documents cannot be read, or its caller was refused.
 const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
 
 const END: &str = "UPDATE runs SET status = 'failed', error = ?2, revision = revision + 1, \
-     completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
+     completed_at = {now}, owner = NULL, lease_until = NULL \
      WHERE id = ?1 RETURNING completed_at";
 
 impl Store {

@@ -4,137 +4,71 @@
 use std::collections::BTreeMap;
 
 use super::accounts::lock;
-use super::credits::note_request;
+use super::credits::{New, note_request};
 use super::outbox::report_watch;
 use super::prelude::*;
-use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::model::interval::Interval;
-use crate::model::search::Search;
-use crate::model::start::{NewRun, Refused, Started, WatchStart};
-use crate::model::watch::{
-    Comparison, EndedRun, MOST_WATCHES, NewWatch, PauseReason, StoredChange, Watch, WatchActivity,
-    WatchError, WatchState, WatchUpdate,
-};
-use crate::store::value::{row, select, values};
 
 row! {
-    watch_columns: Watch from "" {
-        id, account, search = "search_type, query, premium, options, choice", every = "every_secs", notify_on, webhook,
-        paused, next_at, created_at, last_run, is_open
+    Watch from "" {
+        id, account, search_type, query, premium, options, choice, every = "every_secs", notify_on, webhook,
+        state = "CASE WHEN paused IS NULL THEN 'active' ELSE 'paused' END", paused, next_at, created_at, last_run, is_open
     }
 }
 
-row! { change_columns: StoredChange from "" { id, kind, run_before, run_after, at, difference } }
+row! { StoredChange from "" { id, kind, run_before, run_after, at, difference } }
 
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 /// Adds a watch whose first run is due now.
-const INSERT: &str = concat!(
-    "WITH begun (at) AS MATERIALIZED (SELECT date_trunc('milliseconds', now())) INSERT INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, notify_on, \
-     webhook, unconfirmed, next_at, created_at) \
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, begun.at, begun.at FROM begun RETURNING ",
-    watch_columns!()
-);
-const WATCH: &str = select!([watch_columns], " FROM watches WHERE id = ?1 AND account = ?2");
-const LIST: &str =
-    select!([watch_columns], " FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+const INSERT: &str = "WITH begun (at) AS MATERIALIZED (SELECT {now}) INSERT \
+     INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, \
+     notify_on, webhook, unconfirmed, next_at, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
+     ?11, ?12, begun.at, begun.at FROM begun RETURNING {watch}";
+const WATCH: &str = "SELECT {watch} FROM watches WHERE id = ?1 AND account = ?2";
+const LIST: &str = "SELECT {watch} FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 const ACTIVITY: &str = "SELECT w.id, (SELECT count(*) FROM watch_changes c WHERE c.watch = w.id), r.created_at \
      FROM watches w LEFT JOIN runs r ON r.id = w.last_run WHERE w.account = ?1 AND w.id >= ?2 AND w.id <= ?3";
 /// Locks a watch, and reads the time by which it is dated.
-const LOCK: &str = select!(
-    [watch_columns],
-    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */"
-);
-const CHANGE: &str = concat!(
-    "UPDATE watches SET every_secs = ?3, notify_on = ?4, webhook = ?5, paused = ?6, next_at = ?7 \
-     WHERE id = ?1 AND account = ?2 RETURNING ",
-    watch_columns!()
-);
+const LOCK: &str = "SELECT {watch}, {now} FROM watches WHERE id = ?1 \
+     AND account = ?2 /*pg FOR NO KEY UPDATE */";
+const CHANGE: &str = "UPDATE watches SET every_secs = ?3, notify_on = ?4, webhook = ?5, paused = ?6, \
+     next_at = ?7 WHERE id = ?1 AND account = ?2 RETURNING {watch}";
 const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2 RETURNING 1";
 const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
 
-const CHANGES: &str =
-    select!([change_columns], " FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+const CHANGES: &str = "SELECT {change} FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC \
+     LIMIT ?3";
 
-/// A watch of which a run may be started.
-macro_rules! idle {
-    () => {
-        "paused IS NULL AND NOT is_open AND NOT unconfirmed"
-    };
-}
-
-const DUE: &str = select!(
-    [watch_columns],
-    " FROM watches WHERE ",
-    idle!(),
-    " AND next_at <= now() AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4"
-);
+const DUE: &str = "SELECT {watch} FROM watches WHERE {idle} AND next_at <= now() \
+     AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4";
 const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
 const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
-const PAUSE: &str = concat!(
-    "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND ",
-    idle!(),
-    " RETURNING 1"
-);
-const LOCK_DUE: &str = select!(
-    [watch_columns],
-    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND next_at = ?2 AND ",
-    idle!(),
-    " /*pg FOR NO KEY UPDATE */"
-);
+const PAUSE: &str = "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND {idle} \
+     RETURNING 1";
+const LOCK_DUE: &str = "SELECT {watch}, {now} FROM watches WHERE id = ?1 \
+     AND next_at = ?2 AND {idle} /*pg FOR NO KEY UPDATE */";
 const MOVE: &str = "UPDATE watches SET next_at = ?2 WHERE id = ?1";
 const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credits' AND account > ?1 ORDER BY account LIMIT ?2";
 /// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
 const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
      AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
-const ENDED: &str = select!(
-    [watch_columns],
-    ", baseline FROM watches w WHERE is_open AND simulated = ?1 \
-     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id LIMIT ?2"
-);
+const ENDED: &str = "SELECT {watch}, baseline FROM watches w WHERE is_open AND simulated = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id \
+     LIMIT ?2";
 const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
      WHERE id = ?1 AND last_run = ?2 AND is_open";
 const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before, run_after, at, difference) \
-     VALUES (?1, ?2, ?3, ?4, ?5, date_trunc('milliseconds', now()), ?6)";
+     VALUES (?1, ?2, ?3, ?4, ?5, {now}, ?6)";
 
 impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
-    pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Result<Watch, WatchError>> {
-        self.write_if("add_watch", Result::is_ok, |tx| {
-            // So that two are not added at once.
-            if !lock(tx, new.account)? {
-                return Ok(Err(WatchError::UnknownAccount));
-            }
-            // Before the other checks, which the watch of the first request may have changed. A key stands for one run,
-            // one batch or one watch.
-            if let Some(idempotency) = &new.idempotency
-                && let Some(known) = note_request(tx, new.account, RunId(new.id.0), at, idempotency)?
-            {
-                let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
-                let watch = tx.first(WATCH, values![id, new.account])?;
-                return Ok(watch.ok_or(WatchError::UnknownWatch));
-            }
-            if !is_known(tx, new.account, new.webhook)? {
-                return Ok(Err(WatchError::UnknownWebhook));
-            }
-            if tx.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
-                return Ok(Err(WatchError::TooMany));
-            }
-            let NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency } =
-                new.clone();
-            let Search { search_type, query, premium, choice, options, .. } = search;
-            let mut values =
-                values![id, account, search_type, query, premium, encode(&options)?, encode(&choice)?];
-            let notify_on = encode(&notify_on)?;
-            values.extend(values![simulated, every.secs(), notify_on, webhook, idempotency.is_none()]);
-            let watch = tx.first(INSERT, values)?;
-            let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
-                .with("type", search_type.as_str())
-                .with("every", new.every.to_string());
-            tx.note(&event, at, by)?;
-            watch.ok_or_else(no_watch).map(Ok)
-        })
+    pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Watch, WatchError> {
+        let (WatchId(id), may_be_undone) = (new.id, new.idempotency.is_none());
+        let create = New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone };
+        let stored = || Ok(self.watch(new.account, new.id)?.ok_or(WatchError::UnknownWatch));
+        self.create(create, Result::is_ok, |tx| add(tx, new, at, by), stored)?
     }
 
     /// Returns a watch of an account.
@@ -168,7 +102,7 @@ impl Store {
         update: &WatchUpdate,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Result<Watch, WatchError>> {
+    ) -> Result<Watch, WatchError> {
         self.write("change_watch", |tx| {
             let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![id, account])?;
             let Some((watch, now)) = locked else { return Ok(Err(WatchError::UnknownWatch)) };
@@ -194,7 +128,7 @@ impl Store {
             let event = AuditEvent::of_object(Action::WatchChanged, account, id);
             tx.note(&event.with("parts", update.parts()), at, by)?;
             watch.ok_or_else(no_watch).map(Ok)
-        })
+        })?
     }
 
     /// Deletes a watch with its changes and adds an audit entry. Its runs stay. Returns `false` if the account has no such
@@ -302,6 +236,39 @@ impl Store {
     }
 }
 
+fn add(tx: &mut Tx<'_>, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Result<Watch, WatchError>> {
+    // So that two are not added at once.
+    if !lock(tx, new.account)? {
+        return Ok(Err(WatchError::UnknownAccount));
+    }
+    // Before the other checks, which the watch of the first request may have changed. A key stands for one run,
+    // one batch or one watch.
+    if let Some(idempotency) = &new.idempotency
+        && let Some(known) = note_request(tx, new.account, RunId(new.id.0), at, idempotency)?
+    {
+        let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
+        let watch = tx.first(WATCH, values![id, new.account])?;
+        return Ok(watch.ok_or(WatchError::UnknownWatch));
+    }
+    if !is_known(tx, new.account, new.webhook)? {
+        return Ok(Err(WatchError::UnknownWebhook));
+    }
+    if tx.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
+        return Ok(Err(WatchError::TooMany));
+    }
+    let NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency } = new.clone();
+    let Search { search_type, query, premium, choice, options, .. } = search;
+    let mut values = values![id, account, search_type, query, premium, encode(&options)?, encode(&choice)?];
+    let notify_on = encode(&notify_on)?;
+    values.extend(values![simulated, every.secs(), notify_on, webhook, idempotency.is_none()]);
+    let watch = tx.first(INSERT, values)?;
+    let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
+        .with("type", search_type.as_str())
+        .with("every", new.every.to_string());
+    tx.note(&event, at, by)?;
+    watch.ok_or_else(no_watch).map(Ok)
+}
+
 /// Returns whether the account has the webhook, if one is given.
 fn is_known(tx: &mut Tx<'_>, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
     let Some(webhook) = webhook else { return Ok(true) };
@@ -337,13 +304,6 @@ pub(super) fn take_place(
 /// Records that a run of a watch was started.
 pub(super) fn begin(tx: &mut Tx<'_>, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
     tx.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
-}
-
-impl FromRow for Search {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (search_type, query, premium, options, choice) = cells.read()?;
-        Ok(Self { search_type, query, premium, options, choice, follow: None, purpose: None })
-    }
 }
 
 impl FromCell for Interval {

@@ -1,110 +1,72 @@
 //! Webhooks and their deliveries: as their owners see them, and as they are sent.
 
 use super::accounts::lock;
-use super::fragments::ids;
 use super::outbox::add_delivery;
 use super::prelude::*;
-use crate::model::event::Event;
-use crate::model::webhook::{
-    Attempt, Claimed, DISABLED_AFTER, Delivery, DeliveryStatus, DisabledReason, MOST_WEBHOOKS, SealedSecret,
-    Webhook, WebhookAdded, WebhookChange,
-};
-use crate::store::value::{row, select, values};
 
 row! {
-    webhook_columns: Webhook from "" {
+    Webhook from "" {
         id, account, url, events, enabled = "disabled IS NULL", disabled_reason = "disabled", failing_since,
         previous_secret_expires_at = "CASE WHEN earlier_until > now() THEN earlier_until END", created_at
     }
 }
 row! {
-    delivery_columns: Delivery from "" {
+    Delivery from "" {
         id, event, status, created_at, attempts, next_attempt_at = "due_at",
         last_attempt = "last_attempt_at, http_status, error, latency_ms, head"
     }
 }
 row! {
-    claimed_columns: Claimed from "" {
+    Claimed from "" {
         id, epoch, webhook, url = "(SELECT w.url FROM webhooks w WHERE w.id = webhook_deliveries.webhook)", body,
         attempts, secrets = "(SELECT w.secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook), \
             (SELECT w.earlier_secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook AND w.earlier_until > now())",
-        now = "date_trunc('milliseconds', now())"
+        now = "{now}"
     }
 }
 
 const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
 const INSERT: &str =
     "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const LIST: &str = select!([webhook_columns], " FROM webhooks WHERE account = ?1 ORDER BY created_at, id");
+const LIST: &str = "SELECT {webhook} FROM webhooks WHERE account = ?1 ORDER BY created_at, id";
 const SECRETS: &str = "SELECT id, secret FROM webhooks ORDER BY created_at DESC LIMIT ?1";
 /// Changes a webhook. `?5` tells whether it is enabled, or is NULL.
-const CHANGE: &str = concat!(
-    "UPDATE webhooks SET url = coalesce(?3, url), events = coalesce(?4, events), \
-     failing_since = CASE WHEN CAST(?5 AS boolean) THEN NULL ELSE failing_since END, \
-     disabled = CASE WHEN CAST(?5 AS boolean) THEN NULL \
-     WHEN NOT CAST(?5 AS boolean) THEN coalesce(disabled, 'owner') ELSE disabled END \
-     WHERE id = ?1 AND account = ?2 RETURNING ",
-    webhook_columns!()
-);
-const ROTATE: &str = concat!(
-    "UPDATE webhooks SET earlier_secret = secret, \
-     earlier_until = date_trunc('milliseconds', now()) + ms(?4), secret = ?3 \
-     WHERE id = ?1 AND account = ?2 RETURNING ",
-    webhook_columns!()
-);
+const CHANGE: &str = "UPDATE webhooks SET url = coalesce(?3, url), events = coalesce(?4, events), \
+     failing_since = CASE WHEN CAST(?5 AS boolean) THEN NULL ELSE failing_since END, disabled = CASE \
+     WHEN CAST(?5 AS boolean) THEN NULL WHEN NOT CAST(?5 AS boolean) THEN coalesce(disabled, 'owner') \
+     ELSE disabled END WHERE id = ?1 AND account = ?2 RETURNING {webhook}";
+const ROTATE: &str = "UPDATE webhooks SET earlier_secret = secret, earlier_until = \
+     {now} + ms(?4), secret = ?3 WHERE id = ?1 AND account = ?2 \
+     RETURNING {webhook}";
 const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2 RETURNING 1";
 const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
-const DELIVERY: &str = select!([delivery_columns], " FROM webhook_deliveries WHERE id = ?1");
-const DELIVERIES: &str = select!(
-    [delivery_columns],
-    " FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
-     ORDER BY id DESC LIMIT ?3"
-);
-const REPLAY: &str = concat!(
-    "UPDATE webhook_deliveries SET status = 'pending', due_at = now(), attempts = 0 \
-     WHERE id = ?1 AND webhook = (SELECT id FROM webhooks WHERE id = ?2 AND account = ?3) RETURNING ",
-    delivery_columns!()
-);
-
-/// The condition that a delivery is due and that no instance sends it.
-macro_rules! is_due {
-    () => {
-        "d.due_at <= now() AND (d.held_until IS NULL OR d.held_until <= now())"
-    };
-}
+const DELIVERY: &str = "SELECT {delivery} FROM webhook_deliveries WHERE id = ?1";
+const DELIVERIES: &str = "SELECT {delivery} FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
+     ORDER BY id DESC LIMIT ?3";
+const REPLAY: &str = "UPDATE webhook_deliveries SET status = 'pending', due_at = now(), attempts = 0 \
+     WHERE id = ?1 AND webhook = (SELECT id FROM webhooks WHERE id = ?2 AND account = ?3) \
+     RETURNING {delivery}";
 
 /// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
 /// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
-const DUE: &str = concat!(
-    "WITH RECURSIVE waiting (webhook) AS (SELECT \
-     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) \
-     WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT \
-     (SELECT d.webhook FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook \
-     ORDER BY d.webhook LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) \
-     SELECT d.id, d.webhook FROM (SELECT \
-     (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
-    is_due!(),
-    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery FROM waiting JOIN webhooks w ON w.id = waiting.webhook \
-     WHERE w.disabled IS NULL AND w.id NOT IN ",
-    ids!("?1"),
-    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?2"
-);
-const CLAIM: &str = concat!(
-    "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
-     (SELECT d.id FROM webhook_deliveries d WHERE d.id IN ",
-    ids!("?1"),
-    " AND ",
-    is_due!(),
-    " /*pg ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) \
-     RETURNING ",
-    claimed_columns!()
-);
+const DUE: &str = "WITH RECURSIVE waiting (webhook) AS (SELECT (SELECT d.webhook FROM webhook_deliveries d \
+     WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) WHERE EXISTS (SELECT 1 \
+     FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT (SELECT d.webhook \
+     FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook ORDER BY d.webhook \
+     LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) SELECT d.id, d.webhook FROM (SELECT (SELECT d.id \
+     FROM webhook_deliveries d WHERE d.webhook = w.id AND {is_due} ORDER BY d.due_at, d.id \
+     LIMIT 1) AS delivery FROM waiting JOIN webhooks w ON w.id = waiting.webhook WHERE w.disabled IS NULL \
+     AND w.id NOT IN {ids ?1}) AS first JOIN webhook_deliveries d ON d.id = first.delivery \
+     ORDER BY d.due_at, d.id LIMIT ?2";
+const CLAIM: &str = "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) \
+     WHERE id IN (SELECT d.id FROM webhook_deliveries d WHERE d.id IN {ids ?1} AND {is_due} /*pg \
+     ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) RETURNING {claimed}";
 /// Locks a webhook, before its delivery: the order in which a webhook is deleted.
 const LOCK: &str = "SELECT account FROM webhooks WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
 /// Records an attempt. `?3` is the new status, `?4` the pause before the next attempt.
 const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
      due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
-     last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
+     last_attempt_at = {now}, http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
      WHERE id = ?1 AND epoch = ?2";
 /// Records a success.
 const SUCCEEDED: &str =
@@ -112,7 +74,7 @@ const SUCCEEDED: &str =
 /// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
 /// disabled. A webhook that is disabled already keeps its reason.
 const FAILED: &str = "UPDATE webhooks SET \
-     failing_since = coalesce(failing_since, date_trunc('milliseconds', now())), \
+     failing_since = coalesce(failing_since, {now}), \
      disabled = CASE WHEN ?2 THEN 'gone' WHEN failing_since + ms(?3) <= now() THEN 'failing' END \
      WHERE id = ?1 AND disabled IS NULL RETURNING disabled";
 

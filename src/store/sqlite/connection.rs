@@ -11,6 +11,7 @@ use super::error::storage_error;
 use crate::base::encoding::unhex;
 use crate::store::error::{OpenError, Result};
 use crate::store::limits::SQLITE_BUSY;
+use crate::store::queries::fragments::complete;
 use crate::store::value::{Row, Value};
 
 /// Opens the file and sets up the connection.
@@ -52,7 +53,7 @@ pub(in crate::store) fn rows(
     values: Vec<Value>,
 ) -> Result<Vec<Row>> {
     let read = || {
-        let mut statement = connection.prepare_cached(sql)?;
+        let mut statement = connection.prepare_cached(complete(sql))?;
         let columns = statement.column_count();
         let row = |row: &rusqlite::Row<'_>| {
             (0..columns).map(|column| cell(row.get_ref(column)?)).collect::<SqlResult<_>>().map(Row)
@@ -68,7 +69,7 @@ pub(in crate::store) fn execute(
     sql: &'static str,
     values: Vec<Value>,
 ) -> Result<u64> {
-    let mut statement = connection.prepare_cached(sql).map_err(storage_error)?;
+    let mut statement = connection.prepare_cached(complete(sql)).map_err(storage_error)?;
     statement.execute(params_from_iter(values)).map(|rows| rows as u64).map_err(storage_error)
 }
 
@@ -116,18 +117,14 @@ fn add_functions(connection: &Connection) -> SqlResult<()> {
         let id = id.map_err(|error| Error::UserFunctionError(error.into()))?;
         Ok(id.map(|id| id.as_bytes().to_vec()))
     })?;
+    // All texts are hexadecimal digits, and all times are whole milliseconds.
     connection.create_scalar_function("decode", 2, pure, |call| {
-        let failed = |why: &str| Error::UserFunctionError(why.into());
-        let text = call.get_raw(0).as_str()?;
-        if call.get_raw(1).as_str()? != "hex" {
-            return Err(failed("only hexadecimal digits can be decoded"));
-        }
-        unhex(text).ok_or_else(|| failed("a text does not consist of hexadecimal digits"))
+        let bytes = unhex(call.get_raw(0).as_str()?);
+        bytes.ok_or_else(|| {
+            Error::UserFunctionError("a text has other characters than hexadecimal digits".into())
+        })
     })?;
-    connection.create_scalar_function("date_trunc", 2, pure, |call| match call.get_raw(0).as_str()? {
-        "milliseconds" => call.get::<i64>(1),
-        _ => Err(Error::UserFunctionError("timestamps must be whole milliseconds".into())),
-    })?;
+    connection.create_scalar_function("date_trunc", 2, pure, |call| call.get::<i64>(1))?;
     connection.create_scalar_function("ms", 1, pure, |call| call.get::<i64>(0))?;
     let changing = FunctionFlags::SQLITE_UTF8;
     for name in ["now", "clock_timestamp"] {

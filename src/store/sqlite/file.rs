@@ -9,11 +9,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log::{error, info};
+use log::info;
 use rusqlite::{Connection, ErrorCode};
 
 use super::error::{SqliteError, storage_error};
@@ -107,24 +106,18 @@ fn holder(path: &Path) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// The last known state of the database file.
+/// Whether the database file may be written.
 pub(super) struct Integrity {
     path: PathBuf,
     /// The open file's device and inode.
     identity: (u64, u64),
     damage: OnceLock<String>,
-    is_missing: AtomicBool,
 }
 
 impl Integrity {
     /// Returns the state of a file that was just opened under this path.
     pub(super) fn of(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-            identity: identity(path),
-            damage: OnceLock::new(),
-            is_missing: AtomicBool::new(false),
-        }
+        Self { path: path.to_owned(), identity: identity(path), damage: OnceLock::new() }
     }
 
     /// Checks that the file may be written.
@@ -132,44 +125,25 @@ impl Integrity {
     /// # Errors
     /// Returns an error if the file is damaged, or if its path leads to another file or to none.
     pub(super) fn check(&self) -> Result<(), StorageError> {
-        if let Some(damage) = self.damage.get() {
-            let text = format!("the database file is damaged ({damage}); it is read-only until a restart");
-            return Err(StorageError::unavailable(text));
-        }
-        let is_missing = identity(&self.path) != self.identity;
-        let (was_missing, path) = (self.is_missing.swap(is_missing, Ordering::Relaxed), self.path.display());
-        match (was_missing, is_missing) {
-            (false, true) => error!(
-                "the database file \"{path}\" was removed or replaced while it is in use: nothing more is written; \
-                 move it back, or stop the server and restore a backup"
-            ),
-            (true, false) => info!("the database file \"{path}\" is back in its place"),
-            _ => {}
-        }
-        if is_missing {
-            let text = format!("the database file \"{path}\" was removed or replaced");
-            return Err(StorageError::unavailable(text));
-        }
-        Ok(())
-    }
-
-    /// Returns whether the file is known to be damaged or missing.
-    pub(super) fn is_impaired(&self) -> bool {
-        self.damage.get().is_some() || self.is_missing.load(Ordering::Relaxed)
+        let why = match self.damage.get() {
+            Some(damage) => format!("is damaged, nothing more is written: {damage}; stop the server"),
+            None if identity(&self.path) == self.identity => return Ok(()),
+            None => {
+                "was removed or replaced while it is in use, nothing more is written: move it back, or stop \
+                     the server"
+                    .to_owned()
+            }
+        };
+        let path = self.path.display();
+        Err(StorageError::unavailable(format!("the database file \"{path}\" {why} and restore a backup")))
     }
 
     /// Stores an error that means damage. Callers get it as an unavailable store, because nobody but the operator can
     /// do anything about it.
     pub(super) fn note_failure(&self, failure: StorageError) -> StorageError {
-        let Some(damage) = damage(&failure).map(ToString::to_string) else { return failure };
-        if self.damage.set(damage.clone()).is_ok() {
-            error!(
-                "the database file \"{}\" is damaged, nothing more is written: {damage}; stop the server and restore a \
-                 backup",
-                self.path.display()
-            );
-        }
-        StorageError::unavailable(format!("the database file is damaged ({damage})"))
+        let Some(damage) = damage(&failure) else { return failure };
+        self.damage.get_or_init(|| damage.to_string());
+        self.check().err().unwrap_or(failure)
     }
 }
 

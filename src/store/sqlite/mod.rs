@@ -31,7 +31,6 @@ use self::file::{FileLock, Integrity};
 use super::error::{OpenError, Result};
 use super::limits::{BACKGROUND_WAIT, PING_WAIT, QUICK_CHECK, SQLITE_BUSY, WIPE_WAIT};
 use super::pool::{self, Pool};
-use super::queries::fragments::has_begun;
 use super::role::Role;
 use super::tx::{Operation, Tx};
 use crate::base::storage::StorageError;
@@ -80,8 +79,8 @@ impl Database {
         migrate::run(&mut connection, &path, lock.is_some(), &role.origin())?;
         if lock.is_some() {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
-            let release = concat!("UPDATE runs SET owner = NULL WHERE ", has_begun!());
-            let released = connection.execute(release, []).map_err(storage_error);
+            let release = "UPDATE runs SET owner = NULL WHERE {has_begun}";
+            let released = connection::execute(&connection, release, Vec::new());
             released.map_err(|cause| OpenError::of_file(&path, cause))?;
         }
         let [reading, writing, _] = role.pool_sizes();
@@ -154,6 +153,12 @@ impl Database {
         if let Some(file) = self.file.as_ref().filter(|_| operation.erases) {
             // This is also done if the commit failed, because the deleted data may be in the log.
             file.has_traces.store(true, Ordering::SeqCst);
+            // A server's maintenance empties the log within a second.
+            if file.lock.is_none() && !matches!(self.wipe(), Ok(true)) {
+                warn!(
+                    "the write-ahead log still holds deleted data, because another process uses it; it is emptied later"
+                );
+            }
         }
         done
     }
@@ -175,7 +180,7 @@ impl Database {
 
     /// Returns whether the file is damaged or missing as far as is known.
     pub(super) fn is_impaired(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.integrity.is_impaired())
+        self.file.as_ref().is_some_and(|file| file.integrity.check().is_err())
     }
 
     /// Records that an operation failed, which may indicate damage. Returns the error for the caller.
@@ -194,29 +199,13 @@ impl Database {
         if !file.has_traces.swap(false, Ordering::SeqCst) {
             return Ok(true);
         }
-        let wiped = match self.with_writer(WIPE_WAIT, |writer| truncate(writer)) {
+        let wait = if file.lock.is_some() { WIPE_WAIT } else { BACKGROUND_WAIT };
+        let wiped = match self.with_writer(wait, |writer| truncate(writer)) {
             Err(error) if error.is_contended() => Ok(false),
             wiped => wiped,
         };
         file.has_traces.fetch_or(!matches!(wiped, Ok(true)), Ordering::SeqCst);
         wiped
-    }
-
-    /// Empties the write-ahead log for a command, which has no maintenance thread.
-    pub(super) fn account_erased(&self) {
-        // A server's maintenance empties the log within a second.
-        if self.file.as_ref().is_none_or(|file| file.lock.is_some()) {
-            return;
-        }
-        match self.with_writer(BACKGROUND_WAIT, |writer| truncate(writer)) {
-            Ok(true) => {}
-            Ok(false) => {
-                warn!(
-                    "the write-ahead log still holds deleted data because another process reads it; it is emptied later"
-                );
-            }
-            Err(error) => warn!("the write-ahead log still holds deleted data: {error}"),
-        }
     }
 }
 

@@ -9,8 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::form::{BatchForm, BatchOrder};
 use super::list;
 use crate::http::{Reply, Response};
-use crate::model::batch::BatchAdded;
-use crate::model::start::Idempotency;
+use crate::model::start::{Idempotency, Refused, Started};
 use crate::runs::batches::draft::{Draft, Duplicate};
 use crate::runs::service::idempotency_valid_since;
 use crate::web::error::WebError;
@@ -96,9 +95,9 @@ fn start(
     let (id, added) =
         batches.create(account, order.name.clone(), rows, Some(idempotency), &visit.origin()?)?;
     match added {
-        BatchAdded::Done | BatchAdded::Repeated(_) => Ok(web.redirect(&format!("/app/batches/{id}"))),
-        BatchAdded::Mismatch => show(web, visit, 409, BatchForm { once: new_once()?, ..form }, &order, true),
-        BatchAdded::UnknownAccount => Err(WebError::not_signed_in()),
+        Started::Created | Started::Repeated(_) => Ok(web.redirect(&format!("/app/batches/{id}"))),
+        Started::Refused(Refused::UnknownAccount) => Err(WebError::not_signed_in()),
+        Started::Refused(_) => show(web, visit, 409, BatchForm { once: new_once()?, ..form }, &order, true),
     }
 }
 

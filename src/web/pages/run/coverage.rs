@@ -29,12 +29,12 @@ pub(super) struct Module {
 /// Returns a sentence about the share of modules that gave an answer, and one about those that were cut. The script
 /// has the same sentences.
 pub(super) fn answered(coverage: &Coverage) -> String {
-    let applicable = coverage.applicable();
+    let applicable = coverage.applicable;
     if applicable == 0 {
         return "No site has answered yet.".to_owned();
     }
-    let percent = coverage.ratio() * 100.0;
-    let answered = format!("{} of {applicable} sites gave an answer ({percent:.0}%).", coverage.conclusive());
+    let percent = coverage.ratio * 100.0;
+    let answered = format!("{} of {applicable} sites gave an answer ({percent:.0}%).", coverage.conclusive);
     match coverage.cuts_text() {
         Some(cuts) => format!("{answered} {cuts}."),
         None => answered,

@@ -63,7 +63,7 @@ fn switch(web: &Web, visit: &Visit, state: WatchState) -> Result<Reply, WebError
     let id = visit.id("watch_id")?;
     let update = WatchUpdate { state: Some(state), ..WatchUpdate::default() };
     let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
-    web.parts.store.change_watch(account, id, &update, now, &visit.origin()?)??;
+    web.parts.store.change_watch(account, id, &update, now, &visit.origin()?)?;
     Ok(Reply::Now(web.redirect(&address(id))))
 }
 

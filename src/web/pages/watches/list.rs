@@ -11,7 +11,6 @@ use crate::base::ids::{RunId, WatchId};
 use crate::http::{Reply, Response};
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::model::watch::{Watch, WatchError};
-use crate::watches::registry;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
@@ -86,7 +85,7 @@ fn try_create(web: &Web, visit: &Visit, form: &WatchForm) -> Result<Result<Watch
         Ok(new) => new,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    match registry::create(&web.parts.store, &new, web.parts.clock.now(), &visit.origin()?) {
+    match web.parts.store.add_watch(&new, web.parts.clock.now(), &visit.origin()?) {
         Ok(watch) => Ok(Ok(watch)),
         Err(error @ (WatchError::TooMany | WatchError::UnknownWebhook | WatchError::Mismatch)) => {
             Ok(Err(refused(&error)))

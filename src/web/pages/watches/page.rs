@@ -83,8 +83,8 @@ pub(super) fn show(
     let page = Page {
         watch: WatchRow::new(watch, activity.get(&watch.id).copied().unwrap_or_default(), now),
         refusal,
-        cost: watch.search.cost(),
-        modules: watch.search.choice.modules.join(", "),
+        cost: watch.search().cost(),
+        modules: watch.choice.modules.join(", "),
         notify_on: kinds.join(", "),
         webhook: webhook(web, account, watch)?,
         are_later_changes: before.is_some(),

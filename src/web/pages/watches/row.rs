@@ -34,9 +34,9 @@ impl WatchRow {
     pub(super) fn new(watch: &Watch, activity: WatchActivity, now: Timestamp) -> Self {
         Self {
             id: watch.id,
-            query: plain(&watch.search.query).into_owned(),
-            kind: kind(watch.search.search_type),
-            premium: watch.search.premium,
+            query: plain(&watch.query).into_owned(),
+            kind: kind(watch.search_type),
+            premium: watch.premium,
             every: repeated(watch.every),
             paused: watch.paused.map(|reason| match reason {
                 PauseReason::User => "You have paused it.",
