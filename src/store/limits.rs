@@ -58,20 +58,15 @@ pub(super) const REFUSED_WRITE_COUNTS: Duration = Duration::from_secs(5);
 /// cancelled the statement and reported it by then. A hung server or a network that lost the answer never does.
 pub(super) const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
-/// The time limit for connecting to PostgreSQL, for each address of the host.
-pub(super) const CONNECT: Duration = Duration::from_secs(5);
-
 /// The time limit for connecting as a whole, including TLS and authentication.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// The time for which a packet may stay unacknowledged before the server's machine counts as gone.
-pub(super) const TCP_USER: Duration = Duration::from_secs(10);
-
-/// The time for which a connection may be silent before it is probed, the interval of the probes, and the number of
-/// probes that may fail. A query to a machine that vanished ends after 15 + 3 × 5 seconds.
-pub(super) const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
-pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-pub(super) const KEEPALIVE_RETRIES: u32 = 3;
+/// What an address has if it does not say otherwise, in seconds: the time limit for connecting to each address of the
+/// host; the time for which a packet may stay unacknowledged before the server's machine counts as gone; the time for
+/// which a connection may be silent before it is probed, the interval of the probes, and the number of probes that may
+/// fail. A query to a machine that vanished ends after 15 + 3 × 5 seconds.
+pub(super) const POSTGRES_LIMITS: &str = "connect_timeout=5&tcp_user_timeout=10&keepalives_idle=15\
+     &keepalives_interval=5&keepalives_retries=3&application_name=sightline";
 
 /// The settings of every PostgreSQL session. The `options` in the address override them.
 ///

@@ -10,9 +10,10 @@ use log::{debug, info, warn};
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
-use super::error::{PostgresError, described};
+use super::error::described;
 use super::server::Server;
 use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
 use crate::model::drive::{Notification, Subscriber};
 use crate::store::document::{decode, encode};
 use crate::store::error::Result;
@@ -79,10 +80,17 @@ impl Listener {
     pub(super) fn run(&self) {
         let mut failures = 0;
         while self.subscriber.strong_count() > 0 {
-            match self.listen(&mut failures) {
-                Ok(()) => return,
-                Err(error) if failures > 0 => debug!("still no notifications of other instances: {error}"),
-                Err(error) => warn!("lost the notifications of other instances, connecting again: {error}"),
+            let error = match self.listen(failures > 0) {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => {
+                    failures = 0;
+                    StorageError::unavailable(described(&error))
+                }
+                Err(error) => error,
+            };
+            match failures {
+                0 => warn!("lost the notifications of other instances, connecting again: {error}"),
+                _ => debug!("still no notifications of other instances: {error}"),
             }
             self.pass_on(Notification::Disconnected);
             thread::sleep((FIRST_PAUSE * 2u32.pow(failures.min(8))).min(LONGEST_PAUSE));
@@ -90,20 +98,20 @@ impl Listener {
         }
     }
 
-    /// Receives notifications on a new connection until it breaks. Returns `Ok` once the subscriber is dropped.
-    fn listen(&self, failures: &mut u32) -> Result<(), PostgresError> {
-        let (mut client, ()) =
-            self.server.client(HANDSHAKE, |client| client.batch_execute(LISTEN), |_, ()| ())?;
-        if std::mem::take(failures) > 0 {
-            info!("notifications of other instances are received again");
-        }
-        self.pass_on(Notification::Connected);
-        let received = self.receive(&mut client).map_err(|error| described(&error));
-        // The driver waits on drop for outstanding answers, possibly without end.
-        if let Err(error) = thread::Builder::new().name("postgres-drop".into()).spawn(move || drop(client)) {
-            warn!("cannot start a thread to close a database connection: {error}");
-        }
-        received
+    /// Receives notifications on a new connection until it breaks, of which the inner error tells. Returns once the
+    /// subscriber is dropped.
+    fn listen(&self, was_lost: bool) -> Result<Result<(), postgres::Error>> {
+        let mut session = self.server.session()?;
+        session.check(HANDSHAKE)?;
+        let listener = Self { server: Arc::clone(&self.server), subscriber: Weak::clone(&self.subscriber) };
+        session.run_within(None, move |client| {
+            client.batch_execute(LISTEN)?;
+            if was_lost {
+                info!("notifications of other instances are received again");
+            }
+            listener.pass_on(Notification::Connected);
+            Ok(listener.receive(client))
+        })
     }
 
     fn receive(&self, client: &mut Client) -> Result<(), postgres::Error> {

@@ -3,20 +3,22 @@
 //! # Threads
 //! Each connection belongs to a separate thread, because the driver waits for an answer as long as the socket exists:
 //! a hung server whose machine still acknowledges packets would block a caller without end. The caller waits for the
-//! thread for `Session::answer_timeout` at most, and then abandons the session. The thread ends when the server
-//! answers or closes the connection, and the server rolls back the transaction, unless its commit was already sent.
+//! thread for its time limit, and then abandons the session. The thread ends when the server answers or closes the
+//! connection, and the server rolls back the transaction, unless its commit was already sent. The thread also connects,
+//! since the driver bounds the TCP connect but not the time that the server then takes to answer.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
-use postgres::{Client, Error, SimpleQueryMessage, Statement};
+use postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
 
-use super::error::{PostgresError, storage_error};
+use super::error::{PostgresError, described, storage_error};
+use super::tls::TlsConnector;
 use super::values::row;
 use crate::base::storage::StorageError;
 use crate::store::error::Result;
@@ -25,7 +27,7 @@ use crate::store::pool::Connection;
 use crate::store::queries::fragments::complete;
 use crate::store::value::{Row, Value};
 
-type Task = Box<dyn FnOnce(&mut Client) + Send>;
+type Task = Box<dyn FnOnce(Result<&mut Client>) + Send>;
 
 /// The stack size of a connection's thread. The stack contains only the driver's few frames.
 const STACK_BYTES: usize = 512 * 1024;
@@ -34,47 +36,57 @@ const STACK_BYTES: usize = 512 * 1024;
 pub(in crate::store) struct Session {
     /// The channel that sends tasks to the connection's thread. It is `None` once the session is abandoned.
     tasks: Option<Sender<Task>>,
-    is_closed: Arc<AtomicBool>,
-    /// The time limit for an answer. It is `None` if the address disables the server's own limit.
-    answer_timeout: Option<Duration>,
+    state: Arc<State>,
+    /// Whether an answer may take as long as the server allows.
+    pub(super) is_patient: bool,
     /// The time after which the open transaction begins no further statement.
     until: Option<Instant>,
     statements: HashMap<&'static str, Statement>,
 }
 
+/// What the connection's thread has found.
+#[derive(Default)]
+struct State {
+    /// The time limit for an answer, once the connection is made. It is `None` if the address disables the server's own
+    /// limit.
+    answer_timeout: OnceLock<Option<Duration>>,
+    is_closed: AtomicBool,
+}
+
 impl Session {
-    /// Starts the connection's thread.
-    pub(super) fn start(client: Client, answer_timeout: Option<Duration>) -> Result<Self, PostgresError> {
+    /// Starts the connection's thread, which connects. [`Session::check`] waits for that.
+    pub(super) fn start(config: &Config, tls: &TlsConnector) -> Result<Self> {
         let (tasks, taken) = mpsc::channel::<Task>();
-        let is_closed = Arc::new(AtomicBool::new(false));
-        let closed = Arc::clone(&is_closed);
+        let state = Arc::<State>::default();
+        let (own, config, tls) = (Arc::clone(&state), config.clone(), tls.clone());
         let serve = move || {
-            let mut client = client;
+            let made = config.connect(tls).and_then(|mut client| Ok((read_timeout(&mut client)?, client)));
+            let mut made = made.map(|(timeout, client)| {
+                own.answer_timeout.get_or_init(|| timeout);
+                client
+            });
+            own.is_closed.store(made.is_err(), Ordering::Release);
             for task in taken {
-                task(&mut client);
-                closed.store(client.is_closed(), Ordering::Release);
+                task(made.as_mut().map_err(|error| StorageError::unavailable(described(error))));
+                own.is_closed.store(made.as_ref().map_or(true, Client::is_closed), Ordering::Release);
             }
         };
-        thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES).spawn(serve).map_err(
-            |error| PostgresError::new(format!("cannot start a thread for a connection: {error}")),
-        )?;
-        Ok(Self { tasks: Some(tasks), is_closed, answer_timeout, until: None, statements: HashMap::new() })
+        let thread = thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES);
+        thread.spawn(serve).map_err(|error| {
+            let text = format!("cannot start a thread for a connection: {error}");
+            StorageError::unavailable(PostgresError::new(text))
+        })?;
+        Ok(Self { tasks: Some(tasks), state, is_patient: false, until: None, statements: HashMap::new() })
     }
 
-    /// Reads the server's limit on statements, which the address may have set. Returns the time limit for its answers.
-    pub(super) fn read_timeout(client: &mut Client) -> Result<Option<Duration>, Error> {
-        const SETTING: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
-        let millis = client.simple_query(SETTING)?.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0)?.parse::<u64>().ok(),
-            _ => None,
-        });
-        // This is longer than the server's own timeout, because a working server reports the timeout itself.
-        Ok(millis.filter(|millis| *millis > 0).map(|millis| Duration::from_millis(millis) + ANSWER_MARGIN))
-    }
-
-    /// Checks that the server answers within that time.
+    /// Checks that the server answers within that time. A connection that takes longer to be made is still made.
     pub(super) fn check(&mut self, wait: Duration) -> Result<()> {
         self.run_within(Some(wait), |client| client.simple_query("")).map(drop)
+    }
+
+    /// Returns whether the connection was made.
+    pub(super) fn is_made(&self) -> bool {
+        self.state.answer_timeout.get().is_some()
     }
 
     /// Returns whether the server owes an answer.
@@ -146,10 +158,12 @@ impl Session {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(StorageError::contended("the transaction waited for locks for too long"));
         }
-        self.run_within(self.answer_timeout, task)
+        let wait = self.state.answer_timeout.get().copied().flatten();
+        self.run_within(wait.filter(|_| !self.is_patient), task)
     }
 
-    fn run_within<T: Send + 'static>(
+    /// Runs a task on the connection's thread, and waits that long for its end.
+    pub(super) fn run_within<T: Send + 'static>(
         &mut self,
         wait: Option<Duration>,
         task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
@@ -157,7 +171,7 @@ impl Session {
         let (sender, receiver) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |client| {
             // The receiver is gone if its wait was over.
-            let _ = sender.send(task(client));
+            let _ = sender.send(client.and_then(|client| task(client).map_err(storage_error)));
         });
         let away = |why: String| StorageError::unavailable(PostgresError::new(why));
         if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
@@ -167,18 +181,30 @@ impl Session {
             Some(wait) => receiver.recv_timeout(wait).ok(),
             None => receiver.recv().ok(),
         };
-        let Some(answer) = answer else {
-            self.tasks = None;
-            return Err(away(format!("no answer within {} s", wait.unwrap_or_default().as_secs())));
-        };
-        answer.map_err(storage_error)
+        answer.unwrap_or_else(|| {
+            if self.is_made() {
+                self.tasks = None;
+            }
+            Err(away(format!("no answer within {} s", wait.unwrap_or_default().as_secs())))
+        })
     }
 }
 
 impl Connection for Session {
     fn is_broken(&self) -> bool {
-        self.is_abandoned() || self.is_closed.load(Ordering::Acquire)
+        self.is_abandoned() || self.state.is_closed.load(Ordering::Acquire)
     }
+}
+
+/// Reads the server's limit on statements, which the address may have set. Returns the time limit for its answers.
+fn read_timeout(client: &mut Client) -> Result<Option<Duration>, Error> {
+    const SETTING: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
+    let millis = client.simple_query(SETTING)?.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse::<u64>().ok(),
+        _ => None,
+    });
+    // This is longer than the server's own timeout, because a working server reports the timeout itself.
+    Ok(millis.filter(|millis| *millis > 0).map(|millis| Duration::from_millis(millis) + ANSWER_MARGIN))
 }
 
 /// Returns values in the form that the driver takes.

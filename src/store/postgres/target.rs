@@ -7,12 +7,11 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
+use percent_encoding::percent_decode_str;
 use postgres::config::{Config, Host, SslMode};
 
 use crate::store::error::UrlError;
-use crate::store::limits::{
-    CONNECT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_RETRIES, POSTGRES_SETTINGS, TCP_USER,
-};
+use crate::store::limits::{POSTGRES_LIMITS, POSTGRES_SETTINGS};
 
 /// The parameters that the driver takes.
 const KNOWN: &str = "user, password, dbname, options, application_name, sslnegotiation, host, hostaddr, port, \
@@ -54,7 +53,9 @@ impl PostgresTarget {
         let roots = roots.filter(|path| path != "system").map(PathBuf::from);
         let (mode, verify) = ssl_mode(mode.as_deref(), roots.is_some())?;
         config.ssl_mode(mode);
-        set_limits(&mut config);
+        // The last of several settings with one name applies, which is that of the address.
+        let own = config.get_options().unwrap_or_default();
+        config.options(format!("{POSTGRES_SETTINGS} {own}").trim_end());
         Ok(Self { config, verify, roots })
     }
 }
@@ -72,33 +73,6 @@ fn refuse_ambiguous(text: &str) -> Result<(), UrlError> {
         ));
     }
     Ok(())
-}
-
-/// Sets the limits that the address does not set.
-fn set_limits(config: &mut Config) {
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT);
-    }
-    if config.get_tcp_user_timeout().is_none() {
-        config.tcp_user_timeout(TCP_USER);
-    }
-    // The driver does not show whether this was set. Its own default is two hours.
-    if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
-        config.keepalives_idle(KEEPALIVE_IDLE);
-    }
-    if config.get_keepalives_interval().is_none() {
-        config.keepalives_interval(KEEPALIVE_INTERVAL);
-    }
-    if config.get_keepalives_retries().is_none() {
-        config.keepalives_retries(KEEPALIVE_RETRIES);
-    }
-    if config.get_application_name().is_none() {
-        config.application_name("sightline");
-    }
-    // The last of several settings with one name applies, which is that of the address.
-    let own = config.get_options().unwrap_or_default();
-    let options = format!("{POSTGRES_SETTINGS} {own}");
-    config.options(options.trim_end());
 }
 
 fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), UrlError> {
@@ -143,16 +117,13 @@ fn own_parameters(text: &str) -> Result<(Option<String>, Option<String>, String)
             }
         }
     }
-    let rest = if kept.is_empty() { base } else { format!("{base}?{}", kept.join("&")) };
-    Ok((mode, roots, rest))
+    // Of several parameters with one name, the last one applies.
+    kept.insert(0, POSTGRES_LIMITS);
+    Ok((mode, roots, format!("{base}?{}", kept.join("&"))))
 }
 
 fn decode(value: &str) -> String {
-    // In a database address a plus sign stands for itself.
-    let value = value.replace('+', "%2B");
-    url::form_urlencoded::parse(format!("v={value}").as_bytes())
-        .next()
-        .map_or_else(String::new, |(_, value)| value.into_owned())
+    percent_decode_str(value).decode_utf8_lossy().into_owned()
 }
 
 impl fmt::Display for PostgresTarget {
@@ -215,7 +186,9 @@ mod tests {
     #[test]
     fn parameters_of_the_address_override_the_limits() {
         let target = PostgresTarget::parse("postgres://h/d").unwrap();
-        assert_eq!(target.config.get_connect_timeout(), Some(&CONNECT));
+        assert_eq!(target.config.get_connect_timeout().unwrap().as_secs(), 5);
+        assert_eq!(target.config.get_keepalives_idle().as_secs(), 15);
+        assert_eq!(target.config.get_application_name(), Some("sightline"));
         assert_eq!(target.config.get_options(), Some(POSTGRES_SETTINGS));
         let target = PostgresTarget::parse(
             "postgres://h/d?connect_timeout=9&keepalives_idle=60&options=-c%20statement_timeout%3D1min&application_name=x",

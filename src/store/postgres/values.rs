@@ -4,7 +4,8 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use jiff::Timestamp;
-use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use postgres::types::{FromSql, IsNull, Json, ToSql, Type, to_sql_checked};
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::error::{PostgresError, storage_error};
@@ -32,24 +33,11 @@ fn cell(row: &postgres::Row, column: usize) -> Result<Value> {
         Type::INT4 => get(row, column, |value: i32| Value::Int(value.into())),
         Type::FLOAT8 => get(row, column, Value::Float),
         Type::TEXT | Type::VARCHAR => get(row, column, Value::Text),
-        Type::JSON => get(row, column, |Document(text)| Value::Text(text)),
+        Type::JSON => get(row, column, |Json(text): Json<Box<RawValue>>| Value::Text(text.get().to_owned())),
         Type::BYTEA => get(row, column, Value::Bytes),
         Type::UUID => get(row, column, Value::Id),
         Type::TIMESTAMPTZ => get(row, column, Value::Moment),
         ref other => Err(StorageError::broken(PostgresError::new(format!("a column of type {other}")))),
-    }
-}
-
-/// JSON that is read as text.
-struct Document(String);
-
-impl<'a> FromSql<'a> for Document {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
-        Ok(Self(std::str::from_utf8(raw)?.to_owned()))
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        *kind == Type::JSON
     }
 }
 
