@@ -100,7 +100,7 @@ fn snapshot_of_root(api: &Api, account: AccountId, found: &Found) -> Result<Snap
 }
 
 fn snapshot_of_live(api: &Api, run: &Arc<LiveRun>) -> Result<Snapshot, ApiError> {
-    if let Some(snapshot) = api.snapshots.at_version(run.id(), run.published.version()) {
+    if let Some(snapshot) = api.snapshots.at_version(run.id(), run.version()) {
         return Ok(snapshot);
     }
     let (summary, results, version) = run.snapshot();

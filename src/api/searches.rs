@@ -243,7 +243,7 @@ impl Order {
         let reader = &self.api.runs.reader;
         let Some(found) = reader.wait_for_end(found, until)? else { return Ok(None) };
         Ok(Some(match found {
-            Found::Live(run) if run.published.ended_at().is_some() => {
+            Found::Live(run) if run.ended_at().is_some() => {
                 let (summary, results, _) = run.snapshot();
                 finished(&summary, results.iter().map(|result| &result.record).collect())
             }

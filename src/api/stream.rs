@@ -18,8 +18,7 @@ use crate::account::service::Caller;
 use crate::base::ids::{RequestId, RunId};
 use crate::http::{Reply, Response};
 use crate::model::run::ResultRecord;
-use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
-use crate::runs::family::frames::{ChildData, LeadData};
+use crate::runs::event::{ChildData, DoneData, ErrorData, LeadData, ProgressData, ReconnectData, RunData};
 use crate::runs::service::Found;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
 

@@ -272,10 +272,10 @@ impl LocalSearches {
                 completed = Some(summary.progress.modules_completed);
                 sink(SearchEvent::Progress(summary.progress))?;
             }
-            if summary.status.is_terminal() || run.signals.stopped().is_some() {
+            if summary.status.is_terminal() || run.stopped().is_some() {
                 return ControlFlow::Continue(());
             }
-            run.published.wait_for_change(version, Instant::now() + LOOK_EVERY);
+            run.wait_for_change(version, Instant::now() + LOOK_EVERY);
             self.engine.runs.run_due_tasks();
         }
     }

@@ -63,7 +63,7 @@ impl Delta {
 }
 
 /// How far a reader has read a run. It means the same in memory and in the store: a reader may read on from either.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Position {
     /// The first revision that was not read. Before it, everything was.
     pub next: u64,
@@ -72,7 +72,7 @@ pub struct Position {
 }
 
 /// The results that were read from a revision on, in the order of their ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadPage {
     /// The last result that was read.
     pub result: u32,

@@ -78,7 +78,7 @@ impl Runs {
     /// Starts further runs of the family of a run that has ended.
     fn follow_leads(&self, run: &LiveRun) {
         let summary = run.summary();
-        if summary.follow.is_some() && run.published.is_stored() {
+        if summary.follow.is_some() && run.is_stored() {
             let root = summary.family.map_or(summary.id, |place| place.root);
             advance(&self.context, root, summary.account, Some(summary.id));
         }
@@ -160,7 +160,8 @@ impl Runs {
         } else {
             self.context.figures.taken_over.one();
         }
-        let run = Arc::new(LiveRun::resume(from));
+        let changes = self.registry.changes(from.summary.id);
+        let run = Arc::new(LiveRun::resume(from, changes));
         self.registry.insert(&run).then_some(run)
     }
 
@@ -187,7 +188,7 @@ impl Runs {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 ModuleReport::skipped(id, platform, Reason::Stopped)
             });
-            let (reports, run) = (left.collect::<Vec<_>>(), LiveRun::resume(from));
+            let (reports, run) = (left.collect::<Vec<_>>(), LiveRun::resume(from, Arc::default()));
             let mut last = run.unchanged();
             reports.into_iter().for_each(|report| last.add_report(report));
             ending::store_once(context, &run, &mut last, &ending::stopped(context))?;

@@ -79,7 +79,7 @@ fn query_of(context: &RunContext, run: &LiveRun) -> Result<Query, Failure> {
 fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(), Failure> {
     let query = Arc::new(query_of(context, run)?);
     let mut driver = Driver::new(context, run, Arc::clone(&query));
-    let (catalog, reports) = (context.catalog.get(), run.published.reports());
+    let (catalog, reports) = (context.catalog.get(), run.reports());
     let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
     let mut round = Round::new();
     for id in run.modules().iter().filter(|id| !done.contains(id.as_str())) {
@@ -94,7 +94,7 @@ fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(),
         info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), run.modules().len());
     }
     driver.checks.ask(round, &mut driver.recorder);
-    while run.signals.stopped().is_none() && !driver.store_refuses() {
+    while run.stopped().is_none() && !driver.store_refuses() {
         if driver.is_finished() && !driver.look_up_next() {
             break;
         }
@@ -103,7 +103,7 @@ fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(),
         driver.checks.give_up(&mut driver.recorder);
         driver.save_if_due();
     }
-    match run.signals.stopped() {
+    match run.stopped() {
         None => driver.finish(),
         Some(Stopped::Shutdown) => driver.save(),
         Some(Stopped::Deleted | Stopped::LeaseLost) => {}
@@ -126,7 +126,7 @@ impl<'a> Driver<'a> {
         let (sender, receiver) = channel();
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
-        run.signals.set_driver(Box::new(move || drop(stop.send(Message::Stop))));
+        run.set_driver(Box::new(move || drop(stop.send(Message::Stop))));
         let limit = TimeLimit::of(run, context.limits.run_timeout);
         let opening = run.opening();
         let on_open_circuit = if opening.options.named { OnOpenCircuit::Ask } else { OnOpenCircuit::Skip };
@@ -160,7 +160,7 @@ impl<'a> Driver<'a> {
 
     /// Begins the next round of look-ups. Returns `false` if there is none.
     fn look_up_next(&mut self) -> bool {
-        let is_stopped = self.run.signals.stopped_at().is_some();
+        let is_stopped = self.run.stopped_at().is_some();
         // A run that fails is refunded, so it asks nobody else.
         let may_look_up =
             self.run.opening().follow.is_some() && !is_stopped && self.recorder.failure().is_none();
@@ -222,7 +222,7 @@ impl<'a> Driver<'a> {
 
     fn save_if_due(&mut self) {
         let is_due = self.recorder.is_due(self.is_idle()) && !self.is_finished();
-        if self.run.signals.take_save_request() || is_due {
+        if self.run.take_save_request() || is_due {
             self.save();
         }
     }
@@ -231,7 +231,7 @@ impl<'a> Driver<'a> {
     fn save(&mut self) {
         if let Some(saved) = self.recorder.save() {
             self.pictures.add(&saved);
-            self.run.published.add(saved);
+            self.run.add(saved);
         }
     }
 
@@ -247,7 +247,7 @@ impl<'a> Driver<'a> {
         let ending = if has_failed {
             ending::not_stored(self.context)
         } else if let Some(message) = self.recorder.failure() {
-            match self.run.signals.stopped_at() {
+            match self.run.stopped_at() {
                 Some(_) => ending::stopped(self.context),
                 None => ending::failed(self.context, "no_conclusion", message),
             }

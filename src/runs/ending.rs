@@ -77,14 +77,14 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut last: Delta, mut en
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
-        if retry.is_hopeless(context.limits.store_patience) && run.published.ended_at().is_none() {
+        if retry.is_hopeless(context.limits.store_patience) && run.ended_at().is_none() {
             ending = not_stored(context);
             run.end(last.clone(), ending.clone(), false);
         }
-        if run.signals.stopped().is_some() {
+        if run.stopped().is_some() {
             return;
         }
-        run.signals.wait_until_stopped(retry.at().unwrap_or_else(Instant::now));
+        run.wait_until_stopped(retry.at().unwrap_or_else(Instant::now));
     }
 }
 

@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
+use super::leads::lead::LeadStatus;
 use crate::base::ids::RunId;
 use crate::model::coverage::Coverage;
-use crate::model::run::{ModuleStatus, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::model::follow::{Class, FollowedLead, Lookup};
+use crate::model::run::{ModuleReport, ModuleStatus, Progress, RunError, RunSummary, Status};
+use crate::modules::definition::ResultType;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 
 /// A whole frame, including the empty line at its end.
@@ -21,7 +26,7 @@ pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 #[schema(as = RunEventData)]
 pub struct RunData<'a> {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// Type of the query.
     #[serde(rename = "type")]
@@ -51,12 +56,21 @@ pub struct ProgressData {
     pub module_status: ModuleStatus,
 }
 
+impl ProgressData {
+    /// Returns the data of a run when these modules have ended.
+    pub(super) fn of<'r>(run: &RunSummary, ended: impl IntoIterator<Item = &'r ModuleReport>) -> Self {
+        let RunSummary { total_results: results_so_far, progress, coverage, .. } = *run;
+        let module_status = ended.into_iter().map(|report| (report.module.clone(), report.status)).collect();
+        Self { results_so_far, progress, coverage, module_status }
+    }
+}
+
 /// Data of the `done` frame, which is sent once, as the last frame. It does not always mean success: see `status`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DoneEventData)]
 pub struct DoneData<'a> {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// `completed` or `failed`.
     pub status: Status,
@@ -97,7 +111,7 @@ impl<'a> DoneData<'a> {
 #[schema(as = ReconnectEventData)]
 pub struct ReconnectData {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// Always `running`.
     pub status: Status,
@@ -115,7 +129,7 @@ pub struct ReconnectData {
 #[schema(as = ErrorEventData)]
 pub struct ErrorData<'a> {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// The last known status of the run; `failed` where it was deleted.
     pub status: Status,
@@ -136,48 +150,96 @@ pub struct ErrorData<'a> {
     pub request_id: &'a str,
 }
 
-/// Returns the `run` frame.
-pub fn run_frame(data: &RunData<'_>) -> Frame {
-    frame("run", data)
+/// Data of a `lead` frame: a lead that was looked up or followed. Frames of this kind come before the `done` frame.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LeadEventData)]
+pub struct LeadData<'a> {
+    /// Identifies the lead: see `GET /v1/searches/{run_id}/leads`.
+    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
+    pub lead_id: Uuid,
+    /// Kind of the lead: `account`, `username`, `email` or `domain`.
+    #[serde(rename = "type")]
+    #[schema(value_type = String, pattern = "^[a-z_]+$", examples("account"))]
+    pub kind: ResultType,
+    /// The username, address or domain.
+    #[schema(examples("octocat"))]
+    pub value: &'a str,
+    /// Name of the platform of an account; null for other leads.
+    #[schema(required, examples("GitHub"))]
+    pub platform: Option<&'a str>,
+    /// How sure the lead is.
+    pub class: Class,
+    /// `looked_up` or `followed`.
+    pub status: LeadStatus,
+    /// The outcome of the module that was asked; null if none was.
+    #[schema(required)]
+    pub outcome: Option<Outcome>,
+    /// The run that was started for it; null if none was.
+    #[schema(value_type = Option<Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: Option<RunId>,
 }
 
-/// Returns a `result` frame.
-pub fn result_frame(record: &ResultRecord) -> Frame {
-    frame("result", record)
+/// Data of a `child` frame: a run that a lead has started. Frames of this kind come before the `done` frame.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChildEventData)]
+pub struct ChildData<'a> {
+    /// Identifies the run.
+    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: RunId,
+    /// The run whose lead was followed.
+    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub parent_run_id: RunId,
+    /// Number of leads between the first run of the family and this one.
+    #[schema(minimum = 1, examples(1))]
+    pub depth: u8,
+    /// The lead.
+    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
+    pub lead_id: Uuid,
+    /// Type of the query.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query of the run.
+    #[schema(examples("octocat"))]
+    pub query: &'a str,
 }
 
-/// Returns a `progress` frame.
-pub fn progress_frame(data: &ProgressData) -> Frame {
-    frame("progress", data)
+/// Returns a frame for each lead of a run that was looked up or followed, and one for each run that was started.
+pub(super) fn family_frames(lookups: &[Lookup], children: &[(FollowedLead, RunSummary)]) -> Vec<Frame> {
+    let looked_up = lookups.iter().map(|lookup| {
+        frame(
+            "lead",
+            &LeadData {
+                lead_id: lookup.lead_id,
+                kind: ResultType::Account,
+                value: &lookup.query,
+                platform: Some(&lookup.platform),
+                class: lookup.class,
+                status: LeadStatus::LookedUp,
+                outcome: lookup.outcome,
+                run_id: None,
+            },
+        )
+    });
+    let followed = children.iter().flat_map(|(followed, run)| {
+        let (lead_id, run_id, query) = (followed.lead, run.id, run.query.as_str());
+        let kind = match run.search_type {
+            SearchType::Username => ResultType::Username,
+            SearchType::Email => ResultType::Email,
+            SearchType::Domain => ResultType::Domain,
+        };
+        let (class, status) = (followed.class, LeadStatus::Followed);
+        let (platform, outcome, value, started) = (None, None, query, Some(run_id));
+        let lead = LeadData { lead_id, kind, value, platform, class, status, outcome, run_id: started };
+        let (parent_run_id, search_type) = (followed.parent, run.search_type);
+        let depth = run.family.map_or(1, |place| place.depth);
+        let child = ChildData { run_id, parent_run_id, depth, lead_id, search_type, query };
+        [frame("lead", &lead), frame("child", &child)]
+    });
+    looked_up.chain(followed).collect()
 }
 
-/// Returns a `lead` frame.
-pub fn lead_frame(data: &impl Serialize) -> Frame {
-    frame("lead", data)
-}
-
-/// Returns a `child` frame.
-pub fn child_frame(data: &impl Serialize) -> Frame {
-    frame("child", data)
-}
-
-/// Returns the `done` frame.
-pub fn done_frame(data: &DoneData<'_>) -> Frame {
-    frame("done", data)
-}
-
-/// Returns a `reconnect` frame.
-pub fn reconnect_frame(run_id: RunId) -> Frame {
-    let data = ReconnectData { run_id, status: Status::Running, reason: "stream_timeout", retry_after: 1 };
-    frame("reconnect", &data)
-}
-
-/// Returns an `error` frame.
-pub fn error_frame(data: &ErrorData<'_>) -> Frame {
-    frame("error", data)
-}
-
-fn frame(name: &str, data: &impl Serialize) -> Frame {
+/// Returns a frame with that name. Its data is written as JSON.
+pub(super) fn frame(name: &str, data: &impl Serialize) -> Frame {
     let mut bytes = format!("event: {name}\ndata: ").into_bytes();
     // JSON text has no raw line break, so one `data:` line is enough. The types have string keys and finite numbers
     // only, so writing them to memory cannot fail.
@@ -200,7 +262,7 @@ mod tests {
             query: "a\r\n\nevent: done\u{2028}b",
             status: Status::Running,
         };
-        let frame = String::from_utf8(run_frame(&data).to_vec()).unwrap();
+        let frame = String::from_utf8(frame("run", &data).to_vec()).unwrap();
         assert!(frame.ends_with("\n\n"));
         assert_eq!(frame.trim_end().lines().count(), 2, "{frame}");
         assert!(frame.starts_with("event: run\ndata: {\"run_id\":\""));

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::event::{self, DoneData, Frame, ProgressData, RunData};
-use super::family::frames::frames;
+use super::event::{DoneData, Frame, ProgressData, RunData, family_frames, frame};
 use super::live::{Step, Stopped};
-use super::registry::Registry;
-use super::watched::{POLL_EVERY, WatchedRun};
+use super::registry::{POLL_EVERY, Registry};
+use super::waiting::Changes;
+use crate::base::cache::{Bounds, Cache, Computed};
+use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Changes, Position};
+use crate::model::drive::{self, Position};
 use crate::model::run::{RunSummary, Status};
 use crate::store::Store;
 
@@ -21,6 +22,37 @@ const PAGE: usize = 32;
 /// The time for which a reader tolerates an unavailable store. Readers of live runs get nothing new in that time
 /// either.
 const OUTAGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The bounds of the shared reads: their number, and the bytes of their frames.
+const BOUNDS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
+/// The time for which a failed read is shared.
+const FAILED_FOR: Duration = Duration::from_millis(500);
+
+/// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share one.
+/// A slow read holds up nobody else.
+pub(super) struct Reads(Cache<(RunId, Position, u32, u64), Read>);
+
+/// The result of a read of the store.
+#[derive(Clone)]
+enum Read {
+    Step(Arc<Step>),
+    /// The run was deleted.
+    Gone,
+    /// The store does not answer.
+    Failed,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self(Cache::new(BOUNDS))
+    }
+}
+
+impl Reads {
+    /// Removes the reads that are too old at `now`.
+    pub(super) fn sweep(&self, now: Instant) {
+        self.0.sweep(now);
+    }
+}
 
 /// The result of [`Follower::next`].
 #[derive(Debug)]
@@ -38,28 +70,21 @@ pub enum Next {
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
     registry: Arc<Registry>,
-    store: Arc<Store>,
     summary: RunSummary,
     /// The id up to which results are left out, even if they change.
     left_out: u32,
     at: Position,
     is_done: bool,
-    /// The entry of the run, once the reader has read the store.
-    watched: Option<Arc<WatchedRun>>,
+    changes: Arc<Changes>,
     /// The time since which the store does not answer.
     silent_since: Option<Instant>,
 }
 
 impl Follower {
-    pub(super) fn new(
-        registry: Arc<Registry>,
-        store: Arc<Store>,
-        summary: RunSummary,
-        at: Position,
-        left_out: u32,
-    ) -> Self {
-        let (is_done, watched, silent_since) = (false, None, None);
-        Self { registry, store, summary, left_out, at, is_done, watched, silent_since }
+    pub(super) fn new(registry: Arc<Registry>, summary: RunSummary, at: Position, left_out: u32) -> Self {
+        registry.start_polling();
+        let changes = registry.changes(summary.id);
+        Self { registry, summary, left_out, at, is_done: false, changes, silent_since: None }
     }
 
     /// Returns the run as it was when its reader began.
@@ -69,13 +94,9 @@ impl Follower {
 
     /// Returns the `run` frame, which comes first.
     pub fn run_frame(&self) -> Frame {
-        let run = &self.summary;
-        event::run_frame(&RunData {
-            run_id: run.id,
-            search_type: run.search_type,
-            query: &run.query,
-            status: Status::Running,
-        })
+        let RunSummary { id: run_id, search_type, query, .. } = &self.summary;
+        let (run_id, search_type, status) = (*run_id, *search_type, Status::Running);
+        frame("run", &RunData { run_id, search_type, query, status })
     }
 
     /// Returns the next frames. Waits for them until the given moment. Never returns [`Stopped::LeaseLost`], because a
@@ -85,96 +106,81 @@ impl Follower {
     /// Returns an error if the store fails and the run is not live in this process.
     pub fn next(&mut self, until: Instant) -> Result<Next, StorageError> {
         while !self.is_done {
-            // A run that this process begins to drive afterwards counts as a change.
-            let watched = self.watched.as_ref().map(|run| (Arc::clone(run), run.count()));
-            if let Some(run) = self.registry.live(self.summary.id).filter(|run| run.serves(self.at)) {
-                match run.changes(self.at, self.left_out, until) {
-                    Ok(None) => return Ok(Next::Quiet),
-                    Ok(Some(step)) => match self.take(&step) {
-                        Some(next) => return Ok(next),
-                        None => continue,
-                    },
-                    Err(Stopped::LeaseLost) => continue,
-                    Err(why) => return Ok(Next::Stopped(why)),
+            // It is read before the run, which may change meanwhile. That this process begins to drive it is a change.
+            let seen = self.changes.last();
+            let live = self.registry.live(self.summary.id).filter(|run| run.serves(self.at));
+            let read = match live {
+                Some(run) => run.after(self.at, self.left_out).map(|step| Read::Step(step.into())),
+                None => Some(self.read(seen, until)?),
+            };
+            let mut wake_at = until;
+            match read {
+                Some(Read::Gone) => return Ok(Next::Stopped(Stopped::Deleted)),
+                Some(Read::Step(step)) if step.end != self.at || step.is_last => {
+                    (self.at, self.is_done) = (step.end, step.is_last);
+                    if !step.frames.is_empty() {
+                        return Ok(Next::Frames(step.frames.clone()));
+                    }
+                    continue;
                 }
+                Some(Read::Failed) => wake_at = until.min(Instant::now() + POLL_EVERY),
+                Some(Read::Step(_)) | None => {}
             }
-            let Some((watched, seen)) = watched else {
-                self.watched = Some(self.registry.watched.get(&self.store, self.summary.id));
-                continue;
-            };
-            let read = self.read(&watched, seen)?;
-            let wake_at = match &read {
-                Read::Gone => return Ok(Next::Stopped(Stopped::Deleted)),
-                Read::Step(step) if step.end != self.at || step.is_last => match self.take(step) {
-                    Some(next) => return Ok(next),
-                    None => continue,
-                },
-                Read::Step(_) => until,
-                Read::Silent => until.min(Instant::now() + POLL_EVERY),
-            };
             if self.registry.lifecycle.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
             }
-            watched.wait(seen, wake_at);
-            if watched.count() == seen && Instant::now() >= until {
+            if !self.changes.wait(seen, wake_at) && Instant::now() >= until {
                 return Ok(Next::Quiet);
             }
         }
         Ok(Next::End)
     }
 
-    /// Reads what was not read from the store. Returns no step while the store is unavailable for a short time.
-    fn read(&mut self, watched: &WatchedRun, seen: u64) -> Result<Read, StorageError> {
-        let (store, run, at, left_out) = (&self.store, &self.summary, self.at, self.left_out);
-        let read = watched.read((at, left_out), seen, || read(store, run, at, left_out));
-        let is_silent = read.as_ref().is_err_and(StorageError::is_unavailable);
-        if !is_silent {
+    /// Reads from the store what was not read, or returns the same read of another reader. Returns [`Read::Failed`] while
+    /// the store is unavailable for a short time.
+    fn read(&mut self, seen: u64, until: Instant) -> Result<Read, StorageError> {
+        let Registry { store, reads, .. } = &*self.registry;
+        let (run, at, left_out) = (&self.summary, self.at, self.left_out);
+        let mut failed = None;
+        let read = reads.0.get_or_compute(&(run.id, at, left_out, seen), until, || {
+            let (value, ttl, weight) = match read(store, run, at, left_out) {
+                Ok(Some(step)) => {
+                    let weight = step.frames.iter().map(|frame| frame.len()).sum();
+                    (Read::Step(step.into()), POLL_EVERY, weight)
+                }
+                Ok(None) => (Read::Gone, POLL_EVERY, 0),
+                Err(error) => {
+                    failed = Some(error);
+                    (Read::Failed, FAILED_FOR, 0)
+                }
+            };
+            Computed { value, ttl, weight }
+        });
+        if let Some(read @ (Read::Step(_) | Read::Gone)) = read {
             self.silent_since = None;
-        } else if self.silent_since.get_or_insert_with(Instant::now).elapsed() < OUTAGE_TIMEOUT {
-            return Ok(Read::Silent);
+            return Ok(read);
         }
-        Ok(read?.map_or(Read::Gone, Read::Step))
+        let error =
+            failed.unwrap_or_else(|| StorageError::unavailable("the same read of another request failed"));
+        let silent_for = self.silent_since.get_or_insert_with(Instant::now).elapsed();
+        if error.is_unavailable() && silent_for < OUTAGE_TIMEOUT { Ok(Read::Failed) } else { Err(error) }
     }
-
-    fn take(&mut self, step: &Step) -> Option<Next> {
-        (self.at, self.is_done) = (step.end, step.is_last);
-        (!step.frames.is_empty()).then(|| Next::Frames(step.frames.clone()))
-    }
-}
-
-/// The result of a read of the store.
-enum Read {
-    Step(Arc<Step>),
-    /// The store does not answer.
-    Silent,
-    /// The run was deleted.
-    Gone,
 }
 
 /// Reads what a reader at that position has not read. Returns `None` if the run is gone.
 fn read(store: &Store, run: &RunSummary, at: Position, left_out: u32) -> Result<Option<Step>, StorageError> {
     let Some(changes) = store.changes(run.id, run.account, at, left_out, PAGE)? else { return Ok(None) };
-    let Changes { summary, results, reports, end } = changes;
-    let mut frames: Vec<Frame> = results.iter().map(event::result_frame).collect();
+    let drive::Changes { summary, results, reports, end } = changes;
+    let mut frames: Vec<Frame> = results.iter().map(|record| frame("result", record)).collect();
     if !reports.is_empty() {
-        frames.push(event::progress_frame(&ProgressData {
-            results_so_far: summary.total_results,
-            progress: summary.progress,
-            coverage: summary.coverage,
-            module_status: reports.into_iter().map(|report| (report.module, report.status)).collect(),
-        }));
+        frames.push(frame("progress", &ProgressData::of(&summary, &reports)));
     }
     let is_last = summary.status.is_terminal() && end.page.is_none() && end.next > summary.revision;
     if is_last {
-        frames.extend(family(store, &summary)?);
-        frames.push(event::done_frame(&DoneData::of(&summary)));
+        // Leads of other runs may have been followed by hand.
+        let root = summary.family.map_or(summary.id, |place| place.root);
+        frames.extend(family_frames(&store.lookups(summary.id)?, &store.children(root, summary.id)?));
+        frames.push(frame("done", &DoneData::of(&summary)));
     }
     Ok(Some(Step { frames, end, is_last }))
-}
-
-/// Returns the frames about the leads of the run that were followed.
-fn family(store: &Store, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
-    // Leads of other runs may have been followed by hand.
-    let root = summary.family.map_or(summary.id, |place| place.root);
-    Ok(frames(&store.lookups(summary.id)?, &store.children(root, summary.id)?))
 }

@@ -6,14 +6,13 @@
 //! | [`facts`] | what results say about who they belong to |
 //! | [`stored_run`] | reading a run with its results from the store |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
-//! | [`ring`] | the last writes of a run |
-//! | [`live`] | runs in memory, and the readers that wait for them |
+//! | [`live`] | runs in memory |
+//! | `waiting` | waiting for the changes of a run |
 //! | [`family`] | following leads: look-ups, and the runs that leads start |
 //! | [`batches`] | many searches that are accepted together and started one after the other |
 //! | [`follow`] | reading a run frame by frame, live or stored |
 //! | [`stream`] | sending a run to one reader |
-//! | `registry` | the runs that this process holds in memory |
-//! | `watched` | readers of runs that this process does not drive |
+//! | `registry` | the runs that this process holds in memory, and what readers of all runs wait for |
 //! | [`scheduler`] | which check starts next: hosts, rates, turns, workers |
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
@@ -79,7 +78,6 @@ pub mod record;
 mod registry;
 pub mod retention;
 pub mod retry;
-pub mod ring;
 pub mod scheduler;
 mod selector;
 pub mod service;
@@ -90,4 +88,4 @@ pub mod stored_run;
 pub mod stream;
 pub mod suppression;
 mod time_limit;
-mod watched;
+mod waiting;

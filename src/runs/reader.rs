@@ -45,27 +45,15 @@ impl Found {
         }
     }
 
-    fn into_summary(self) -> RunSummary {
-        match self {
-            Self::Live(run) => run.summary(),
-            Self::Stored(summary) => *summary,
-        }
-    }
-
     /// Returns whether the run is the first of a family whose leads are followed.
     pub fn is_following_root(&self) -> bool {
-        match self {
-            Self::Live(run) => run.opening().follow.is_some() && run.opening().family.is_none(),
-            Self::Stored(summary) => summary.follow.is_some() && summary.family.is_none(),
-        }
+        let run = self.summary();
+        run.follow.is_some() && run.family.is_none()
     }
 
     /// Returns the current status of a live run, or the status of a stored run when it was read.
     pub fn status(&self) -> Status {
-        match self {
-            Self::Live(run) => run.summary().status,
-            Self::Stored(summary) => summary.status,
-        }
+        self.summary().status
     }
 }
 
@@ -119,7 +107,7 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn reports(&self, found: &Found) -> Result<Vec<ModuleReport>, StorageError> {
         match found {
-            Found::Live(run) => Ok(run.published.reports()),
+            Found::Live(run) => Ok(run.reports()),
             Found::Stored(summary) => self.context.store.modules(summary.id),
         }
     }
@@ -168,7 +156,7 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn notes(&self, found: &Found) -> Result<StoredNotes, StorageError> {
         match found {
-            Found::Live(run) if !run.published.is_annotated() => Ok(StoredNotes::default()),
+            Found::Live(run) if !run.is_annotated() => Ok(StoredNotes::default()),
             found => self.context.store.notes(found.id()),
         }
     }
@@ -204,7 +192,7 @@ impl Reader {
         if matches!(&found, Found::Stored(run) if run.status.is_terminal()) {
             return Ok(Some(found));
         }
-        let run = found.into_summary();
+        let run = found.summary();
         let (id, account) = (run.id, run.account);
         let mut follower = self.follow_from(run, Position::END, 0);
         while let Next::Frames(_) = follower.next(until)? {}
@@ -213,12 +201,11 @@ impl Reader {
 
     /// Returns a follower of a run that leaves out results up to `after`.
     pub fn follow(&self, found: Found, after: u32) -> Follower {
-        self.follow_from(found.into_summary(), Position::default(), after)
+        self.follow_from(found.summary(), Position::default(), after)
     }
 
     fn follow_from(&self, run: RunSummary, at: Position, left_out: u32) -> Follower {
-        let (registry, store) = (Arc::clone(&self.registry), Arc::clone(&self.context.store));
-        Follower::new(registry, store, run, at, left_out)
+        Follower::new(Arc::clone(&self.registry), run, at, left_out)
     }
 
     /// Returns at most `limit` runs before a place that can be compared with a run, the newest first: those that have ended,

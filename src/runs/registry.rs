@@ -1,26 +1,39 @@
-//! [`Registry`]: the runs that this process holds in memory, and the readers of other runs.
+//! [`Registry`]: the runs that this process holds in memory, and what the readers of all runs wait for.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
+use log::{error, log};
+use parking_lot::{Mutex, RwLock};
 
+use super::follow::Reads;
 use super::lifecycle::Lifecycle;
 use super::live::{LiveRun, Stopped};
-use super::watched::WatchedRuns;
+use super::waiting::Changes;
 use crate::base::ids::RunId;
 use crate::model::drive::Notification;
+use crate::model::run::Status;
+use crate::store::Store;
+
+/// The interval at which the store is asked for changes of runs that have readers here and are driven elsewhere.
+/// Notifications may be lost, and SQLite sends none.
+pub(super) const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// A function that is called with the id of a run that was deleted or changed, through this process or another one.
 pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
 
 /// The runs in memory, by id.
 pub(super) struct Registry {
+    pub(super) store: Arc<Store>,
     live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
-    /// The runs that this process does not drive and that have readers here.
-    pub(super) watched: Arc<WatchedRuns>,
+    /// What readers wait for, of the runs that are live or have readers here.
+    changes: Mutex<HashMap<RunId, Weak<Changes>>>,
+    /// What readers have read from the store.
+    pub(super) reads: Reads,
+    is_polling: AtomicBool,
     /// Whether there are other processes whose notifications are not received.
     is_disconnected: AtomicBool,
     /// The shutdown of the process, and the wake-up of its maintenance thread.
@@ -33,13 +46,71 @@ pub(super) struct Registry {
 impl Registry {
     /// Creates a registry that keeps runs that have ended for `keep_ended`.
     pub(super) fn new(
+        store: Arc<Store>,
         lifecycle: Arc<Lifecycle>,
         keep_ended: Duration,
         on_deletion: OnRun,
         on_annotation: OnRun,
     ) -> Self {
-        let (live, watched, is_disconnected) = <(_, _, AtomicBool)>::default();
-        Self { live, watched, is_disconnected, lifecycle, keep_ended, on_deletion, on_annotation }
+        let (live, changes, reads) = Default::default();
+        let (is_polling, is_disconnected) = Default::default();
+        Self {
+            store,
+            live,
+            changes,
+            reads,
+            is_polling,
+            is_disconnected,
+            lifecycle,
+            keep_ended,
+            on_deletion,
+            on_annotation,
+        }
+    }
+
+    /// Returns what the readers of a run wait for, whether it is live here or not.
+    pub(super) fn changes(&self, run: RunId) -> Arc<Changes> {
+        let mut all = self.changes.lock();
+        let known = all.get(&run).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let new = Arc::default();
+            all.insert(run, Arc::downgrade(&new));
+            new
+        })
+    }
+
+    /// Wakes the readers of a run that has changed.
+    fn notify_readers(&self, run: RunId) {
+        let known = self.changes.lock().get(&run).and_then(Weak::upgrade);
+        known.iter().for_each(|changes| changes.notify_all());
+    }
+
+    /// Wakes the readers of all runs, because each run may have changed.
+    fn notify_all_readers(&self) {
+        let all: Vec<Arc<Changes>> = self.changes.lock().values().filter_map(Weak::upgrade).collect();
+        all.iter().for_each(|changes| changes.notify_all());
+    }
+
+    /// Lets a thread ask the store for changes from now on.
+    pub(super) fn start_polling(self: &Arc<Self>) {
+        if !self.is_polling.swap(true, Ordering::Relaxed) {
+            let registry = Arc::downgrade(self);
+            if let Err(error) = thread::Builder::new().name("poll".to_owned()).spawn(move || poll(&registry))
+            {
+                // The next reader tries again.
+                error!("cannot start a thread for readers of runs: {error}");
+                self.is_polling.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Returns the runs that have readers here and are not live.
+    fn watched(&self) -> Vec<(RunId, Arc<Changes>)> {
+        let (live, mut all) = (self.live.read(), self.changes.lock());
+        all.retain(|_, changes| changes.strong_count() > 0);
+        let is_live = |run: &RunId| live.get(run).is_some_and(|run| !run.is_gone());
+        let watched = all.iter().filter(|(run, _)| !is_live(run));
+        watched.filter_map(|(run, changes)| Some((*run, changes.upgrade()?))).collect()
     }
 
     /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
@@ -48,7 +119,7 @@ impl Registry {
         if !put(&mut self.live.write(), run) {
             return false;
         }
-        self.watched.notify(run.id());
+        self.notify_readers(run.id());
         if self.lifecycle.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
@@ -57,23 +128,21 @@ impl Registry {
 
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
     pub(super) fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live.read().get(&id).filter(|run| !run.signals.is_gone()).map(Arc::clone)
+        self.live.read().get(&id).filter(|run| !run.is_gone()).map(Arc::clone)
     }
 
     /// Returns the runs that this process drives. If the store or this machine was suspended, their leases have
     /// expired. Their drivers renew them, unless another instance is faster.
     pub(super) fn driven(&self) -> Vec<RunId> {
         let live = self.live.read();
-        let driven =
-            live.values().filter(|run| run.signals.stopped().is_none() && run.published.ended_at().is_none());
+        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
         driven.map(|run| run.id()).collect()
     }
 
     /// Returns the number of runs of batches that this process drives.
     pub(super) fn driven_of_batches(&self) -> usize {
         let live = self.live.read();
-        let driven =
-            live.values().filter(|run| run.signals.stopped().is_none() && run.published.ended_at().is_none());
+        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
         driven.filter(|run| run.opening().batch.is_some()).count()
     }
 
@@ -89,20 +158,20 @@ impl Registry {
             live.stop(Stopped::Deleted);
         }
         (self.on_deletion)(run);
-        self.watched.notify(run);
+        self.notify_readers(run);
     }
 
     /// Lets the readers of a run read what is noted about it, if it is live in this process.
     pub(super) fn note_annotated(&self, run: RunId) {
         if let Some(live) = self.live(run) {
-            live.published.note_annotated();
+            live.note_annotated();
         }
         (self.on_annotation)(run);
     }
 
     /// Stops all runs, and wakes all readers.
     pub(super) fn stop_all(&self) {
-        self.watched.notify_all();
+        self.notify_all_readers();
         for run in self.live.read().values() {
             run.stop(Stopped::Shutdown);
         }
@@ -114,7 +183,7 @@ impl Registry {
             Notification::Changed { run, epoch } => self.note_change(run, epoch),
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
-                    live.signals.request_save();
+                    live.request_save();
                 }
             }
             Notification::Annotated(run) => self.note_annotated(run),
@@ -125,16 +194,16 @@ impl Registry {
                 // A run that ended, and was deleted without a notification, must not be kept longer.
                 self.sweep();
                 self.is_disconnected.store(false, Ordering::Relaxed);
-                self.watched.notify_all();
+                self.notify_all_readers();
                 self.lifecycle.wake_maintenance();
             }
             Notification::Disconnected => {
                 self.is_disconnected.store(true, Ordering::Relaxed);
                 // Whether notes are changed is not told from now on.
-                self.live.read().values().for_each(|run| run.published.note_annotated());
+                self.live.read().values().for_each(|run| run.note_annotated());
                 // Runs may be deleted without a notification, but the store has them.
                 self.sweep();
-                self.watched.notify_all();
+                self.notify_all_readers();
             }
         }
     }
@@ -145,7 +214,7 @@ impl Registry {
         if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
             live.lose();
         }
-        self.watched.notify(run);
+        self.notify_readers(run);
     }
 
     /// Removes runs that have ended, are stored and were kept long enough, and copies that are out of date.
@@ -153,10 +222,41 @@ impl Registry {
         let is_disconnected = self.is_disconnected.load(Ordering::Relaxed);
         let keep = if is_disconnected { Duration::ZERO } else { self.keep_ended };
         let may_stay = |run: &LiveRun| {
-            let ended_at = run.published.ended_at().filter(|_| run.published.is_stored());
-            !run.signals.is_gone() && ended_at.is_none_or(|at| at.elapsed() < keep)
+            let ended_at = run.ended_at().filter(|_| run.is_stored());
+            !run.is_gone() && ended_at.is_none_or(|at| at.elapsed() < keep)
         };
         self.live.write().retain(|_, run| may_stay(run));
+        self.changes.lock().retain(|_, changes| changes.strong_count() > 0);
+        self.reads.sweep(Instant::now());
+    }
+}
+
+/// Wakes the readers of runs that have changed in the store, every second.
+fn poll(registry: &Weak<Registry>) {
+    type Known = HashMap<RunId, Option<(u64, Status)>>;
+    let (mut known, mut is_away) = (Known::new(), false);
+    loop {
+        thread::sleep(POLL_EVERY);
+        let Some(registry) = registry.upgrade() else { return };
+        let watched = registry.watched();
+        if watched.is_empty() {
+            known.clear();
+            continue;
+        }
+        match registry.store.revisions(watched.iter().map(|(run, _)| *run)) {
+            Ok(found) => {
+                let mut now: Known = watched.iter().map(|(run, _)| (*run, None)).collect();
+                now.extend(found.into_iter().map(|(run, revision, status)| (run, Some((revision, status)))));
+                // The first poll wakes the readers, because the run may have changed before it.
+                let changed = watched.iter().filter(|(run, _)| known.get(run) != now.get(run));
+                changed.for_each(|(_, changes)| changes.notify_all());
+                (known, is_away) = (now, false);
+            }
+            Err(error) if !std::mem::replace(&mut is_away, true) => {
+                log!(error.log_level(), "cannot look for changes of runs: {error}");
+            }
+            Err(_) => {}
+        }
     }
 }
 
@@ -180,8 +280,14 @@ mod tests {
     #[test]
     fn a_run_is_never_replaced_by_one_with_an_earlier_lease() {
         let new = NewRun::example();
-        let run =
-            |epoch| Arc::new(LiveRun::new(new.opening(1), InstanceId(Uuid::nil()).lease(epoch), Vec::new()));
+        let run = |epoch| {
+            Arc::new(LiveRun::new(
+                new.opening(1),
+                InstanceId(Uuid::nil()).lease(epoch),
+                Vec::new(),
+                Arc::default(),
+            ))
+        };
         let mut live = HashMap::new();
         let (early, late) = (run(0), run(2));
         assert!(put(&mut live, &early) && put(&mut live, &late));

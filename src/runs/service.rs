@@ -179,8 +179,14 @@ impl Runs {
             sharing.scheduler.answers().forget(run);
             on_deletion(run);
         });
-        let registry =
-            Arc::new(Registry::new(Arc::clone(&lifecycle), config.keep_ended, on_deletion, on_annotation));
+        let registry = Registry::new(
+            Arc::clone(&context.store),
+            Arc::clone(&lifecycle),
+            config.keep_ended,
+            on_deletion,
+            on_annotation,
+        );
+        let registry = Arc::new(registry);
         context.health.share();
         Arc::new(Self {
             reader: Reader::new(Arc::clone(&context), Arc::clone(&registry)),

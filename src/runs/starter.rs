@@ -61,7 +61,12 @@ impl Runs {
         let opening = new.opening(charge.credits);
         let driven = slot.map(|slot| {
             let lease = self.context.instance.lease(0);
-            let run = Arc::new(LiveRun::new(opening.clone(), lease, new.modules.clone()));
+            let run = Arc::new(LiveRun::new(
+                opening.clone(),
+                lease,
+                new.modules.clone(),
+                self.registry.changes(new.id),
+            ));
             // The run is registered before the commit, so that every caller that gets its id finds it in memory.
             self.registry.insert(&run);
             (slot, run)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use log::warn;
 
-use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
+use super::event::{ErrorData, Frame, KEEP_ALIVE, ReconnectData, frame};
 use super::follow::{Follower, Next};
 use super::live::Stopped;
 use crate::base::ids::RequestId;
@@ -87,23 +87,18 @@ impl Stream {
                         quiet_until = Instant::now() + self.limits.keep_alive;
                     }
                 }
-                Ok(Next::Stopped(Stopped::Deleted)) => return self.send_deleted(out),
-                Ok(Next::Stopped(_)) => {
-                    return self.send_error(
-                        out,
-                        "server_shutdown",
-                        "the server is shutting down; the run continues",
-                    );
-                }
+                Ok(Next::Stopped(why)) => return self.send_stopped(out, why),
                 Err(error) => return self.send_unavailable(out, &error),
             }
-            if let Some(permission) =
+            if let Some(known) =
                 self.permission.as_mut().filter(|known| asked_at.elapsed() >= known.every / 2)
             {
-                let (error, message) = (permission.error, permission.message);
-                match (permission.holds)() {
+                let (code, message) = (known.error, known.message);
+                match (known.holds)() {
                     Ok(true) => asked_at = Instant::now(),
-                    Ok(false) => return self.send_refused(out, error, message),
+                    Ok(false) => {
+                        return self.send_error(out, self.follower.summary().status, (code, message), None);
+                    }
                     Err(error) => return self.send_unavailable(out, &error),
                 }
             }
@@ -119,44 +114,40 @@ impl Stream {
             match self.follower.next(Instant::now()) {
                 Ok(Next::Frames(frames)) => send_all(out, &frames)?,
                 Ok(Next::End) => return Ok(()),
-                _ => return out.write_all(&event::reconnect_frame(self.follower.summary().id)),
+                _ => {
+                    let (status, reason) = (Status::Running, "stream_timeout");
+                    let run_id = self.follower.summary().id;
+                    let data = ReconnectData { run_id, status, reason, retry_after: 1 };
+                    return out.write_all(&frame("reconnect", &data));
+                }
             }
         }
     }
 
     fn send_unavailable(&self, out: &mut dyn Write, error: &StorageError) -> io::Result<()> {
         warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
-        self.send_error(out, "unavailable", "the service cannot reach its database")
+        let why = ("unavailable", "the service cannot reach its database");
+        self.send_error(out, self.follower.summary().status, why, Some(1))
     }
 
-    /// Sends an `error` frame with a `retry_after`, after which a new attachment may succeed.
-    fn send_error(&self, out: &mut dyn Write, code: &'static str, message: &'static str) -> io::Result<()> {
-        out.write_all(&event::error_frame(&ErrorData {
-            retry_after: Some(1),
-            ..self.error_data(code, message)
-        }))
-    }
-
-    fn send_refused(&self, out: &mut dyn Write, code: &'static str, message: &'static str) -> io::Result<()> {
-        out.write_all(&event::error_frame(&self.error_data(code, message)))
-    }
-
-    fn send_deleted(&self, out: &mut dyn Write) -> io::Result<()> {
-        let data = self.error_data("not_found", "the run was deleted");
-        out.write_all(&event::error_frame(&ErrorData { status: Status::Failed, ..data }))
-    }
-
-    fn error_data(&self, error: &'static str, message: &'static str) -> ErrorData<'_> {
-        let summary = self.follower.summary();
-        let request_id = self.request_id.as_str();
-        ErrorData {
-            run_id: summary.id,
-            status: summary.status,
-            error,
-            message,
-            retry_after: None,
-            request_id,
+    fn send_stopped(&self, out: &mut dyn Write, why: Stopped) -> io::Result<()> {
+        if why == Stopped::Deleted {
+            return self.send_error(out, Status::Failed, ("not_found", "the run was deleted"), None);
         }
+        let why = ("server_shutdown", "the server is shutting down; the run continues");
+        self.send_error(out, self.follower.summary().status, why, Some(1))
+    }
+
+    /// Sends an `error` frame. A new attachment may succeed after `retry_after` seconds.
+    fn send_error(
+        &self,
+        out: &mut dyn Write,
+        status: Status,
+        (error, message): (&'static str, &'static str),
+        retry_after: Option<u32>,
+    ) -> io::Result<()> {
+        let (run_id, request_id) = (self.follower.summary().id, self.request_id.as_str());
+        out.write_all(&frame("error", &ErrorData { run_id, status, error, message, retry_after, request_id }))
     }
 }
 

@@ -378,7 +378,7 @@ fn checks_of_a_dead_browser_fail_with_a_reason() {
     let summary = run.summary();
     assert_eq!(summary.status, Status::Completed);
     let failed: Vec<_> =
-        run.published.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
+        run.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
     let died = failed.iter().filter(|report| report.reason.map(Reason::as_str) == Some("browser")).count();
     assert!(died >= 2, "{failed:?}");
     assert_eq!(

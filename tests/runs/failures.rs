@@ -152,11 +152,11 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert_eq!(summary.status, Status::Failed);
     assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
     assert_eq!(summary.progress.modules_completed, 5);
-    assert!(!run.published.is_stored());
+    assert!(!run.is_stored());
     bench.runs.run_due_tasks();
     assert!(bench.runs.reader.live(run.id()).is_some(), "it stays in memory until the store has it");
     switch.set_down(false);
-    eventually("the store has its end", || run.published.is_stored());
+    eventually("the store has its end", || run.is_stored());
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
     assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
     assert_eq!(bench.store.credits_used(bench.account, cycle).unwrap(), 0);

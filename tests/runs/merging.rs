@@ -109,7 +109,7 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
             prop_assert!(are_sequential(&records));
             prop_assert_eq!(summary.total_results as usize, want.len());
             prop_assert_eq!(client, as_followed(&records));
-            eventually("the store has it", || run.published.is_stored());
+            eventually("the store has it", || run.is_stored());
             prop_assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records.clone());
             let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
             prop_assert_eq!(&stored, &run.summary());
@@ -138,7 +138,7 @@ fn a_crash_before_a_save_duplicates_nothing_and_takes_nothing_back() {
     eventually("it was tried", || switch.refusals.load(Ordering::SeqCst) > 1);
     first.runs.shut_down(Instant::now() + PATIENCE);
     assert_eq!((records(&run), run.summary().progress.modules_completed), (before.clone(), 8));
-    assert_eq!(first.store.modules(run.id()).unwrap(), run.published.reports());
+    assert_eq!(first.store.modules(run.id()).unwrap(), run.reports());
     *switch.refused.lock() = None;
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
@@ -220,14 +220,14 @@ fn a_reader_switches_between_store_and_live_run_without_a_loss() {
         second.run_due_tasks();
         second.reader.live(run.id()).is_some()
     });
-    eventually("the first one has noticed", || run.signals.stopped().is_some());
+    eventually("the first one has noticed", || run.stopped().is_some());
     // A reader of the store at the second instance switches to the live run.
     let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
     let mut other = second.reader.follow(Found::Stored(Box::new(stored)), 0);
     web.open_gate();
     let resumed = second.reader.live(run.id()).unwrap();
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
-    eventually("the store has it", || resumed.published.is_stored());
+    eventually("the store has it", || resumed.is_stored());
     follow_on(&mut follower, &mut has);
     first.web.open_gate();
     let want = as_followed(&records(&resumed));
@@ -265,7 +265,7 @@ fn results_written_before_a_take_over_are_not_missed() {
     let resumed = second.reader.live(run.id()).expect("taken over");
     web.open_gate();
     follow_on(&mut follower, &mut has);
-    assert_eq!(resumed.published.result(1), Some(more));
+    assert_eq!(resumed.result(1), Some(more));
     assert_eq!(has, as_followed(&records(&resumed)));
 }
 

@@ -257,7 +257,7 @@ fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
 }
 
 fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<&'static str>) {
-    let report = run.published.reports().into_iter().find(|report| report.module == module).unwrap();
+    let report = run.reports().into_iter().find(|report| report.module == module).unwrap();
     (report.status.to_string(), report.reason.map(Reason::as_str))
 }
 
@@ -310,8 +310,7 @@ fn checks_and_runs_end_at_their_deadlines() {
     let summary = bench.finish(&run);
     assert_eq!(summary.progress.modules_completed, 31);
     assert_eq!(summary.coverage.count_of(Outcome::Timeout), 30);
-    let reasons: Vec<Option<Reason>> =
-        run.published.reports().into_iter().map(|report| report.reason).collect();
+    let reasons: Vec<Option<Reason>> = run.reports().into_iter().map(|report| report.reason).collect();
     let wanted = [Some(Reason::TimeoutFirstByte), Some(Reason::RunDeadline)];
     assert!(wanted.iter().all(|reason| reasons.contains(reason)), "{reasons:?}");
 }

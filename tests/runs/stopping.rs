@@ -56,7 +56,7 @@ fn a_waiting_run_is_stopped_at_once() {
     assert_eq!(stopped.coverage.count_of(Outcome::Skipped), 3);
     assert_eq!((stopped.progress.modules_completed, stopped.queue_position), (3, None));
     assert!(bench.store.modules(waiting.id).unwrap().iter().all(|it| it.reason == Some(Reason::Stopped)));
-    assert!(driven.signals.stopped_at().is_none());
+    assert!(driven.stopped_at().is_none());
     bench.web.open_gate();
     bench.finish(&driven);
 }

@@ -145,7 +145,7 @@ impl<'a> Checks<'a> {
         if self.open.is_empty() {
             return;
         }
-        let (now, is_stopped) = (Instant::now(), self.run.signals.stopped_at().is_some());
+        let (now, is_stopped) = (Instant::now(), self.run.stopped_at().is_some());
         let look = self.group.look();
         if let Some((outcome, reason)) = self.why_over() {
             let waiting = if look.has_waiting { self.group.cancel() } else { Vec::new() };
@@ -163,7 +163,7 @@ impl<'a> Checks<'a> {
 
     /// Returns how checks end that have not begun, if none may begin any more.
     fn why_over(&self) -> Option<(Outcome, Reason)> {
-        if self.run.signals.stopped_at().is_some() {
+        if self.run.stopped_at().is_some() {
             return Some((Outcome::Skipped, Reason::Stopped));
         }
         (Instant::now() >= self.limit.at).then_some((Outcome::Timeout, self.limit.reason))
@@ -233,7 +233,7 @@ impl Check {
 
     fn make(self, permit: Permit) {
         let Self { context, run, limit, module, query, place, .. } = &self;
-        if run.signals.wants_no_checks() {
+        if run.wants_no_checks() {
             return;
         }
         if permit.first_trial().is_some() {
@@ -247,7 +247,7 @@ impl Check {
         permit.note_report(module, &report);
         context.health.note_further_failures(run.id(), &mut report, began_at);
         context.note_pauses(&report.pauses);
-        let is_shareable = had_full_time && run.signals.stopped() != Some(Stopped::Deleted);
+        let is_shareable = had_full_time && run.stopped() != Some(Stopped::Deleted);
         let shared = is_shareable.then(|| shared_answers::Answer::of(run.id(), &report)).flatten();
         // The host becomes free before the driver handles the report.
         permit.end(Feedback::of(&report), shared);
@@ -274,7 +274,7 @@ impl Check {
         let work = move |turn| {
             // Checks of other runs may have begun it since. To wait for theirs would hold a place of the host.
             if let Turn::Granted(permit) = turn
-                && !run.signals.wants_no_checks()
+                && !run.wants_no_checks()
                 && context.checker.needs_control(&module, &query, began)
             {
                 control_guarded(&context, &module, &query, &permit, ceiling, began);

@@ -61,7 +61,7 @@ pub(super) fn start_children(context: &Arc<RunContext>, run: &LiveRun) {
     }
     advance(context, run.id(), summary.account, Some(run.id()));
     match context.store.children(run.id(), run.id()) {
-        Ok(children) => run.published.set_children(children),
+        Ok(children) => run.set_children(children),
         Err(error) => log!(error.log_level(), "run {}: cannot read its children: {error}", run.id()),
     }
 }

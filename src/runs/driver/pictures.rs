@@ -100,7 +100,7 @@ impl<'a> PictureFetcher<'a> {
     /// Sets the end of the wait when the checks have ended.
     pub(super) fn set_end(&mut self, checks_are_over: bool) {
         let now = Instant::now();
-        if self.run.signals.stopped_at().is_some() {
+        if self.run.stopped_at().is_some() {
             self.end = Some(now);
         } else {
             let last = self.limit.at.min(now + LAST_PICTURES);
@@ -115,7 +115,7 @@ impl<'a> PictureFetcher<'a> {
         let host = url.host_str().unwrap_or_default().to_owned();
         let work = move |turn: Turn| {
             let avatar = match turn {
-                Turn::Granted(permit) if run.signals.stopped().is_none() => {
+                Turn::Granted(permit) if run.stopped().is_none() => {
                     let trace = Trace { module, probe: 0, query, control: false };
                     let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
                     let picture = fetch(&*context.checker.prober, url, trace, deadline);

@@ -64,7 +64,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn new(context: &'a RunContext, run: &'a LiveRun) -> Self {
         let (_, results, _) = run.snapshot();
         // A module that the catalogue no longer has counts as a site.
-        let (catalog, mut done) = (context.catalog.get(), run.published.reports());
+        let (catalog, mut done) = (context.catalog.get(), run.reports());
         done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
         let came_to_nothing = |report: &ModuleReport| came_to_nothing(report.status, report.reason);
         let mut known = HashMap::with_capacity(results.len());
@@ -239,7 +239,7 @@ impl<'a> Recorder<'a> {
             (Ok(at), _) => drop(change(&mut added[at])),
             (_, Ok(at)) => drop(change(&mut changed[at])),
             (_, Err(at)) => {
-                if let Some(mut record) = self.run.published.result(id)
+                if let Some(mut record) = self.run.result(id)
                     && change(&mut record)
                 {
                     changed.insert(at, record);

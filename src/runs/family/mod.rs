@@ -5,12 +5,10 @@
 //! |---|---|
 //! | [`plan`] | which leads are followed next, and what became of each |
 //! | `advance` | starting the runs whose turn has come |
-//! | [`frames`] | the frames of a stream about followed leads |
 //! | [`state`] | how far leads are followed, and the runs below a run |
 //! | [`service`] | families, as other layers use them |
 
 pub(super) mod advance;
-pub mod frames;
 pub mod plan;
 pub mod service;
 pub mod state;

@@ -1,24 +1,499 @@
-//! Runs in memory: the published state of each run, and the readers that wait for changes.
+//! [`LiveRun`]: a run in memory, which its driver publishes and its readers read.
 //!
-//! A run has one lock, and groups of waiting readers. The driver publishes each write after it was stored, under the lock,
-//! and wakes the groups. Readers copy shared frames and release the lock. All results are kept, each as a record and as a
-//! frame. The ring keeps the last writes. A reader that has fallen behind the ring, and a new one, gets the results and one
-//! progress frame that combines the writes that it has not read.
-//!
-//! | file | holds |
-//! |---|---|
-//! | `live_run` | the run |
-//! | `state` | its published state, and what its readers have not read |
-//! | `signals` | requests to the driver |
-//! | `waiters` | waiting for changes |
+//! A run has one lock. The driver publishes each write after it was stored, under the lock, and wakes the readers. They
+//! copy shared frames and release the lock. All results are kept, each as a record and as a frame. The ring keeps the
+//! frames of the last writes. A reader that has fallen behind the ring, and a new one, gets the results and one progress
+//! frame that combines the writes that it has not read.
 
-mod live_run;
-mod signals;
-mod state;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use log::info;
+use parking_lot::Mutex;
+
+use super::event::{DoneData, Frame, ProgressData, family_frames, frame};
+use super::record::RunRecord;
+use super::waiting::Changes;
+use crate::base::ids::RunId;
+use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
+use crate::model::follow::{FollowedLead, Lookup};
+use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
+use crate::modules::outcome::Outcome;
+
+/// The number of writes that a ring keeps.
+const RING_WRITES: usize = 256;
+
+/// A function that wakes another thread.
+pub type Waker = Box<dyn Fn() + Send + Sync>;
+
+/// The reasons why a process stops driving a run that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// The server shuts down. The run is resumed later or by another instance.
+    Shutdown,
+    /// Another instance drives the run.
+    LeaseLost,
+    /// The owner deleted the run.
+    Deleted,
+}
+
+/// A run that this process holds in memory.
+pub struct LiveRun {
+    opening: RunSummary,
+    lease: Lease,
+    modules: Vec<String>,
+    /// The moment at which this process began to drive the run, and the time for which it had been driven before.
+    began: (Instant, Duration),
+    /// What readers wait for.
+    changes: Arc<Changes>,
+    state: Mutex<State>,
+}
+
+/// The state of a run that readers see, all of which is stored, and what others want of the driver.
+struct State {
+    summary: RunSummary,
+    /// The results in the order of their ids.
+    results: Vec<Arc<PublishedResult>>,
+    /// The modules that have ended, each with the revision of the write that added it.
+    reports: Vec<(u64, ModuleReport)>,
+    lookups: Vec<Lookup>,
+    /// The runs that leads of this run have started, as far as they are known before the run ends.
+    children: Vec<(FollowedLead, RunSummary)>,
+    /// The last writes, in the order of their revisions.
+    ring: VecDeque<Written>,
+    /// The first revision from which on the ring lacks no write.
+    ring_from: u64,
+    done: Option<Frame>,
+    is_stored: bool,
+    /// Whether the store may have notes about the run.
+    is_annotated: bool,
+    ended_at: Option<Instant>,
+    stopped: Option<Stopped>,
+    /// Whether the driver is to save before the next save is due.
+    wants_save: bool,
+    wake_driver: Option<Waker>,
+}
+
+/// A result with its frame.
+#[derive(Debug)]
+pub struct PublishedResult {
+    /// The stored form of the result.
+    pub record: ResultRecord,
+    frame: Frame,
+    /// The revision of the write that added or changed it last.
+    revision: u64,
+}
+
+/// One write, in the order in which readers get it. Its frames are serialized once for all of them.
+struct Written {
+    revision: u64,
+    added: Vec<Arc<PublishedResult>>,
+    progress: Option<Frame>,
+    changed: Vec<Arc<PublishedResult>>,
+}
+
+/// What a reader gets next.
+#[derive(Debug)]
+pub struct Step {
+    /// The frames in the order in which they must be sent.
+    pub frames: Vec<Frame>,
+    /// The position of the reader after them.
+    pub end: Position,
+    /// Whether the last of them is the `done` frame.
+    pub is_last: bool,
+}
+
+fn published(records: Vec<ResultRecord>, revision: u64) -> Vec<Arc<PublishedResult>> {
+    let new = |record| PublishedResult { frame: frame("result", &record), record, revision };
+    records.into_iter().map(|record| Arc::new(new(record))).collect()
+}
+
+impl State {
+    fn place(&self, id: u32) -> Option<usize> {
+        self.results.binary_search_by_key(&id, |result| result.record.id).ok()
+    }
+
+    /// Returns a progress frame with the modules that have ended since a revision, if there are any.
+    fn progress_since(&self, next: u64) -> Option<Frame> {
+        let seen = self.reports.partition_point(|(revision, _)| *revision < next);
+        let ended = self.reports[seen..].iter().map(|(_, report)| report);
+        (seen < self.reports.len()).then(|| frame("progress", &ProgressData::of(&self.summary, ended)))
+    }
+
+    fn take(&mut self, delta: Delta, added: Vec<Arc<PublishedResult>>, changed: Vec<Arc<PublishedResult>>) {
+        let revision = delta.revision;
+        self.results.extend_from_slice(&added);
+        for result in &changed {
+            if let Some(at) = self.place(result.record.id) {
+                self.results[at] = Arc::clone(result);
+            }
+        }
+        self.reports.extend(delta.reports.into_iter().map(|report| (revision, report)));
+        (self.summary.progress, self.summary.coverage) = (delta.progress, delta.coverage);
+        self.summary.total_results = count(self.results.len());
+        if self.ring.len() == RING_WRITES
+            && let Some(removed) = self.ring.pop_front()
+        {
+            self.ring_from = removed.revision + 1;
+        }
+        let progress = self.progress_since(revision);
+        self.ring.push_back(Written { revision, added, progress, changed });
+    }
+
+    fn end(&mut self, ending: Ending, is_stored: bool) {
+        let run = &mut self.summary;
+        (run.status, run.error) = (ending.status, ending.error);
+        run.completed_at = Some(ending.completed_at);
+        if ending.status == Status::Failed {
+            run.credits_charged = 0;
+        }
+        let mut last = family_frames(&self.lookups, &self.children);
+        last.push(frame("done", &DoneData { results_available: is_stored, ..DoneData::of(&self.summary) }));
+        self.done = Some(last.concat().into());
+        (self.is_stored, self.ended_at) = (is_stored, Some(Instant::now()));
+    }
+
+    fn wake_driver(&self) {
+        if let Some(wake) = &self.wake_driver {
+            wake();
+        }
+    }
+}
+
+impl LiveRun {
+    /// Creates a run that starts at this moment.
+    pub(super) fn new(
+        opening: RunSummary,
+        lease: Lease,
+        modules: Vec<String>,
+        changes: Arc<Changes>,
+    ) -> Self {
+        let (ran_for, done, lookups, results) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
+        let from = Resumable { lease, ran_for, summary: opening, modules, done, lookups, results };
+        let mut run = Self::resume(from, changes);
+        run.state.get_mut().is_annotated = false;
+        run
+    }
+
+    /// Creates a run that was waiting or interrupted. Its stored results count as published.
+    pub(super) fn resume(from: Resumable, changes: Arc<Changes>) -> Self {
+        let opening = RunSummary { queue_position: None, ..from.summary };
+        let coverage = ModuleReport::coverage_of(&from.done);
+        let progress = Progress {
+            modules_total: count(from.modules.len()),
+            modules_completed: count(from.done.len()),
+            modules_with_hits: coverage.count_of(Outcome::Hit),
+        };
+        let (total_results, base) = (count(from.results.len()), opening.revision);
+        let status = Status::Running;
+        let state = State {
+            summary: RunSummary { status, total_results, progress, coverage, ..opening.clone() },
+            results: published(from.results, base),
+            reports: from.done.into_iter().map(|report| (base, report)).collect(),
+            lookups: from.lookups,
+            children: Vec::new(),
+            ring: VecDeque::new(),
+            ring_from: base + 1,
+            done: None,
+            is_stored: false,
+            is_annotated: true,
+            ended_at: None,
+            stopped: None,
+            wants_save: false,
+            wake_driver: None,
+        };
+        let began = (Instant::now(), from.ran_for);
+        Self { opening, lease: from.lease, modules: from.modules, began, changes, state: Mutex::new(state) }
+    }
+
+    /// Returns the id of the run.
+    pub fn id(&self) -> RunId {
+        self.opening.id
+    }
+
+    /// Returns what was known of the run at its start and does not change. [`Self::summary`] has its current state.
+    pub fn opening(&self) -> &RunSummary {
+        &self.opening
+    }
+
+    /// Returns the lease that this process holds or has lost.
+    pub fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    /// Returns the ids of all modules of the run.
+    pub(super) fn modules(&self) -> &[String] {
+        &self.modules
+    }
+
+    /// Returns the current state without results and reports.
+    pub fn summary(&self) -> RunSummary {
+        self.state.lock().summary.clone()
+    }
+
+    /// Returns the current state with all results, and a version that changes with them.
+    pub fn snapshot(&self) -> (RunSummary, Vec<Arc<PublishedResult>>, u64) {
+        let version = self.version();
+        let state = self.state.lock();
+        (state.summary.clone(), state.results.clone(), version)
+    }
+
+    /// Returns a number that changes whenever anything in the run changes.
+    pub fn version(&self) -> u64 {
+        self.changes.last()
+    }
+
+    /// Returns the complete run in its current state.
+    pub fn record(&self, as_of: Timestamp) -> RunRecord {
+        let state = self.state.lock();
+        RunRecord {
+            summary: state.summary.clone(),
+            results: state.results.iter().map(|result| result.record.clone()).collect(),
+            modules: state.reports.iter().map(|(_, report)| report.clone()).collect(),
+            lookups: state.lookups.clone(),
+            follow: None,
+            as_of,
+            thumbnails: Thumbnails::new(),
+        }
+    }
+
+    /// Returns the reports of the modules that have ended.
+    pub fn reports(&self) -> Vec<ModuleReport> {
+        self.state.lock().reports.iter().map(|(_, report)| report.clone()).collect()
+    }
+
+    /// Returns the current state of a result.
+    pub fn result(&self, id: u32) -> Option<ResultRecord> {
+        let state = self.state.lock();
+        state.place(id).map(|at| state.results[at].record.clone())
+    }
+
+    /// Returns whether the run has ended and is stored completely. It can then be removed from memory.
+    pub fn is_stored(&self) -> bool {
+        self.state.lock().is_stored
+    }
+
+    /// Returns the time at which the run ended, if it has.
+    pub fn ended_at(&self) -> Option<Instant> {
+        self.state.lock().ended_at
+    }
+
+    /// Returns whether the store may have notes about the run.
+    pub fn is_annotated(&self) -> bool {
+        self.state.lock().is_annotated
+    }
+
+    /// Returns the reason why this process no longer drives the run, if it was stopped.
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.state.lock().stopped
+    }
+
+    /// Returns the time at which the owner stopped the run, or the following of its leads.
+    pub fn stopped_at(&self) -> Option<Timestamp> {
+        self.state.lock().summary.stopped_at
+    }
+
+    /// Returns whether checks of the run are no longer wanted, for whichever reason.
+    pub(super) fn wants_no_checks(&self) -> bool {
+        let state = self.state.lock();
+        state.stopped.is_some() || state.summary.stopped_at.is_some()
+    }
+
+    /// Returns whether this copy of the run is out of date, because another instance drives the run or it was deleted.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
+    }
+
+    /// Returns the time for which the run has been driven, by this process or another. The pause in between does not
+    /// count.
+    pub(super) fn driven_for(&self) -> Duration {
+        self.began.1 + self.began.0.elapsed()
+    }
+
+    /// Returns the moment at which the run has been driven for `time`.
+    pub(super) fn driven_until(&self, time: Duration) -> Instant {
+        self.began.0 + time.saturating_sub(self.began.1)
+    }
+
+    /// Returns the delta of a driver that has collected nothing since the last write.
+    pub fn unchanged(&self) -> Delta {
+        let State { summary, lookups, .. } = &*self.state.lock();
+        let RunSummary { revision, progress, coverage, .. } = *summary;
+        Delta { revision, progress, coverage, lookups: lookups.clone(), ..Delta::default() }
+    }
+
+    /// Shows readers what a write has stored. Only the driver of the run calls this.
+    pub(super) fn add(&self, delta: Delta) {
+        self.add_and(delta, |_| false);
+    }
+
+    /// Shows readers what the last write has stored, and that the run has ended. The `done` frame is the last that they
+    /// get. `is_stored` tells whether this is so. A run ends only once, so a further call can only mark it as stored.
+    pub(super) fn end(&self, delta: Delta, ending: Ending, is_stored: bool) {
+        if self.ended_at().is_some() {
+            self.state.lock().is_stored |= is_stored;
+            return;
+        }
+        self.add_and(delta, |state| {
+            state.end(ending, is_stored);
+            true
+        });
+    }
+
+    fn add_and(&self, mut delta: Delta, then: impl FnOnce(&mut State) -> bool) {
+        // Results are serialized before the lock is taken, so that readers do not wait for thousands of them.
+        let added = published(std::mem::take(&mut delta.added), delta.revision);
+        let changed = published(std::mem::take(&mut delta.changed), delta.revision);
+        self.change(|state| {
+            state.summary.revision = delta.revision;
+            state.lookups = std::mem::take(&mut delta.lookups);
+            let is_empty = added.is_empty() && changed.is_empty() && delta.reports.is_empty();
+            if !is_empty {
+                state.take(delta, added, changed);
+            }
+            then(state) || !is_empty
+        });
+    }
+
+    /// Sets the runs that leads of this run have started. Readers learn of them before the `done` frame.
+    pub(super) fn set_children(&self, children: Vec<(FollowedLead, RunSummary)>) {
+        self.state.lock().children = children;
+    }
+
+    /// Records that the store may have notes about the run, which changes it for its readers.
+    pub(super) fn note_annotated(&self) {
+        self.change(|state| {
+            state.is_annotated = true;
+            true
+        });
+    }
+
+    /// Sets the waker of the driver.
+    pub(super) fn set_driver(&self, waker: Waker) {
+        self.state.lock().wake_driver = Some(waker);
+    }
+
+    /// Wakes the driver and lets it save, which tells whether the run was stopped through another instance.
+    pub(super) fn request_save(&self) {
+        let mut state = self.state.lock();
+        state.wants_save = true;
+        state.wake_driver();
+    }
+
+    /// Returns whether a save was requested since the last call.
+    pub(super) fn take_save_request(&self) -> bool {
+        std::mem::take(&mut self.state.lock().wants_save)
+    }
+
+    /// Stops the run in this process, unless it was stopped for another reason before. Wakes the driver and the readers.
+    pub(super) fn stop(&self, why: Stopped) {
+        self.change(|state| {
+            state.stopped.get_or_insert(why);
+            state.wake_driver();
+            true
+        });
+    }
+
+    /// Stops the run, because the store has refused a write or another instance drives it.
+    pub(super) fn lose(&self) {
+        if self.stopped().is_none() {
+            info!("run {}: stopped, since another instance drives it or it was deleted", self.id());
+        }
+        self.stop(Stopped::LeaseLost);
+    }
+
+    /// Ends the run with what it has, because its owner stopped it at that time. Its driver ends all modules that are
+    /// left, and gives up checks under way. Does nothing if the run was stopped before.
+    pub fn end_early(&self, at: Timestamp) {
+        self.change(|state| {
+            if state.summary.stopped_at.is_some() || state.summary.status.is_terminal() {
+                return false;
+            }
+            state.summary.stopped_at = Some(at);
+            state.wake_driver();
+            true
+        });
+    }
+
+    /// Waits until the run has ended, and returns `true`. Returns `false` if it was stopped or the moment is reached.
+    pub fn wait_for_end(&self, until: Instant) -> bool {
+        let ended = self.wait_for(until, |state| {
+            let has_ended = state.summary.status.is_terminal();
+            (has_ended || state.stopped.is_some()).then_some(has_ended)
+        });
+        ended.unwrap_or(false)
+    }
+
+    /// Waits until the run is stopped, or the moment is reached.
+    pub(super) fn wait_until_stopped(&self, until: Instant) {
+        self.wait_for(until, |state| state.stopped);
+    }
+
+    /// Waits until the version differs from `version`, or the moment is reached.
+    pub fn wait_for_change(&self, version: u64, until: Instant) {
+        self.changes.wait(version, until);
+    }
+
+    /// Waits until `read` returns a value, and returns it. Returns `None` if the moment is reached first.
+    fn wait_for<T>(&self, until: Instant, mut read: impl FnMut(&State) -> Option<T>) -> Option<T> {
+        loop {
+            let seen = self.changes.last();
+            let value = read(&self.state.lock());
+            if value.is_some() || !self.changes.wait(seen, until) {
+                return value;
+            }
+        }
+    }
+
+    /// Changes the state under its lock. If `change` returns `true`, the readers wake.
+    fn change(&self, change: impl FnOnce(&mut State) -> bool) {
+        // Woken threads need this lock, so it is released first.
+        let has_changed = change(&mut self.state.lock());
+        if has_changed {
+            self.changes.notify_all();
+        }
+    }
+
+    /// Returns whether a reader at that position can read on from memory. What was written before this process drove the
+    /// run is only told as a whole.
+    pub(super) fn serves(&self, at: Position) -> bool {
+        at == Position::default() || at.next > self.opening.revision
+    }
+
+    /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if there is
+    /// nothing.
+    pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
+        let state = self.state.lock();
+        let mut frames = Vec::new();
+        if at.page.is_none() && at.next >= state.ring_from {
+            let unread = state.ring.partition_point(|write| write.revision < at.next);
+            for write in state.ring.range(unread..) {
+                push_all(&mut frames, &write.added, left_out);
+                frames.extend(write.progress.clone());
+                push_all(&mut frames, &write.changed, left_out);
+            }
+        } else {
+            // This is a new reader, or one that has fallen behind the ring.
+            let unread = state.results.iter().filter(|it| at.is_before(it.record.id, it.revision));
+            push_all(&mut frames, unread, left_out);
+            frames.extend(state.progress_since(at.next));
+        }
+        frames.extend(state.done.clone());
+        let (end, is_last) = (at.behind(state.summary.revision), state.done.is_some());
+        (is_last || end != at).then_some(Step { frames, end, is_last })
+    }
+}
+
+fn push_all<'a>(
+    frames: &mut Vec<Frame>,
+    results: impl IntoIterator<Item = &'a Arc<PublishedResult>>,
+    left_out: u32,
+) {
+    let wanted = results.into_iter().filter(|result| result.record.id > left_out);
+    frames.extend(wanted.map(|result| Arc::clone(&result.frame)));
+}
+
 #[cfg(test)]
 mod tests;
-mod waiters;
-
-pub use live_run::LiveRun;
-pub use signals::{Stopped, Waker};
-pub use state::{PublishedResult, PublishedState, RING_WRITES, Step};

@@ -16,7 +16,7 @@ use crate::runs::event::Frame;
 fn run(modules: usize) -> LiveRun {
     let modules = (0..modules).map(|number| format!("m{number}")).collect();
     let new = NewRun { modules, ..NewRun::example() };
-    LiveRun::new(new.opening(1), InstanceId(Uuid::nil()).lease(0), new.modules)
+    LiveRun::new(new.opening(1), InstanceId(Uuid::nil()).lease(0), new.modules, Arc::default())
 }
 
 fn record(id: u32) -> ResultRecord {
@@ -39,7 +39,7 @@ fn publish(run: &LiveRun, added: Vec<ResultRecord>, changed: Vec<ResultRecord>, 
     let unchanged = run.unchanged();
     let mut delta = Delta { revision: unchanged.revision + 1, added, changed, ..unchanged };
     reports.into_iter().for_each(|report| delta.add_report(report));
-    run.published.add(delta);
+    run.add(delta);
 }
 
 fn far() -> Instant {
@@ -77,7 +77,7 @@ fn a_late_reader_gets_one_merged_progress_frame() {
     for number in 0..100 {
         publish(&run, vec![record(number + 1)], vec![], vec![report(number as usize)]);
     }
-    let frames = run.changes(Position::default(), 0, far()).unwrap().unwrap().frames;
+    let frames = run.after(Position::default(), 0).unwrap().frames;
     let results = frames.iter().map(parse).filter(|(name, _)| name == "result").count();
     let (name, progress) = parse(&frames[100]);
     let modules = progress["module_status"].as_object().unwrap().len();
@@ -87,33 +87,35 @@ fn a_late_reader_gets_one_merged_progress_frame() {
 #[test]
 fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
     let run = Arc::new(run(1));
-    let start = run.changes(Position::default(), 0, Instant::now()).unwrap().unwrap().end;
+    let start = run.after(Position::default(), 0).unwrap().end;
+    let seen = run.version();
     let waiting = {
         let run = Arc::clone(&run);
         std::thread::spawn(move || {
-            let first = run.changes(start, 0, far()).unwrap().unwrap();
-            (first.frames.len(), run.changes(first.end, 0, far()).unwrap_err())
+            run.wait_for_change(seen, far());
+            let first = run.after(start, 0).unwrap();
+            run.wait_until_stopped(far());
+            (first.frames.len(), run.stopped())
         })
     };
     publish(&run, vec![record(1)], vec![], vec![]);
     run.stop(Stopped::Shutdown);
-    // The run may be stopped before the reader has read. It still gets the result first.
-    assert_eq!(waiting.join().unwrap(), (1, Stopped::Shutdown));
+    assert_eq!(waiting.join().unwrap(), (1, Some(Stopped::Shutdown)));
     assert!(!run.wait_for_end(far()), "a stopped run does not end here");
 }
 
 #[test]
 fn the_version_changes_with_every_change() {
     let run = run(1);
-    let mut versions = vec![run.published.version()];
+    let mut versions = vec![run.version()];
     publish(&run, vec![record(1)], vec![], vec![]);
-    versions.push(run.published.version());
+    versions.push(run.version());
     publish(&run, vec![], vec![], vec![report(0)]);
-    versions.push(run.published.version());
+    versions.push(run.version());
     run.end(run.unchanged(), ending(), true);
-    versions.push(run.published.version());
+    versions.push(run.version());
     run.end(run.unchanged(), ending(), true);
-    assert_eq!(run.published.version(), versions[3], "a run ends once");
+    assert_eq!(run.version(), versions[3], "a run ends once");
     versions.dedup();
     assert_eq!(versions.len(), 4);
 }
@@ -121,10 +123,10 @@ fn the_version_changes_with_every_change() {
 #[test]
 fn a_frame_is_serialized_once_for_all_readers() {
     let run = run(1);
-    let start = run.changes(Position::default(), 0, Instant::now()).unwrap().unwrap().end;
+    let start = run.after(Position::default(), 0).unwrap().end;
     publish(&run, vec![record(1)], vec![], vec![report(0)]);
     run.end(run.unchanged(), ending(), true);
-    let read = [0, 0].map(|left_out| run.changes(start, left_out, far()).unwrap().unwrap().frames);
+    let read = [0, 0].map(|left_out| run.after(start, left_out).unwrap().frames);
     assert_eq!(read[0].len(), 3, "result, progress, done");
     for (one, other) in read[0].iter().zip(&read[1]) {
         assert!(Arc::ptr_eq(one, other));
@@ -135,7 +137,7 @@ fn a_frame_is_serialized_once_for_all_readers() {
 fn a_reader_that_leaves_out_results_gets_what_comes_with_them() {
     let run = run(2);
     publish(&run, (1..=600).map(record).collect(), vec![], vec![report(0)]);
-    let frames = run.changes(Position::default(), 1000, far()).unwrap().unwrap().frames;
+    let frames = run.after(Position::default(), 1000).unwrap().frames;
     assert_eq!(parse(&frames[0]).0, "progress");
 }
 
@@ -160,7 +162,7 @@ struct Client {
 impl Client {
     fn read(&mut self, run: &LiveRun) {
         while !self.done {
-            let Ok(Some(step)) = run.changes(self.at, self.left_out, Instant::now()) else { return };
+            let Some(step) = run.after(self.at, self.left_out) else { return };
             (self.at, self.done) = (step.end, step.is_last);
             for (at, (name, data)) in step.frames.iter().map(parse).enumerate() {
                 match name.as_str() {
@@ -237,7 +239,7 @@ fn twelve_sources_that_a_slow_reader_has_missed_are_one_frame() {
     client.read(&run);
     for count in 2..=12 {
         publish(&run, vec![], vec![with_sources(1, count)], vec![report(count)]);
-        assert_eq!(run.published.result(1).unwrap().value, Some(count.to_string()), "a poll sees it at once");
+        assert_eq!(run.result(1).unwrap().value, Some(count.to_string()), "a poll sees it at once");
     }
     let mut late = Client::default();
     late.read(&run);
@@ -277,7 +279,7 @@ fn a_reader_of_the_store_reads_on_where_it_is() {
     // This process takes the run over at revision 3.
     let summary = RunSummary { revision: 3, ..first.summary() };
     let (results, done) = ((1..=4).map(|id| with_sources(id, 2)).collect(), vec![report(0), report(1)]);
-    let run = LiveRun::resume(Resumable {
+    let from = Resumable {
         lease: first.lease(),
         ran_for: Duration::ZERO,
         summary,
@@ -285,7 +287,8 @@ fn a_reader_of_the_store_reads_on_where_it_is() {
         done,
         lookups: vec![],
         results,
-    });
+    };
+    let run = LiveRun::resume(from, Arc::default());
     let page = |next, result, end| Position { next, page: Some(ReadPage { result, end }) };
     let behind = |next| Position { next, page: None };
     for (at, serves) in [(behind(0), true), (behind(3), false), (page(0, 2, 4), false), (behind(4), true)] {
@@ -294,7 +297,7 @@ fn a_reader_of_the_store_reads_on_where_it_is() {
     publish(&run, vec![record(5)], vec![with_sources(1, 3)], vec![report(2)]);
     publish(&run, vec![record(6)], vec![], vec![report(3)]);
     let names = |at| {
-        let step = run.changes(at, 0, far()).unwrap().unwrap();
+        let step = run.after(at, 0).unwrap();
         assert_eq!(step.end, behind(6));
         let name = |frame: &Frame| {
             let (name, data) = parse(frame);

@@ -1,4 +1,4 @@
-//! [`Waiters`]: a wake-up for the readers that wait for changes of a run.
+//! [`Changes`]: a wake-up for the readers that wait for changes of a run.
 //!
 //! Thousands of readers may wait for the same run, and they must not contend for one lock when they are woken. The
 //! condition variables of `parking_lot` move all woken threads to the queue of the lock, which wakes the next one
@@ -12,10 +12,9 @@ use std::time::Instant;
 /// The number of groups: a few for each processor of a large machine. A wake-up takes one lock for each group.
 const GROUPS: usize = 16;
 
-/// A counter of changes on which threads can wait.
-#[derive(Default)]
-pub(super) struct Waiters {
-    changes: AtomicU64,
+/// The number of the last change of a run, on which threads can wait.
+pub(super) struct Changes {
+    last: AtomicU64,
     next_group: AtomicUsize,
     groups: [Group; GROUPS],
 }
@@ -27,15 +26,29 @@ struct Group {
     changed: Condvar,
 }
 
-impl Waiters {
-    /// Returns the number of changes. Read it before the state, so that no change in between is missed.
-    pub(super) fn count(&self) -> u64 {
-        self.changes.load(Ordering::SeqCst)
+/// Returns a number that is unique in the process. Therefore a remembered number never means another state, even of a run
+/// that was taken over and came back.
+fn next_number() -> u64 {
+    static NEWEST: AtomicU64 = AtomicU64::new(1);
+    NEWEST.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        let (next_group, groups) = Default::default();
+        Self { last: AtomicU64::new(next_number()), next_group, groups }
+    }
+}
+
+impl Changes {
+    /// Returns the number of the last change. Read it before the state, so that no change in between is missed.
+    pub(super) fn last(&self) -> u64 {
+        self.last.load(Ordering::SeqCst)
     }
 
     /// Wakes all waiting threads. Must be called after the change is visible.
     pub(super) fn notify_all(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
+        self.last.store(next_number(), Ordering::SeqCst);
         for group in &self.groups {
             // A thread that has not seen the new number holds this lock until it sleeps.
             let waiting = *group.enter();
@@ -45,12 +58,12 @@ impl Waiters {
         }
     }
 
-    /// Waits until the number of changes differs from `seen`, and returns `true`. Returns `false` if the moment is
-    /// reached first.
+    /// Waits until the last change is another one than `seen`, and returns `true`. Returns `false` if the moment is reached
+    /// first.
     pub(super) fn wait(&self, seen: u64, until: Instant) -> bool {
         let group = &self.groups[self.next_group.fetch_add(1, Ordering::Relaxed) % GROUPS];
         let mut waiting = group.enter();
-        while self.count() == seen {
+        while self.last() == seen {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -80,33 +93,33 @@ mod tests {
 
     #[test]
     fn no_waiter_misses_a_change() {
-        let (waiters, state) = (Waiters::default(), AtomicU32::new(0));
+        let (changes, state) = (Changes::default(), AtomicU32::new(0));
         let until = Instant::now() + Duration::from_secs(60);
         thread::scope(|scope| {
             for _ in 0..3 * GROUPS {
                 scope.spawn(|| {
                     loop {
-                        let count = waiters.count();
+                        let seen = changes.last();
                         if state.load(Ordering::SeqCst) == 200 {
                             break;
                         }
                         // A missed change would be seen at the deadline only.
-                        assert!(waiters.wait(count, until) && Instant::now() < until, "a change was missed");
+                        assert!(changes.wait(seen, until) && Instant::now() < until, "a change was missed");
                     }
                 });
             }
             for _ in 0..200 {
                 state.fetch_add(1, Ordering::SeqCst);
-                waiters.notify_all();
+                changes.notify_all();
             }
         });
     }
 
     #[test]
     fn a_wait_ends_at_its_deadline() {
-        let waiters = Waiters::default();
-        assert!(!waiters.wait(waiters.count(), Instant::now()));
-        waiters.notify_all();
-        assert!(waiters.wait(0, Instant::now()), "the change has happened already");
+        let changes = Changes::default();
+        assert!(!changes.wait(changes.last(), Instant::now()));
+        changes.notify_all();
+        assert!(changes.wait(0, Instant::now()), "the change has happened already");
     }
 }
