@@ -23,7 +23,9 @@
 //! account: add a foreign key to `accounts`, and a statement in `queries/erasure.rs`.
 //!
 //! # To add an operation
-//! Add a method of [`Store`] to a file in `queries/`, and a test to `tests/store`, which runs on both databases.
+//! Add a method of [`Store`] to a file in `queries/`, and a test to `tests/store`, which runs on both databases. A piece
+//! that several statements share, or the columns of a type that `row!` names, is added to `queries/fragments.rs`; a
+//! statement has it as `{NAME}`.
 
 mod database;
 mod document;

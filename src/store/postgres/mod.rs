@@ -50,6 +50,7 @@ use self::notify::{Listener, publish};
 use self::server::Server;
 use super::error::{OpenError, Result};
 use super::limits::{BACKGROUND_WAIT, PING_WAIT, TRANSACTION};
+use super::pool::Pool;
 use super::role::Role;
 use super::tx::{Operation, Tx};
 use super::value::{Row, Value};
@@ -142,7 +143,7 @@ impl Database {
     /// Returns the numbers of connections in use, idle, and allowed.
     pub(super) fn load(&self) -> [usize; 3] {
         let Server { reading, writing, health, .. } = &*self.server;
-        let pools = [reading, writing, health].map(|pool| pool.load());
+        let pools = [reading, writing, health].map(Pool::load);
         [0, 1, 2].map(|figure| pools.iter().map(|pool| pool[figure]).sum())
     }
 

@@ -59,6 +59,7 @@ row! { CycleUse from "" { cycle_start, used } }
 row! { NotedRequest from "" { key, run, at = "created_at" } }
 
 /// A run, a batch or a watch that is to be created.
+#[derive(Clone, Copy)]
 pub(super) struct New {
     pub(super) operation: &'static str,
     /// The statement that records that the caller gets it.

@@ -31,7 +31,8 @@ pub(in crate::store) fn complete(sql: &'static str) -> &'static str {
     while let Some((end, start)) = text.find('}').and_then(|end| Some((end, text[..end].rfind('{')?))) {
         let name = &text[start + 1..end];
         let (name, argument) = name.split_once(' ').unwrap_or((name, ""));
-        text.replace_range(start..=end, &fragment(name).replace('$', argument));
+        let piece = columns(name).unwrap_or_else(|| fragment(name).replace('$', argument));
+        text.replace_range(start..=end, &piece);
     }
     COMPLETE.write().entry(sql).or_insert_with(|| text.leak())
 }
@@ -43,25 +44,8 @@ pub(in crate::store) fn complete(sql: &'static str) -> &'static str {
 /// run of the account gets the turn after its previous one. The lowest turn is taken first, and within a turn the
 /// oldest run. Thus for each older waiting run of its own account, a run waits for one run of each other account,
 /// even if these have many waiting runs.
-fn fragment(name: &str) -> String {
-    let text = match name {
-        // The columns of the types that `row!` names.
-        "account" => return Account::columns(),
-        "annotation" => return Annotation::columns(),
-        "batch" => return Batch::columns(),
-        "booking" => return Booking::columns(),
-        "bundle" => return StoredBundle::columns(),
-        "change" => return StoredChange::columns(),
-        "claimed" => return Claimed::columns(),
-        "delivery" => return Delivery::columns(),
-        "key" => return KeyRecord::columns(),
-        "lead" => return FollowedLead::columns(),
-        "request" => return NotedRequest::columns(),
-        "run" => return RunSummary::columns(),
-        "session" => return Session::columns(),
-        "use" => return CycleUse::columns(),
-        "watch" => return Watch::columns(),
-        "webhook" => return Webhook::columns(),
+fn fragment(name: &str) -> &'static str {
+    match name {
         // The ids that `encode_ids` has written into a parameter.
         "ids" => "(SELECT uuid(value ->> 0) FROM json_each($))",
         // The condition on which each write of a driver depends. `?1` is the run, `?2` and `?3` are its lease.
@@ -128,7 +112,30 @@ fn fragment(name: &str) -> String {
         "micros" => "CAST(/*pg extract(epoch FROM */ clock_timestamp() /*pg ) * 1000 */ * 1000 AS bigint)",
         // The current time, as columns have it.
         "now" => "date_trunc('milliseconds', now())",
-        _ => "NULL",
-    };
-    text.to_owned()
+        // No database accepts this.
+        _ => "(no such piece)",
+    }
+}
+
+/// Returns the columns of a type, which `row!` names.
+fn columns(name: &str) -> Option<String> {
+    Some(match name {
+        "account" => Account::columns(),
+        "annotation" => Annotation::columns(),
+        "batch" => Batch::columns(),
+        "booking" => Booking::columns(),
+        "bundle" => StoredBundle::columns(),
+        "change" => StoredChange::columns(),
+        "claimed" => Claimed::columns(),
+        "delivery" => Delivery::columns(),
+        "key" => KeyRecord::columns(),
+        "lead" => FollowedLead::columns(),
+        "request" => NotedRequest::columns(),
+        "run" => RunSummary::columns(),
+        "session" => Session::columns(),
+        "use" => CycleUse::columns(),
+        "watch" => Watch::columns(),
+        "webhook" => Webhook::columns(),
+        _ => return None,
+    })
 }
