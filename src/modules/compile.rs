@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use jiff::civil::Date;
 use url::Url;
 
 use super::definition::text::Short as _;
@@ -24,8 +23,6 @@ const KEY_IS_TOLD: &str = "`final_url:` and `absolute_url` tell the address that
     send the key in a header, or make the address with `format`";
 /// The port of WHOIS servers.
 const WHOIS_PORT: u16 = 43;
-/// The maximum nesting depth of `inner`.
-const MAX_LEVELS: usize = 4;
 
 impl Module {
     /// Compiles an entry.
@@ -67,16 +64,11 @@ impl<'e> Check<'e> {
     fn entry(&mut self, module: &Module) {
         let entry = self.entry;
         self.preconditions(module);
-        self.dates();
         for (index, probe) in entry.probes.iter().enumerate() {
             self.at(&format!("probes[{index}]"), |check| check.probe(probe));
         }
         for (list, index, rule) in entry.rules() {
             self.at(&format!("{list}[{index}]"), |check| check.rule(rule));
-        }
-        for (index, _) in entry.hit.iter().enumerate().filter(|(_, hit)| entry.miss.contains(hit)) {
-            let message = "the same rule is in `miss`: it would always be a conflict";
-            self.add(&format!("hit[{index}]"), message);
         }
         if let Some(profile) = &entry.profile {
             self.at("profile", |check| check.template(profile, Place::Profile));
@@ -138,6 +130,9 @@ impl<'e> Check<'e> {
         if entry.home.as_ref().is_some_and(|home| Url::parse(home).is_err()) {
             self.add("home", "it is not a web address");
         }
+        if entry.off.is_some() && entry.enabled {
+            self.add("off", "it is for disabled modules; add `\"enabled\": false`, or leave it out");
+        }
         if entry.probes.first().is_some_and(|probe| probe.fallback) {
             self.add("probes[0].fallback", "the first probe cannot fall back on anything before it");
         }
@@ -156,22 +151,6 @@ impl<'e> Check<'e> {
                     .map(|reason| format!("the module itself would skip it: {reason}")),
             };
             self.check(&format!("known[{index}]"), mistake.map_or(Ok(()), Err));
-        }
-    }
-
-    /// Notes days that do not exist, and a reason for being disabled on an enabled module.
-    fn dates(&mut self) {
-        let entry = self.entry;
-        let off = entry.off.as_ref().map(|off| ("off.date", &off.date));
-        let verified = entry.verified.as_ref().map(|verified| ("verified.date", &verified.date));
-        for (field, date) in off.into_iter().chain(verified) {
-            // A month has no day to check.
-            if date.len() > "2026-08".len() && date.parse::<Date>().is_err() {
-                self.add(field, format!("the day `{date}` does not exist"));
-            }
-        }
-        if entry.off.is_some() && entry.enabled {
-            self.add("off", "it is for disabled modules; add `\"enabled\": false`, or leave it out");
         }
     }
 
@@ -370,11 +349,7 @@ impl<'e> Check<'e> {
             self.at("format", |check| check.template(format, Place::Format));
         }
         if let Some(inner) = &long.inner {
-            if level >= MAX_LEVELS {
-                self.add("inner", format!("at most {MAX_LEVELS} levels of nesting are allowed"));
-            } else {
-                self.at("inner", |check| check.long(inner, level + 1, is_in_list));
-            }
+            self.at("inner", |check| check.long(inner, level + 1, is_in_list));
         }
     }
 

@@ -230,47 +230,4 @@ mod tests {
             marks(&json!({"barrier": [{"text": ["Sign in"]}, {"css": ["h1.name"], "text": ["Sign"]}]}));
         assert_eq!(walled, [&standard[..], &[mark(Mark::Text, "Sign in")]].concat(), "no mark twice");
     }
-
-    #[test]
-    fn unsupported_browser_features_are_reported_with_their_field() {
-        let probe = |more: &Value| {
-            let mut probe = json!({"url": "https://m.example/{query}", "via": "browser"});
-            for (name, value) in more.as_object().unwrap() {
-                probe[name] = value.clone();
-            }
-            json!({"probes": [probe]})
-        };
-        for (changes, place, told) in [
-            (probe(&json!({"method": "POST"})), "probes[0].via", "method GET, no body"),
-            (probe(&json!({"method": "PUT", "form": {"a": "b"}})), "probes[0].via", "method GET, no body"),
-            (probe(&json!({"headers": {"A": "b"}})), "probes[0].headers", "leave them out"),
-            (probe(&json!({"feed": {"keep_s": 60}})), "probes[0].feed", ""),
-            (json!({"miss": []}), "miss", "it is empty"),
-            (json!({"control": false}), "control", "always confirmed"),
-            (json!({"hit": [{"status": [200], "css": ["a"]}]}), "hit[0].status", "does not provide it"),
-            (json!({"miss": [{"header": {"A": ""}, "css": ["a"]}]}), "miss[0].header", "does not provide it"),
-            (
-                json!({"hit": [{"json": [{"at": "/a", "equals_query": true}]}]}),
-                "hit[0].json",
-                "does not provide",
-            ),
-            (json!({"miss": [{"css": [{"select": "a", "exists": false}]}]}), "miss[0]", "not drawn yet"),
-            (
-                json!({"miss": [{"css": ["body", {"select": "a", "exists": false}], "no_word": ["b"]}]}),
-                "miss[0]",
-                "not drawn yet, whatever is waited for",
-            ),
-            (
-                json!({"miss": [{"text": ["gone"], "ignore_case": true}]}),
-                "miss[0]",
-                "nothing in it shows a browser",
-            ),
-            (json!({"hit": [{"regex": "{query}"}]}), "hit[0]", "nothing in it shows a browser"),
-        ] {
-            let mistakes = Module::compile(entry(&changes)).expect_err(&changes.to_string());
-            let texts: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            let is_told = texts.iter().any(|text| text.contains(place) && text.contains(told));
-            assert!(is_told, "{changes}: {texts:?}");
-        }
-    }
 }

@@ -68,7 +68,7 @@ pub struct LongExtractor {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Each>,
     /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
-    /// selected, and can have an `inner` extractor itself (at most 4 levels).
+    /// selected, and can have an `inner` extractor itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner: Option<Box<LongExtractor>>,
     /// A regex, of which every match in a value gives a value: its first capture group, or the whole match

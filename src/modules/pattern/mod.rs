@@ -132,10 +132,6 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    fn search(pattern: &str) -> Result<(), String> {
-        SearchRegex::lazy(pattern).check()
-    }
-
     #[test]
     fn unicode_classes_are_small_for_ascii_texts() {
         let wide = r"[\w.-]{3,64}";
