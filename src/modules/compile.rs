@@ -70,6 +70,10 @@ impl<'e> Check<'e> {
         for (list, index, rule) in entry.rules() {
             self.at(&format!("{list}[{index}]"), |check| check.rule(rule));
         }
+        for (index, _) in entry.hit.iter().enumerate().filter(|(_, hit)| entry.miss.contains(hit)) {
+            let message = "the same rule is in `miss`: it would always be a conflict";
+            self.add(&format!("hit[{index}]"), message);
+        }
         if let Some(profile) = &entry.profile {
             self.at("profile", |check| check.template(profile, Place::Profile));
         }

@@ -38,6 +38,9 @@ fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &Matcher)
     placed.filter(move |(_, rule)| rule.probe.is_none_or(|at| at == probe))
 }
 
+/// Makes a mark of its text.
+type Kind = fn(String) -> Mark;
+
 /// Returns the marks of a page on which this rule holds: one, or one for each text of `any_word`.
 fn marks_of(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Vec<Mark> {
     fn longest(texts: &[Template]) -> Option<&Template> {
@@ -46,7 +49,7 @@ fn marks_of(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Vec
     if let Some(selector) = rule.css.iter().find_map(telling) {
         return vec![Mark::Css(selector.to_owned())];
     }
-    let texts: [(fn(String) -> Mark, Option<&Template>); 4] = [
+    let texts: [(Kind, Option<&Template>); 4] = [
         (Mark::Text, longest(&rule.text)),
         (Mark::TitleIs, rule.title_is.as_ref()),
         (Mark::Title, rule.title.as_ref()),

@@ -115,7 +115,10 @@ impl Page {
         if element.is_raw {
             return self.raw.get(start..end).unwrap_or_default().trim().to_owned();
         }
-        let end = self.text.floor_char_boundary(end.min(start + MAX_ELEMENT_TEXT));
+        let mut end = end.min(start + MAX_ELEMENT_TEXT);
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
         squeeze(self.text.get(start..end).unwrap_or_default())
     }
 
