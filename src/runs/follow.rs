@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::event::{DoneData, Frame, ProgressData, RunData, family_frames, frame};
 use super::live::{Step, Stopped};
-use super::registry::{POLL_EVERY, Registry};
+use super::registry::{POLL_EVERY, Read, Registry};
 use super::waiting::Changes;
-use crate::base::cache::{Bounds, Cache, Computed};
-use crate::base::ids::RunId;
+use crate::base::cache::Computed;
 use crate::base::storage::StorageError;
 use crate::model::drive::{self, Position};
 use crate::model::run::{RunSummary, Status};
@@ -22,37 +21,8 @@ const PAGE: usize = 32;
 /// The time for which a reader tolerates an unavailable store. Readers of live runs get nothing new in that time
 /// either.
 const OUTAGE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The bounds of the shared reads: their number, and the bytes of their frames.
-const BOUNDS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
 /// The time for which a failed read is shared.
 const FAILED_FOR: Duration = Duration::from_millis(500);
-
-/// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share one.
-/// A slow read holds up nobody else.
-pub(super) struct Reads(Cache<(RunId, Position, u32, u64), Read>);
-
-/// The result of a read of the store.
-#[derive(Clone)]
-enum Read {
-    Step(Arc<Step>),
-    /// The run was deleted.
-    Gone,
-    /// The store does not answer.
-    Failed,
-}
-
-impl Default for Reads {
-    fn default() -> Self {
-        Self(Cache::new(BOUNDS))
-    }
-}
-
-impl Reads {
-    /// Removes the reads that are too old at `now`.
-    pub(super) fn sweep(&self, now: Instant) {
-        self.0.sweep(now);
-    }
-}
 
 /// The result of [`Follower::next`].
 #[derive(Debug)]
@@ -142,7 +112,7 @@ impl Follower {
         let Registry { store, reads, .. } = &*self.registry;
         let (run, at, left_out) = (&self.summary, self.at, self.left_out);
         let mut failed = None;
-        let read = reads.0.get_or_compute(&(run.id, at, left_out, seen), until, || {
+        let read = reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
             let (value, ttl, weight) = match read(store, run, at, left_out) {
                 Ok(Some(step)) => {
                     let weight = step.frames.iter().map(|frame| frame.len()).sum();

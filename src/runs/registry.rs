@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use log::{error, log};
 use parking_lot::{Mutex, RwLock};
 
-use super::follow::Reads;
 use super::lifecycle::Lifecycle;
-use super::live::{LiveRun, Stopped};
+use super::live::{LiveRun, Step, Stopped};
 use super::waiting::Changes;
+use crate::base::cache::{Bounds, Cache};
 use crate::base::ids::RunId;
-use crate::model::drive::Notification;
+use crate::model::drive::{Notification, Position};
 use crate::model::run::Status;
 use crate::store::Store;
 
@@ -22,8 +22,26 @@ use crate::store::Store;
 /// Notifications may be lost, and SQLite sends none.
 pub(super) const POLL_EVERY: Duration = Duration::from_secs(1);
 
+/// The bounds of the shared reads: their number, and the bytes of their frames.
+const BOUNDS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
+
 /// A function that is called with the id of a run that was deleted or changed, through this process or another one.
 pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
+
+/// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share one.
+/// A slow read holds up nobody else.
+type Reads = Cache<(RunId, Position, u32, u64), Read>;
+
+/// The result of a read of the store.
+#[derive(Clone)]
+pub(super) enum Read {
+    /// What was not read.
+    Step(Arc<Step>),
+    /// The run was deleted.
+    Gone,
+    /// The store does not answer.
+    Failed,
+}
 
 /// The runs in memory, by id.
 pub(super) struct Registry {
@@ -52,7 +70,7 @@ impl Registry {
         on_deletion: OnRun,
         on_annotation: OnRun,
     ) -> Self {
-        let (live, changes, reads) = Default::default();
+        let (live, changes, reads) = (RwLock::default(), Mutex::default(), Cache::new(BOUNDS));
         let (is_polling, is_disconnected) = Default::default();
         Self {
             store,
