@@ -29,7 +29,7 @@ use crate::model::sign_in::Session;
 use crate::model::watch::{StoredChange, Watch};
 use crate::model::webhook::{Delivery, Webhook};
 use crate::modules::catalog::Choice;
-use crate::runs::stored_run::all_results;
+use crate::runs::record::all_results;
 use crate::store::Store;
 
 /// The number of items of a list that are read from the store at once.

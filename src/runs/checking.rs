@@ -1,21 +1,52 @@
-//! One check of a run, with its deadlines.
+//! One check of a run, with its deadlines, and [`TimeLimit`]: the end of a run's time, by the deadline of all runs or by its own
+//! time budget.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use log::error;
 
 use super::context::RunContext;
 use super::live::LiveRun;
 use super::scheduler::Permit;
-use super::time_limit::TimeLimit;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::modules::terms::{Denial, Terms};
+use crate::modules::terms::Terms;
+
+/// The time for which checks may continue after the deadline of all runs before they are abandoned.
+const DEADLINE_GRACE: Duration = Duration::from_secs(5);
+/// The time for which checks may continue after the run's time budget, so that those that end by then report their
+/// evidence.
+const BUDGET_GRACE: Duration = Duration::from_millis(200);
+
+/// The end of a run's time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimeLimit {
+    /// The moment from which no check is started, and by which checks in progress must have their answers.
+    pub(super) at: Instant,
+    /// The moment at which checks in progress are abandoned.
+    pub(super) abandon_at: Instant,
+    /// The reason of the checks that are cut.
+    pub(super) reason: Reason,
+}
+
+impl TimeLimit {
+    /// Returns the limit of a run. Both the deadline and the time budget count from the moment when the run was first
+    /// driven, by this process or another.
+    pub(super) fn of(run: &LiveRun, run_timeout: Duration) -> Self {
+        let budget = run.opening().options.time_budget.map(Duration::from);
+        let (time, grace, reason) = match budget.filter(|budget| *budget < run_timeout) {
+            Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
+            None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
+        };
+        let at = run.driven_until(time);
+        Self { at, abandon_at: at + grace, reason }
+    }
+}
 
 /// Makes a check that was started at `since`. Returns its report, and whether it had its full time.
 pub(super) fn check_guarded(
@@ -91,11 +122,4 @@ pub(super) fn control_guarded(
         }
         Err(_) => error!("module {} panicked in its control check", module.id()),
     }
-}
-
-/// Creates the report of a check that was not made because of a host or a quarantine.
-pub(super) fn denied_report(denial: Denial) -> Report {
-    let mut report = Report::bare(denial.outcome(), denial.reason());
-    report.evidence.circuit = denial.circuit();
-    report
 }

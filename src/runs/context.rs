@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use super::browsing::Browsing;
+use super::drivers::Drivers;
 use super::figures::Figures;
 use super::health::HealthTable;
-use super::lifecycle::Lifecycle;
 use super::scheduler::Scheduler;
 use super::suppression::Suppressed;
 use crate::base::clock::Clock;
@@ -66,8 +66,8 @@ pub struct RunContext {
     pub discovery: bool,
     /// The charges of searches that leads start.
     pub charge_of: ChargeOf,
-    /// The shutdown of the process, and the wake-up of its maintenance thread.
-    pub(super) lifecycle: Arc<Lifecycle>,
+    /// The drivers, and the shutdown of the process.
+    pub(super) drivers: Arc<Drivers>,
     /// The clock that gives the time of day.
     pub clock: Arc<dyn Clock>,
     /// The identity of this process.

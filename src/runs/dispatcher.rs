@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use log::{error, log, warn};
 
-use super::drivers::Slot;
+use super::context::RunContext;
+use super::drivers::{ExpiredLeases, Slot};
 use super::family::advance::advance;
 use super::live::{LiveRun, Stopped};
 use super::service::Runs;
@@ -26,19 +27,19 @@ const TAKE_OVER_RUNS: usize = 16;
 impl Runs {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
     pub(super) fn dispatch(self: &Arc<Self>) {
+        let drivers = &self.context.drivers;
         match self.context.store.queue_length(self.context.simulated, None) {
             Ok(length) => {
-                self.queue.note_length(length.all);
-                let mut expired = self.queue.expired.lock();
-                expired.store_answers(Instant::now());
-                expired.request_look();
+                drivers.note_waiting(length.all);
+                drivers.expired(|expired| {
+                    expired.store_answers(Instant::now());
+                    expired.request_look();
+                });
             }
             Err(error) => return self.note_store_away(&error),
         }
         loop {
-            let mut slots: Vec<Slot> =
-                std::iter::from_fn(|| self.drivers.reserve()).take(TAKE_OVER_RUNS).collect();
-            slots.iter_mut().for_each(Slot::note_look);
+            let slots = drivers.reserve(TAKE_OVER_RUNS);
             let wanted = slots.len();
             let Some((taken, runs)) = self.claim(wanted) else { return };
             runs.iter().zip(slots).for_each(|(run, slot)| self.start_driver(slot, run));
@@ -61,17 +62,17 @@ impl Runs {
         }
     }
 
-    fn drive(&self, mut slot: Slot, first: Arc<LiveRun>) {
+    fn drive(&self, _slot: Slot, first: Arc<LiveRun>) {
         let mut next = Some(first);
         while let Some(run) = next {
             driver::drive(&self.context, &run);
             self.follow_leads(&run);
             if run.opening().batch.is_some() {
                 // The next run of a batch can start.
-                self.registry.lifecycle.wake_maintenance();
+                self.context.drivers.wake_maintenance();
             }
             drop(run);
-            next = self.claim_next(&mut slot);
+            next = self.claim_next();
         }
     }
 
@@ -84,51 +85,39 @@ impl Runs {
         }
     }
 
-    fn claim_next(&self, slot: &mut Slot) -> Option<Arc<LiveRun>> {
-        loop {
-            slot.note_look();
-            if !self.queue.may_have_runs() {
-                return None;
-            }
+    fn claim_next(&self) -> Option<Arc<LiveRun>> {
+        while self.context.drivers.may_have_runs() {
             let (taken, mut runs) = self.claim(1)?;
             if taken == 0 || !runs.is_empty() {
                 return runs.pop();
             }
         }
+        None
     }
 
     /// Takes over at most `limit` runs without a driver. Returns their number, and those that this process has no later
     /// copy of. Returns `None` if the store does not answer or the process shuts down.
     fn claim(&self, limit: usize) -> Option<(usize, Vec<Arc<LiveRun>>)> {
-        if self.registry.lifecycle.is_shutting_down() {
+        if self.context.drivers.is_shutting_down() {
             return None;
         }
         if limit == 0 {
             return Some((0, Vec::new()));
         }
-        let expired = self.queue.expired.lock().take_look(Instant::now());
+        let expired = self.context.drivers.expired(|expired| expired.take_look(Instant::now()));
         let driven = if expired { self.registry.driven() } else { Vec::new() };
-        let claim = Claim {
-            owner: self.context.instance,
-            simulated: self.context.simulated,
-            except: &driven,
-            expired,
-            only: None,
-            holds: self.context.limits.lease,
-            limit,
-        };
-        match self.context.store.take_over(&claim) {
+        match self.take_over(&driven, expired, None, limit) {
             Ok(runs) => {
-                self.queue.expired.lock().store_answers(Instant::now());
-                let taken = runs.len();
+                let (drivers, taken) = (&self.context.drivers, runs.len());
+                drivers.expired(|expired| expired.store_answers(Instant::now()));
                 if taken < limit {
-                    self.queue.note_length(0);
+                    drivers.note_waiting(0);
                 } else if expired {
                     // There may be more of them.
-                    self.queue.expired.lock().request_look();
+                    drivers.expired(ExpiredLeases::request_look);
                 }
                 let runs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
-                if taken > 0 && self.registry.lifecycle.is_shutting_down() {
+                if taken > 0 && self.context.drivers.is_shutting_down() {
                     // The runs may have been taken after all leases were released.
                     self.release_leases();
                 }
@@ -141,8 +130,20 @@ impl Runs {
         }
     }
 
+    fn take_over(
+        &self,
+        except: &[RunId],
+        expired: bool,
+        only: Option<RunId>,
+        limit: usize,
+    ) -> Result<Vec<Resumable>, StorageError> {
+        let RunContext { instance: owner, simulated, limits, .. } = &*self.context;
+        let (owner, simulated, holds) = (*owner, *simulated, limits.lease);
+        self.context.store.take_over(&Claim { owner, simulated, except, expired, only, holds, limit })
+    }
+
     fn note_store_away(&self, error: &StorageError) {
-        if self.queue.expired.lock().store_is_away() {
+        if self.context.drivers.expired(ExpiredLeases::store_is_away) {
             log!(error.log_level(), "cannot look for runs without a driver: {error}");
         }
     }
@@ -154,7 +155,7 @@ impl Runs {
             before.lose();
         }
         if from.lease.epoch == 0 {
-            self.queue.note_taken();
+            self.context.drivers.note_taken();
             let waited = self.context.clock.now().duration_since(from.summary.created_at);
             self.context.figures.queue_durations.note(waited.try_into().unwrap_or_default());
         } else {
@@ -172,18 +173,9 @@ impl Runs {
     /// Returns an error if the store fails.
     pub(super) fn end_waiting(&self, run: RunId) -> Result<(), StorageError> {
         let context = &self.context;
-        let claim = Claim {
-            owner: context.instance,
-            simulated: context.simulated,
-            except: &[],
-            expired: false,
-            only: Some(run),
-            holds: context.limits.lease,
-            limit: 1,
-        };
         let catalog = context.catalog.get();
-        for from in context.store.take_over(&claim)? {
-            self.queue.note_taken();
+        for from in self.take_over(&[], false, Some(run), 1)? {
+            self.context.drivers.note_taken();
             let left = from.modules.iter().map(|id| {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 ModuleReport::skipped(id, platform, Reason::Stopped)

@@ -3,17 +3,17 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `message` | what wakes the thread |
 //! | `checks` | the modules of the run |
 //! | `pictures` | fetching profile pictures |
+//! | `scope` | what the parts of the driver share, and what wakes the thread |
 //! | `recorder` | findings and ended modules, until they are saved |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
 mod checks;
 mod lookups;
-mod message;
 mod pictures;
 mod recorder;
+mod scope;
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,18 +24,17 @@ use std::time::{Duration, Instant};
 
 use log::{error, info};
 
+use super::checking::TimeLimit;
 use super::context::RunContext;
 use super::ending;
-use super::health::circuits::OnOpenCircuit;
 use super::live::{LiveRun, Stopped};
-use super::time_limit::TimeLimit;
 use crate::model::drive::Ending;
 use crate::model::run::Status;
 use crate::modules::query::Query;
 use checks::{Checks, Round, Subject};
-use message::Message;
 use pictures::PictureFetcher;
 use recorder::Recorder;
+use scope::{Message, Scope};
 
 /// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
 /// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
@@ -126,19 +125,20 @@ impl<'a> Driver<'a> {
         let (sender, receiver) = channel();
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
-        run.set_driver(Box::new(move || drop(stop.send(Message::Stop))));
+        run.set_driver(Box::new(move || drop(stop.send(Message::Other))));
         let limit = TimeLimit::of(run, context.limits.run_timeout);
         let opening = run.opening();
-        let on_open_circuit = if opening.options.named { OnOpenCircuit::Ask } else { OnOpenCircuit::Skip };
         let is_of_batch = opening.batch.is_some();
-        let group = Arc::new(context.scheduler.join(Some(opening.account), is_of_batch, on_open_circuit));
+        let group =
+            Arc::new(context.scheduler.join(Some(opening.account), is_of_batch, !opening.options.named));
+        let scope = Scope { context, run, limit, sender, group };
         Self {
             context,
             run,
             limit,
             receiver,
-            checks: Checks::new(context, run, limit, sender.clone(), Arc::clone(&group)),
-            pictures: PictureFetcher::new(context, run, limit, query, sender, group),
+            checks: Checks::new(scope.clone()),
+            pictures: PictureFetcher::new(scope, query),
             recorder: Recorder::new(context, run),
         }
     }
@@ -205,18 +205,13 @@ impl<'a> Driver<'a> {
                     self.recorder.take(&asked, answer);
                 }
             }
-            Message::NotMade { place, report } => {
-                if let Some(asked) = self.checks.end(place) {
-                    self.recorder.note(&asked, report, Duration::ZERO);
-                }
-            }
             Message::Picture { result, avatar } => {
                 self.pictures.end();
                 if let Some(avatar) = avatar {
                     self.recorder.add_avatar(result, &avatar);
                 }
             }
-            Message::Trial | Message::Stop => {}
+            Message::Other => {}
         }
     }
 

@@ -1,87 +1,175 @@
-//! [`Drivers`]: the number of driver threads and its limit.
+//! [`Drivers`]: the drivers of this process, the last known state of the queue of runs that wait for one, and the shutdown.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::lifecycle::Lifecycle;
+/// The time after an outage of the store in which no run with an expired lease is taken over. Leases expire during
+/// the outage, and their drivers, which try every second or two, have this time to renew them.
+const RENEWAL_TIME: Duration = Duration::from_secs(10);
 
-/// A counter of the drivers of this process.
+/// What the parts share that start or end runs. There is one value for each process.
 pub(super) struct Drivers {
-    lifecycle: Arc<Lifecycle>,
     max: usize,
     state: Mutex<State>,
-    freed: Condvar,
+    /// Notified when the maintenance thread is woken, a driver becomes free, or the shutdown begins.
+    changed: Condvar,
 }
 
-#[derive(Default)]
 struct State {
+    is_shutting_down: bool,
+    /// Whether the maintenance thread was woken.
+    is_woken: bool,
     taken: usize,
-    /// The number of times that no slot was free when one was requested.
-    refused: u64,
-    closed: bool,
+    /// Whether a run may wait that no driver was free for.
+    is_missed: bool,
+    /// The last known number of waiting runs of all instances.
+    waiting: usize,
+    expired: ExpiredLeases,
+}
+
+/// The decision whether runs with an expired lease may be taken over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ExpiredLeases {
+    /// Whether the last read of the store failed.
+    was_away: bool,
+    not_before: Instant,
+    /// Whether the next claim looks for such runs. One claim does after each periodic search, since it reads all runs
+    /// that have a driver.
+    is_due: bool,
 }
 
 /// The right to drive runs, one after the other. Dropping the slot frees it.
-pub(super) struct Slot {
-    drivers: Arc<Drivers>,
-    /// The value of [`State::refused`] when the holder last looked for a run.
-    refused: u64,
-}
+pub(super) struct Slot(Arc<Drivers>);
 
 impl Drivers {
-    /// Creates a counter that allows at most `max` runs at once, but at least one.
-    pub(super) fn new(lifecycle: Arc<Lifecycle>, max: usize) -> Arc<Self> {
-        Arc::new(Self { lifecycle, max: max.max(1), state: Mutex::default(), freed: Condvar::new() })
+    /// Allows at most `max` runs to be driven at once, but at least one.
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        let expired = ExpiredLeases { was_away: false, not_before: Instant::now(), is_due: false };
+        let (is_shutting_down, is_woken, is_missed) = (false, false, false);
+        let state = State { is_shutting_down, is_woken, taken: 0, is_missed, waiting: 0, expired };
+        Arc::new(Self { max: max.max(1), state: Mutex::new(state), changed: Condvar::new() })
     }
 
-    /// Reserves a slot, if one is free.
-    pub(super) fn reserve(self: &Arc<Self>) -> Option<Slot> {
+    /// Reserves at most `most` free slots. If there is none, the maintenance thread wakes as soon as one is free.
+    pub(super) fn reserve(self: &Arc<Self>, most: usize) -> Vec<Slot> {
         let mut state = self.state.lock();
-        if state.closed {
-            return None;
-        }
-        if state.taken >= self.max {
-            state.refused += 1;
-            return None;
-        }
-        state.taken += 1;
-        Some(Slot { drivers: Arc::clone(self), refused: state.refused })
+        let free = if state.is_shutting_down { 0 } else { self.max.saturating_sub(state.taken).min(most) };
+        state.taken += free;
+        state.is_missed |= free == 0;
+        (0..free).map(|_| Slot(Arc::clone(self))).collect()
     }
 
-    /// Refuses further slots and waits until all are free, at most until the given moment. Returns whether they are
-    /// free. Stop the runs first.
-    pub(super) fn close(&self, until: Instant) -> bool {
+    /// Returns whether the shutdown has begun.
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.state.lock().is_shutting_down
+    }
+
+    /// Begins the shutdown, which cannot be undone.
+    pub(super) fn shut_down(&self) {
+        self.state.lock().is_shutting_down = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until all slots are free, at most until the given moment. Returns whether they are. Stop the runs first.
+    pub(super) fn wait_for_all(&self, until: Instant) -> bool {
         let mut state = self.state.lock();
-        state.closed = true;
-        while state.taken > 0 {
-            if self.freed.wait_until(&mut state, until).timed_out() {
-                return state.taken == 0;
-            }
-        }
-        true
+        while state.taken > 0 && !self.changed.wait_until(&mut state, until).timed_out() {}
+        state.taken == 0
     }
-}
 
-impl Slot {
-    /// Records that the holder looks for a run now. It may miss a run that is queued later.
-    pub(super) fn note_look(&mut self) {
-        self.refused = self.drivers.state.lock().refused;
+    /// Wakes the maintenance thread, because there may be runs without a driver.
+    pub(super) fn wake_maintenance(&self) {
+        self.state.lock().is_woken = true;
+        self.changed.notify_all();
+    }
+
+    /// Returns whether the maintenance thread was woken since the last call.
+    pub(super) fn take_wake_up(&self) -> bool {
+        std::mem::take(&mut self.state.lock().is_woken)
+    }
+
+    /// Waits until the maintenance thread is woken, the shutdown begins, or the given moment is reached. Returns
+    /// whether the shutdown has begun.
+    pub(super) fn wait(&self, until: Instant) -> bool {
+        let mut state = self.state.lock();
+        while !state.is_shutting_down
+            && !state.is_woken
+            && !self.changed.wait_until(&mut state, until).timed_out()
+        {}
+        state.is_shutting_down
+    }
+
+    /// Returns the last known number of waiting runs of all instances.
+    pub(super) fn waiting(&self) -> usize {
+        self.state.lock().waiting
+    }
+
+    /// Records the number that was read from the store.
+    pub(super) fn note_waiting(&self, waiting: usize) {
+        self.state.lock().waiting = waiting;
+    }
+
+    /// Records that a run was queued, and lets a driver that has become free meanwhile take it.
+    pub(super) fn note_queued(&self) {
+        self.state.lock().waiting += 1;
+        self.wake_maintenance();
+    }
+
+    pub(super) fn note_taken(&self) {
+        let mut state = self.state.lock();
+        state.waiting = state.waiting.saturating_sub(1);
+    }
+
+    /// Returns whether a claim may find a run: one that waits, or one that was interrupted before the last periodic
+    /// search, for which no driver was free.
+    pub(super) fn may_have_runs(&self) -> bool {
+        let state = self.state.lock();
+        state.waiting > 0 || state.expired.is_due
+    }
+
+    /// Reads or changes what is known about runs with an expired lease.
+    pub(super) fn expired<T>(&self, change: impl FnOnce(&mut ExpiredLeases) -> T) -> T {
+        change(&mut self.state.lock().expired)
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut state = self.drivers.state.lock();
+        let mut state = self.0.state.lock();
         state.taken -= 1;
-        // A run was queued meanwhile because no slot was free, and no other thread may look for it soon.
-        let is_missed = state.refused != self.refused;
-        self.drivers.freed.notify_all();
-        drop(state);
-        if is_missed {
-            self.drivers.lifecycle.wake_maintenance();
+        state.is_woken |= std::mem::take(&mut state.is_missed);
+        self.0.changed.notify_all();
+    }
+}
+
+impl ExpiredLeases {
+    /// Records that the store does not answer. Returns whether it answered before.
+    pub(super) fn store_is_away(&mut self) -> bool {
+        !std::mem::replace(&mut self.was_away, true)
+    }
+
+    /// Records that the store answers.
+    pub(super) fn store_answers(&mut self, now: Instant) {
+        if std::mem::take(&mut self.was_away) {
+            self.not_before = now + RENEWAL_TIME;
         }
+    }
+
+    /// Makes the next claim look for runs that have a lease.
+    pub(super) fn request_look(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Returns whether a claim that begins now looks for runs with an expired lease. Further claims do not.
+    pub(super) fn take_look(&mut self, now: Instant) -> bool {
+        std::mem::take(&mut self.is_due) && self.are_lost(now)
+    }
+
+    /// Returns whether the store has answered for long enough that drivers of expired leases count as gone.
+    fn are_lost(&self, now: Instant) -> bool {
+        !self.was_away && now >= self.not_before
     }
 }
 
@@ -89,35 +177,51 @@ impl Drop for Slot {
 mod tests {
     use super::*;
 
-    fn drivers(max: usize) -> (Arc<Drivers>, Arc<Lifecycle>) {
-        let lifecycle = Arc::new(Lifecycle::default());
-        (Drivers::new(Arc::clone(&lifecycle), max), lifecycle)
+    #[test]
+    fn the_time_to_renew_leases_begins_when_the_store_is_available_again() {
+        let start = Instant::now();
+        let mut expired = ExpiredLeases { was_away: false, not_before: start, is_due: false };
+        assert!(expired.are_lost(start));
+        assert!(expired.store_is_away());
+        assert!(!expired.are_lost(start), "the store has not answered again");
+        // The store was unavailable for much longer than that time.
+        let back = start + 10 * RENEWAL_TIME;
+        expired.store_answers(back);
+        assert!(!expired.are_lost(back));
+        expired.store_answers(back + RENEWAL_TIME / 2);
+        assert!(!expired.are_lost(back + RENEWAL_TIME / 2));
+        assert!(expired.are_lost(back + RENEWAL_TIME));
+        // The store becomes unavailable again.
+        assert!(expired.store_is_away());
+        assert!(!expired.store_is_away());
+        expired.store_answers(back + 2 * RENEWAL_TIME);
+        assert!(!expired.are_lost(back + 2 * RENEWAL_TIME));
+        assert!(expired.are_lost(back + 3 * RENEWAL_TIME));
     }
 
     #[test]
-    fn a_run_queued_after_the_last_look_of_a_driver_wakes_the_maintenance_thread() {
-        let (drivers, lifecycle) = drivers(1);
-        let mut slot = drivers.reserve().unwrap();
-        // This run is queued before the holder looks, which finds it.
-        assert!(drivers.reserve().is_none());
-        slot.note_look();
-        drop(slot);
-        assert!(!lifecycle.take_wake_up());
-        // This run is queued after the holder has looked.
-        let mut slot = drivers.reserve().unwrap();
-        slot.note_look();
-        assert!(drivers.reserve().is_none());
-        drop(slot);
-        assert!(lifecycle.take_wake_up());
+    fn a_run_for_which_no_driver_is_free_wakes_the_maintenance_thread_when_one_is() {
+        let drivers = Drivers::new(2);
+        let [one, other] =
+            <[Slot; 2]>::try_from(drivers.reserve(9)).unwrap_or_else(|_| panic!("two are free"));
+        drop(other);
+        assert!(!drivers.take_wake_up(), "no run has missed a driver");
+        let other = drivers.reserve(1);
+        assert!(drivers.reserve(1).is_empty());
+        drop(one);
+        assert!(drivers.take_wake_up());
+        drop(other);
+        assert!(!drivers.take_wake_up(), "it is told once");
     }
 
     #[test]
-    fn closed_drivers_reserve_no_slot() {
-        let (drivers, _) = drivers(2);
-        let slot = drivers.reserve().unwrap();
-        assert!(!drivers.close(Instant::now()), "one is still taken");
-        assert!(drivers.reserve().is_none());
+    fn during_the_shutdown_no_slot_is_free() {
+        let drivers = Drivers::new(2);
+        let slot = drivers.reserve(1);
+        drivers.shut_down();
+        assert!(!drivers.wait_for_all(Instant::now()), "one is still taken");
+        assert!(drivers.reserve(1).is_empty());
         drop(slot);
-        assert!(drivers.close(Instant::now()));
+        assert!(drivers.wait_for_all(Instant::now()));
     }
 }

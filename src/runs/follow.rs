@@ -96,7 +96,7 @@ impl Follower {
                 Some(Read::Failed) => wake_at = until.min(Instant::now() + POLL_EVERY),
                 Some(Read::Step(_)) | None => {}
             }
-            if self.registry.lifecycle.is_shutting_down() {
+            if self.registry.drivers.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
             }
             if !self.changes.wait(seen, wake_at) && Instant::now() >= until {

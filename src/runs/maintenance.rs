@@ -32,12 +32,12 @@ impl Runs {
     /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
     /// shutdown has begun.
     pub fn wait(&self, until: Instant) -> bool {
-        self.context.lifecycle.wait(until)
+        self.context.drivers.wait(until)
     }
 
     /// Makes the periodic tasks that start runs due now, because there may be some to start.
     pub fn wake(&self) {
-        self.context.lifecycle.wake_maintenance();
+        self.context.drivers.wake_maintenance();
     }
 
     /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
@@ -53,10 +53,10 @@ impl Runs {
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
         let mut schedule = self.schedule.lock();
-        if self.context.lifecycle.is_shutting_down() {
+        if self.context.drivers.is_shutting_down() {
             return;
         }
-        if self.context.lifecycle.take_wake_up() {
+        if self.context.drivers.take_wake_up() {
             schedule.dispatch = Instant::now();
         }
         if is_due(&mut schedule.dispatch, DISPATCH_EVERY.min(self.context.limits.lease / 10)) {
@@ -89,9 +89,9 @@ impl Runs {
     /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
     /// Stores what was learnt, and wakes readers and waiting threads. Waits until the given moment at most.
     pub fn shut_down(&self, until: Instant) {
-        self.context.lifecycle.shut_down();
+        self.context.drivers.shut_down();
         self.registry.stop_all();
-        if !self.drivers.close(until) {
+        if !self.context.drivers.wait_for_all(until) {
             warn!("some runs did not stop in time");
         }
         let _agenda = self.schedule.lock();

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`record`] | all of a run at one moment |
 //! | [`facts`] | what results say about who they belong to |
-//! | [`stored_run`] | reading a run with its results from the store |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`live`] | runs in memory |
 //! | `waiting` | waiting for the changes of a run |
@@ -31,14 +30,10 @@
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
 //! | [`retention`] | removal of old runs |
 //! | [`suppression`] | identifiers that are never searched |
-//! | `drivers` | the limit on driver threads |
-//! | `queue` | the last known state of the queue |
+//! | `drivers` | the limit on driver threads, the last known state of the queue, and the shutdown |
 //! | `dispatcher` | takes runs from the queue and gives each a driver |
-//! | `lifecycle` | the shutdown, and the wake-up of the maintenance thread |
 //! | [`start_request`] | a request for a search, and its result |
-//! | `time_limit` | the end of a run's time |
-//! | `selector` | the modules that searches may ask, and the queries that are never searched |
-//! | `starter` | starts a search, or queues it |
+//! | `starter` | starts a search, or queues it; the modules that searches may ask |
 //! | [`retry`] | asking the modules of a run again that came to no conclusion |
 //! | `reader` | finds, lists and follows runs |
 //! | `maintenance` | the periodic tasks, and the shutdown |
@@ -66,26 +61,21 @@ pub mod follow;
 pub mod graph;
 pub mod health;
 pub mod leads;
-mod lifecycle;
 pub mod live;
 mod maintenance;
 pub mod people;
 pub mod pictures;
 pub mod proof;
-mod queue;
 mod reader;
 pub mod record;
 mod registry;
 pub mod retention;
 pub mod retry;
 pub mod scheduler;
-mod selector;
 pub mod service;
 pub mod shared_answers;
 pub mod start_request;
 mod starter;
-pub mod stored_run;
 pub mod stream;
 pub mod suppression;
-mod time_limit;
 mod waiting;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use log::{error, log};
 use parking_lot::{Mutex, RwLock};
 
-use super::lifecycle::Lifecycle;
+use super::drivers::Drivers;
 use super::live::{LiveRun, Step, Stopped};
 use super::waiting::Changes;
 use crate::base::cache::{Bounds, Cache};
@@ -54,8 +54,7 @@ pub(super) struct Registry {
     is_polling: AtomicBool,
     /// Whether there are other processes whose notifications are not received.
     is_disconnected: AtomicBool,
-    /// The shutdown of the process, and the wake-up of its maintenance thread.
-    pub(super) lifecycle: Arc<Lifecycle>,
+    pub(super) drivers: Arc<Drivers>,
     keep_ended: Duration,
     on_deletion: OnRun,
     on_annotation: OnRun,
@@ -65,7 +64,7 @@ impl Registry {
     /// Creates a registry that keeps runs that have ended for `keep_ended`.
     pub(super) fn new(
         store: Arc<Store>,
-        lifecycle: Arc<Lifecycle>,
+        drivers: Arc<Drivers>,
         keep_ended: Duration,
         on_deletion: OnRun,
         on_annotation: OnRun,
@@ -79,7 +78,7 @@ impl Registry {
             reads,
             is_polling,
             is_disconnected,
-            lifecycle,
+            drivers,
             keep_ended,
             on_deletion,
             on_annotation,
@@ -138,7 +137,7 @@ impl Registry {
             return false;
         }
         self.notify_readers(run.id());
-        if self.lifecycle.is_shutting_down() {
+        if self.drivers.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
         true
@@ -206,14 +205,14 @@ impl Registry {
             }
             Notification::Annotated(run) => self.note_annotated(run),
             Notification::Deleted(run) => self.note_deleted(run),
-            Notification::Released => self.lifecycle.wake_maintenance(),
+            Notification::Released => self.drivers.wake_maintenance(),
             Notification::Access => {}
             Notification::Connected => {
                 // A run that ended, and was deleted without a notification, must not be kept longer.
                 self.sweep();
                 self.is_disconnected.store(false, Ordering::Relaxed);
                 self.notify_all_readers();
-                self.lifecycle.wake_maintenance();
+                self.drivers.wake_maintenance();
             }
             Notification::Disconnected => {
                 self.is_disconnected.store(true, Ordering::Relaxed);

@@ -16,8 +16,6 @@ use super::drivers::Drivers;
 use super::family::service::FamilyService;
 use super::figures::Figures;
 use super::health::HealthTable;
-use super::lifecycle::Lifecycle;
-use super::queue::Queue;
 pub use super::reader::{Found, Reader};
 pub use super::registry::OnRun;
 use super::registry::Registry;
@@ -111,11 +109,10 @@ impl Schedule {
 ///
 /// | file | what it does |
 /// |---|---|
-/// | `selector` | chooses modules, and knows the queries that are never searched |
-/// | `starter` | starts searches, or queues them |
+/// | `starter` | starts searches, or queues them; chooses modules, and knows the queries that are never searched |
 /// | `dispatcher` | takes runs from the queue and gives each a driver |
 /// | `changes` | stops runs, deletes them, notes something about them |
-/// | `batches/feeder` | starts the rows of batches |
+/// | `batches/service` | starts the rows of batches |
 /// | `maintenance` | the periodic tasks, and the shutdown |
 pub struct Runs {
     /// The reader, which finds, lists and follows runs.
@@ -124,8 +121,6 @@ pub struct Runs {
     pub families: FamilyService,
     pub(super) context: Arc<RunContext>,
     pub(super) registry: Arc<Registry>,
-    pub(super) drivers: Arc<Drivers>,
-    pub(super) queue: Queue,
     pub(super) schedule: Mutex<Schedule>,
     /// The maximum number of waiting runs.
     pub(super) max_waiting: usize,
@@ -150,7 +145,7 @@ impl Runs {
         let health =
             HealthTable::new(Arc::clone(&clock), check_timeout, host_retry, quarantine_retry, shared);
         let health = Arc::new(health);
-        let lifecycle = Arc::new(Lifecycle::default());
+        let drivers = Drivers::new(config.max_runs);
         let context = Arc::new(RunContext {
             store,
             checker,
@@ -170,7 +165,7 @@ impl Runs {
             suppression: Current::<Suppressed>::default(),
             discovery: config.discovery,
             charge_of,
-            lifecycle: Arc::clone(&lifecycle),
+            drivers: Arc::clone(&drivers),
             simulated: config.simulated,
             driving: AtomicUsize::new(0),
         });
@@ -179,22 +174,15 @@ impl Runs {
             sharing.scheduler.answers().forget(run);
             on_deletion(run);
         });
-        let registry = Registry::new(
-            Arc::clone(&context.store),
-            Arc::clone(&lifecycle),
-            config.keep_ended,
-            on_deletion,
-            on_annotation,
-        );
+        let registry =
+            Registry::new(Arc::clone(&context.store), drivers, config.keep_ended, on_deletion, on_annotation);
         let registry = Arc::new(registry);
         context.health.share();
         Arc::new(Self {
             reader: Reader::new(Arc::clone(&context), Arc::clone(&registry)),
             families: FamilyService::new(Arc::clone(&context)),
-            drivers: Drivers::new(lifecycle, config.max_runs),
             context,
             registry,
-            queue: Queue::default(),
             schedule: Mutex::new(Schedule::new()),
             max_waiting: config.max_waiting,
             most_of_batches: continues_batches.then(|| (config.max_runs / DRIVER_SHARE).max(1)),
@@ -204,7 +192,7 @@ impl Runs {
     /// Returns the number of runs that this process drives, and the last known number of runs of all instances that
     /// wait for a driver.
     pub fn load(&self) -> (usize, usize) {
-        (self.context.driving.load(Ordering::Relaxed), self.queue.waiting())
+        (self.context.driving.load(Ordering::Relaxed), self.context.drivers.waiting())
     }
 
     /// Returns the checks of all runs, and their workers.

@@ -1,19 +1,23 @@
 //! Starting a search: it is charged and created in one transaction, and then driven by this process or queued.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::drivers::Slot;
 use super::live::LiveRun;
 use super::reader::Found;
-use super::service::Runs;
+use super::service::{ModuleCounts, Runs};
 use super::start_request::{StartError, StartRequest, StartResult};
+use super::suppression::Suppressed;
 use crate::base::ids::RunId;
 use crate::model::drive::InstanceId;
 use crate::model::run::RunOptions;
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
-use crate::modules::query::Query;
+use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
+use crate::modules::module::Module;
+use crate::modules::query::{Query, SearchType};
 
 /// The number of starts that others may have queued since the length of the queue was last read. If the queue is not
 /// fuller than that, it is not counted.
@@ -27,7 +31,7 @@ impl Runs {
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
     pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
-        self.begin(request, || self.drivers.reserve())
+        self.begin(request, || self.context.drivers.reserve(1).pop())
     }
 
     /// Charges a search that nobody waits for, and adds it to the queue of all instances even if a driver is free here.
@@ -81,12 +85,10 @@ impl Runs {
             Started::Created => self.context.figures.note_start(new.search.search_type, charge.credits),
         }
         let Some((slot, run)) = driven else {
-            self.queue.note_queued();
-            // A driver may have become free meanwhile.
-            self.registry.lifecycle.wake_maintenance();
+            self.context.drivers.note_queued();
             return Ok(StartResult::Started(Found::Stored(Box::new(opening))));
         };
-        if self.registry.lifecycle.is_shutting_down() {
+        if self.context.drivers.is_shutting_down() {
             // The commit may have been completed after all leases were released.
             self.release_leases();
         }
@@ -102,7 +104,7 @@ impl Runs {
         if self.is_suppressed(&query) {
             return Err(StartError::Suppressed);
         }
-        if self.registry.lifecycle.is_shutting_down() {
+        if self.context.drivers.is_shutting_down() {
             return Err(StartError::ShuttingDown);
         }
         let modules = self.modules_for(&query, *premium, choice);
@@ -116,7 +118,7 @@ impl Runs {
     /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
     /// delay the drivers, which empty the queue.
     fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
-        if request.cause.member().is_some() || self.queue.waiting() < self.max_waiting {
+        if request.cause.member().is_some() || self.context.drivers.waiting() < self.max_waiting {
             return Ok(false);
         }
         let (simulated, account) = (self.context.simulated, Some(request.account));
@@ -128,7 +130,7 @@ impl Runs {
         // The number of runs that leads start has a limit of its own.
         let may_be_full = owner.is_none()
             && request.cause.member().is_none()
-            && self.queue.waiting() + UNSEEN_STARTS >= self.max_waiting;
+            && self.context.drivers.waiting() + UNSEEN_STARTS >= self.max_waiting;
         let Search { choice, options, .. } = &request.search;
         let options = RunOptions {
             named: !choice.modules.is_empty(),
@@ -165,5 +167,68 @@ impl Runs {
             Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
             _ => Err(error),
         }
+    }
+}
+
+impl Runs {
+    /// Returns the modules that a search uses.
+    ///
+    /// # Errors
+    /// Returns an error if the choice is not valid.
+    pub fn modules_for(
+        &self,
+        query: &Query,
+        premium: bool,
+        choice: &Choice,
+    ) -> Result<Vec<Arc<Module>>, ChoiceError> {
+        let switches = Selection {
+            search_type: query.search_type(),
+            premium,
+            discovery: self.context.discovery,
+            nsfw: choice.nsfw,
+        };
+        self.catalog().choose(&switches, choice)
+    }
+
+    /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
+    /// driven are not stopped.
+    pub fn suppress(&self, list: Suppressed) {
+        self.context.suppression.set(Arc::new(list));
+        self.context.scheduler.answers().clear();
+    }
+
+    /// Returns whether a query is suppressed.
+    pub fn is_suppressed(&self, query: &Query) -> bool {
+        self.context.suppression.get().holds(query)
+    }
+
+    /// Returns the catalogue that searches choose from now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.context.catalog.get()
+    }
+
+    /// Replaces the catalogue for new searches. Removes all shared answers and verdicts of control checks, since a changed
+    /// entry may give others. Runs that are being driven keep their modules.
+    pub fn use_catalog(&self, catalog: Arc<Catalog>) {
+        self.context.catalog.set(catalog);
+        self.context.scheduler.answers().clear();
+        self.context.checker.forget_verdicts();
+    }
+
+    /// Returns the number of modules that a search without a choice uses.
+    pub fn module_counts(&self) -> ModuleCounts {
+        let (catalog, discovery) = (self.catalog(), self.context.discovery);
+        let count = |search_type, premium| {
+            catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
+        };
+        let standard: BTreeMap<_, _> =
+            SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();
+        let usernames = standard.get(&SearchType::Username).copied().unwrap_or_default();
+        ModuleCounts { premium: count(SearchType::Username, true) - usernames, standard }
+    }
+
+    /// Returns whether a browser is available for premium searches.
+    pub fn can_browse(&self) -> bool {
+        self.context.browsing.is_available()
     }
 }

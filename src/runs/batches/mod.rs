@@ -9,11 +9,9 @@
 //! | [`table`] | searches as CSV |
 //! | [`draft`] | a list of searches that is checked before it becomes a batch |
 //! | [`matrix`] | queries by platforms |
-//! | `feeder` | starting the rows whose turn has come |
-//! | [`service`] | the use cases of the owners of batches |
+//! | [`service`] | the use cases of the owners of batches, and the start of the rows whose turn has come |
 
 pub mod draft;
-pub(super) mod feeder;
 pub mod matrix;
 pub mod service;
 pub mod table;

@@ -1,15 +1,21 @@
-//! [`Batches`]: the use cases of the owners of batches.
+//! [`Batches`]: the use cases of the owners of batches, and the start of the rows whose turn has come.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use log::{debug, info, log};
 
 use super::matrix::Matrix;
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::model::batch::{Batch, BatchRow, NewBatch};
+use crate::model::batch::{Batch, BatchRow, NewBatch, NextRow, RowRefusal};
+use crate::model::credits::Charge;
 use crate::model::search::Search;
-use crate::model::start::{Idempotency, Started};
+use crate::model::start::{Cause, Idempotency, Refused, Started};
+use crate::runs::drivers::Slot;
 use crate::runs::service::Runs;
+use crate::runs::start_request::{StartError, StartRequest};
 use crate::store::Store;
 
 /// The maximum number of rows whose reports are read at once.
@@ -135,5 +141,81 @@ impl Batches {
         let known = self.store().stop_batch(account, id, self.0.context.clock.now(), by)?;
         self.0.wake();
         Ok(known)
+    }
+}
+
+/// The time after which a batch whose account had not enough credits is tried again.
+const CREDIT_PAUSE: Duration = Duration::from_secs(5);
+
+impl Runs {
+    /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
+    /// thread calls this after free drivers have taken the runs that wait.
+    pub(in crate::runs) fn feed_batches(self: &Arc<Self>) {
+        let Some(most) = self.most_of_batches else { return };
+        if let Err(error) = self.try_to_feed(most) {
+            log!(error.log_level(), "cannot continue the batches for now: {error}");
+        }
+    }
+
+    fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), StorageError> {
+        let simulated = self.context.simulated;
+        for batch in self.context.store.end_batches(simulated)? {
+            info!("batch {batch}: ended");
+        }
+        while let Some(slot) = self.driver_for_batch(most) {
+            let Some(next) = self.context.store.next_row(simulated)? else { break };
+            if !self.start_row(next, slot)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
+    /// have their share of the drivers.
+    fn driver_for_batch(&self, most: usize) -> Option<Slot> {
+        let drivers = &self.context.drivers;
+        let is_full = drivers.waiting() > 0 || self.registry.driven_of_batches() >= most;
+        if is_full { None } else { drivers.reserve(1).pop() }
+    }
+
+    /// Starts or refuses a row. Returns whether further rows can be started.
+    fn start_row(self: &Arc<Self>, next: NextRow, slot: Slot) -> Result<bool, StorageError> {
+        let NextRow { row, account, search } = next;
+        let refuse = |reason: RowRefusal| {
+            debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
+            self.context.store.refuse_row(row, reason).map(|()| true)
+        };
+        let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
+        let Some(charge) = (self.context.charge_of)(account)? else {
+            // The account is being deleted, or its plan is not configured.
+            self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
+            return Ok(true);
+        };
+        let request = StartRequest {
+            account,
+            charge: Charge { credits: search.cost(), ..charge },
+            search,
+            cause: Cause::Row(row),
+            idempotency: None,
+            origin: Origin::SYSTEM,
+        };
+        match self.begin(request, || Some(slot)) {
+            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
+                self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
+                Ok(true)
+            }
+            // An account that is being deleted has no batches a moment later. The others can be tried again then.
+            Err(
+                StartError::ShuttingDown | StartError::Refused(Refused::UnknownAccount | Refused::Overloaded),
+            ) => Ok(false),
+            Err(StartError::Query(_)) => refuse(RowRefusal::Unreadable),
+            Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
+            Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
+            Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),
+            Err(StartError::Storage(error)) => Err(error),
+            // Another process has started the row, or the batch was stopped.
+            Ok(_) | Err(_) => Ok(true),
+        }
     }
 }

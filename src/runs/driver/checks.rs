@@ -7,31 +7,25 @@ use std::time::{Duration, Instant};
 
 use log::warn;
 
-use super::message::Message;
 use super::recorder::{Answer, Asked, Recorder};
+use super::scope::{Message, Scope};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::checking::{check_guarded, control_guarded, denied_report};
+use crate::runs::checking::{TimeLimit, check_guarded, control_guarded};
 use crate::runs::context::RunContext;
 use crate::runs::live::{LiveRun, Stopped};
-use crate::runs::scheduler::adaptive_limit::Feedback;
 use crate::runs::scheduler::task::{Kind, Task};
-use crate::runs::scheduler::{Group, Permit, Turn, Work};
+use crate::runs::scheduler::{Feedback, Permit, Turn, Work, denied_report};
 use crate::runs::shared_answers;
-use crate::runs::time_limit::TimeLimit;
 
 /// The least expected duration of a check whose control check does not wait for a hit.
 const SLOW: Duration = Duration::from_millis(1500);
 
 /// The modules that a run asks and that have not ended. They wait and run in the scheduler.
 pub(super) struct Checks<'a> {
-    context: &'a Arc<RunContext>,
-    run: &'a Arc<LiveRun>,
-    limit: TimeLimit,
-    sender: Sender<Message>,
-    group: Arc<Group>,
+    scope: Scope<'a>,
     open: HashMap<usize, Asked>,
     /// The number of checks so far, which is the place of the next one.
     places: usize,
@@ -55,15 +49,8 @@ impl Subject {
 }
 
 impl<'a> Checks<'a> {
-    /// Creates the checks of a run, which send their answers to `sender`.
-    pub(super) fn new(
-        context: &'a Arc<RunContext>,
-        run: &'a Arc<LiveRun>,
-        limit: TimeLimit,
-        sender: Sender<Message>,
-        group: Arc<Group>,
-    ) -> Self {
-        Self { context, run, limit, sender, group, open: HashMap::new(), places: 0 }
+    pub(super) fn new(scope: Scope<'a>) -> Self {
+        Self { scope, open: HashMap::new(), places: 0 }
     }
 
     /// Asks modules. Those that do not accept their query end at once.
@@ -71,7 +58,7 @@ impl<'a> Checks<'a> {
         let mut tasks = Vec::with_capacity(round.len());
         let over = self.why_over();
         // The others end before the slowest check even if they need a control check, which is an additional request.
-        let longest = round.iter().map(|(module, _)| self.context.health.expected(module.id())).max();
+        let longest = round.iter().map(|(module, _)| self.scope.context.health.expected(module.id())).max();
         let slow = SLOW.max(longest.unwrap_or_default() / 2);
         for (module, Subject { query, lookup }) in round {
             let asked = Asked { module: Arc::clone(&module), lookup };
@@ -87,30 +74,30 @@ impl<'a> Checks<'a> {
             self.open.insert(self.places, asked);
             self.places += 1;
         }
-        self.group.add(tasks);
+        self.scope.group.add(tasks);
     }
 
     /// Returns why a module is not asked this query at all.
     fn why_skipped(&self, module: &Module, query: &Query) -> Option<Reason> {
-        let reason = module.why_skipped(query, self.context.checker.keys());
-        let lacks_browser = module.is_premium() && !self.context.browsing.is_configured();
+        let reason = module.why_skipped(query, self.scope.context.checker.keys());
+        let lacks_browser = module.is_premium() && !self.scope.context.browsing.is_configured();
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
     fn task(&self, module: &Arc<Module>, query: &Arc<Query>, slow: Duration) -> (Task, Work) {
-        let context = self.context;
+        let context = self.scope.context;
         let expected = context.health.expected(module.id());
         let check = Check {
             context: Arc::clone(context),
-            run: Arc::clone(self.run),
-            limit: self.limit,
+            run: Arc::clone(self.scope.run),
+            limit: self.scope.limit,
             module: Arc::clone(module),
             query: Arc::clone(query),
             controls_early: expected >= slow,
             place: self.places,
-            sender: self.sender.clone(),
+            sender: self.scope.sender.clone(),
         };
-        let account = self.run.opening().account;
+        let account = self.scope.run.opening().account;
         let task = Task {
             question: context.scheduler.answers().question(account, module, query),
             expected,
@@ -129,8 +116,8 @@ impl<'a> Checks<'a> {
         if self.open.is_empty() {
             return None;
         }
-        let look = self.group.look();
-        let end = if look.has_waiting { self.limit.at } else { self.limit.abandon_at };
+        let look = self.scope.group.look();
+        let end = if look.has_waiting { self.scope.limit.at } else { self.scope.limit.abandon_at };
         Some(look.trials_end.map_or(end, |trials| trials.min(end)))
     }
 
@@ -145,11 +132,11 @@ impl<'a> Checks<'a> {
         if self.open.is_empty() {
             return;
         }
-        let (now, is_stopped) = (Instant::now(), self.run.stopped_at().is_some());
-        let look = self.group.look();
+        let (now, is_stopped) = (Instant::now(), self.scope.run.stopped_at().is_some());
+        let look = self.scope.group.look();
         if let Some((outcome, reason)) = self.why_over() {
-            let waiting = if look.has_waiting { self.group.cancel() } else { Vec::new() };
-            if is_stopped || now >= self.limit.abandon_at {
+            let waiting = if look.has_waiting { self.scope.group.cancel() } else { Vec::new() };
+            if is_stopped || now >= self.scope.limit.abandon_at {
                 return self.abandon(outcome, reason, recorder);
             }
             for asked in waiting.into_iter().filter_map(|place| self.open.remove(&place)) {
@@ -163,21 +150,21 @@ impl<'a> Checks<'a> {
 
     /// Returns how checks end that have not begun, if none may begin any more.
     fn why_over(&self) -> Option<(Outcome, Reason)> {
-        if self.run.stopped_at().is_some() {
+        if self.scope.run.stopped_at().is_some() {
             return Some((Outcome::Skipped, Reason::Stopped));
         }
-        (Instant::now() >= self.limit.at).then_some((Outcome::Timeout, self.limit.reason))
+        (Instant::now() >= self.scope.limit.at).then_some((Outcome::Timeout, self.scope.limit.reason))
     }
 
     /// Gives up all checks.
     fn abandon(&mut self, outcome: Outcome, reason: Reason, recorder: &mut Recorder) {
-        let begun = self.group.abandon();
+        let begun = self.scope.group.abandon();
         let begun: HashMap<usize, Instant> = begun.into_iter().map(|one| (one.place, one.since)).collect();
         for (place, asked) in self.open.drain() {
             // Zero is the duration of checks that were not started.
             let took = begun.get(&place).map(|since| since.elapsed().max(Duration::from_millis(1)));
             if took.is_some() && reason == Reason::RunDeadline {
-                let (run, module) = (self.run.id(), asked.module.id());
+                let (run, module) = (self.scope.run.id(), asked.module.id());
                 warn!("run {run}: module {module} exceeded its deadline and is abandoned");
             }
             recorder.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
@@ -187,10 +174,10 @@ impl<'a> Checks<'a> {
     /// Gives up the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
     /// closes the circuit for the next search.
     fn abandon_trials(&mut self, recorder: &mut Recorder) {
-        for one in self.group.abandon() {
+        for one in self.scope.group.abandon() {
             let Some(asked) = self.open.remove(&one.place) else { continue };
             // Without a denial, the trial has just succeeded.
-            let denial = one.trial.and_then(|host| self.context.health.circuits.denial(&host));
+            let denial = one.trial.and_then(|host| self.scope.context.health.circuits.denial(&host));
             let report =
                 denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
             recorder.note(&asked, report, one.since.elapsed());
@@ -213,31 +200,19 @@ struct Check {
 
 impl Check {
     fn take(self, turn: Turn) {
-        let place = self.place;
-        let message = match turn {
-            Turn::Granted(permit) => return self.make(*permit),
-            Turn::Answered(report) => {
-                let (took, at) = (Duration::ZERO, self.context.clock.now());
-                Message::Ended {
-                    place,
-                    answer: Answer { report: (*report).into(), is_shared: true, took, at },
-                }
-            }
-            Turn::Denied(denial) => Message::NotMade { place, report: denied_report(denial) },
-            Turn::DailyLimit => {
-                Message::NotMade { place, report: Report::bare(Outcome::Skipped, Reason::DailyLimit) }
-            }
-        };
-        self.send(message);
+        match turn {
+            Turn::Granted(permit) => self.make(*permit),
+            Turn::NotMade(report) => self.end((*report).into(), true, Duration::ZERO),
+        }
     }
 
     fn make(self, permit: Permit) {
-        let Self { context, run, limit, module, query, place, .. } = &self;
+        let Self { context, run, limit, module, query, .. } = &self;
         if run.wants_no_checks() {
             return;
         }
         if permit.first_trial().is_some() {
-            self.send(Message::Trial);
+            self.send(Message::Other);
         }
         let (began, began_at) = (Instant::now(), context.clock.now());
         if self.controls_early {
@@ -251,8 +226,12 @@ impl Check {
         let shared = is_shareable.then(|| shared_answers::Answer::of(run.id(), &report)).flatten();
         // The host becomes free before the driver handles the report.
         permit.end(Feedback::of(&report), shared);
-        let (took, at) = (began.elapsed(), context.clock.now());
-        self.send(Message::Ended { place: *place, answer: Answer { report, is_shared: false, took, at } });
+        self.end(report, false, began.elapsed());
+    }
+
+    fn end(&self, report: Arc<Report>, is_shared: bool, took: Duration) {
+        let answer = Answer { report, is_shared, took, at: self.context.clock.now() };
+        self.send(Message::Ended { place: self.place, answer });
     }
 
     /// Sends a message to the driver, which may have ended without the check.

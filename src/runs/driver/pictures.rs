@@ -5,13 +5,12 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use log::log;
 use url::Url;
 
-use super::message::Message;
+use super::scope::{Message, Scope};
 use crate::model::drive::{Delta, Write};
 use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
@@ -20,10 +19,8 @@ use crate::runs::context::RunContext;
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
 use crate::runs::pictures::picture::fetch;
-use crate::runs::scheduler::pace::Pace;
-use crate::runs::scheduler::task::{Kind, Task};
-use crate::runs::scheduler::{Group, Turn, Work};
-use crate::runs::time_limit::TimeLimit;
+use crate::runs::scheduler::task::{Kind, Pace, Task};
+use crate::runs::scheduler::{Turn, Work};
 
 /// The most pictures of a run.
 const MAX_PICTURES: usize = 100;
@@ -34,12 +31,8 @@ const LAST_PICTURES: Duration = Duration::from_secs(3);
 
 /// The pictures that the results of a run name.
 pub(super) struct PictureFetcher<'a> {
-    context: &'a Arc<RunContext>,
-    run: &'a Arc<LiveRun>,
+    scope: Scope<'a>,
     query: Arc<Query>,
-    limit: TimeLimit,
-    sender: Sender<Message>,
-    group: Arc<Group>,
     most: usize,
     /// The number of pictures that wait or are being fetched.
     open: usize,
@@ -51,18 +44,10 @@ pub(super) struct PictureFetcher<'a> {
 
 impl<'a> PictureFetcher<'a> {
     /// Creates a fetcher of the pictures that the results of a run lack.
-    pub(super) fn new(
-        context: &'a Arc<RunContext>,
-        run: &'a Arc<LiveRun>,
-        limit: TimeLimit,
-        query: Arc<Query>,
-        sender: Sender<Message>,
-        group: Arc<Group>,
-    ) -> Self {
+    pub(super) fn new(scope: Scope<'a>, query: Arc<Query>) -> Self {
+        let run = scope.run;
         let most = if run.opening().options.avatars { MAX_PICTURES } else { 0 };
-        let known = HashSet::new();
-        let mut pictures =
-            Self { context, run, query, limit, sender, group, most, open: 0, known, end: None };
+        let mut pictures = Self { scope, query, most, open: 0, known: HashSet::new(), end: None };
         let (_, results, _) = run.snapshot();
         results.iter().for_each(|result| pictures.add_of(&result.record));
         pictures
@@ -83,7 +68,7 @@ impl<'a> PictureFetcher<'a> {
         } else if let Some(url) = picture_address(&record.metadata) {
             self.known.insert(record.id);
             self.open += 1;
-            self.group.add(vec![self.task(record, url)]);
+            self.scope.group.add(vec![self.task(record, url)]);
         }
     }
 
@@ -100,17 +85,18 @@ impl<'a> PictureFetcher<'a> {
     /// Sets the end of the wait when the checks have ended.
     pub(super) fn set_end(&mut self, checks_are_over: bool) {
         let now = Instant::now();
-        if self.run.stopped_at().is_some() {
+        if self.scope.run.stopped_at().is_some() {
             self.end = Some(now);
         } else {
-            let last = self.limit.at.min(now + LAST_PICTURES);
+            let last = self.scope.limit.at.min(now + LAST_PICTURES);
             self.end = checks_are_over.then(|| self.end.unwrap_or(last));
         }
     }
 
     fn task(&self, record: &ResultRecord, url: Url) -> (Task, Work) {
-        let (context, run, sender) = (Arc::clone(self.context), Arc::clone(self.run), self.sender.clone());
-        let (query, ceiling) = (self.query.normal().into(), self.limit.at);
+        let (context, run, sender) =
+            (Arc::clone(self.scope.context), Arc::clone(self.scope.run), self.scope.sender.clone());
+        let (query, ceiling) = (self.query.normal().into(), self.scope.limit.at);
         let (result, module) = (record.id, record.source.as_str().into());
         let host = url.host_str().unwrap_or_default().to_owned();
         let work = move |turn: Turn| {

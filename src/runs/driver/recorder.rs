@@ -16,7 +16,7 @@ use crate::modules::outcome::{Finding, Outcome, Report};
 use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::ending::Retry;
-use crate::runs::health::updates::HealthUpdates;
+use crate::runs::health::counting::HealthUpdates;
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, Avatar};
@@ -54,7 +54,7 @@ pub(super) struct Asked {
 /// The answer of a check.
 pub(super) struct Answer {
     pub(super) report: Arc<Report>,
-    /// Whether it is the answer to an earlier check or to that of another run.
+    /// Whether the run has made no check for it: it is the answer to another check, or says why none was made.
     pub(super) is_shared: bool,
     pub(super) took: Duration,
     pub(super) at: Timestamp,

@@ -20,7 +20,7 @@ use crate::model::start::{Cause, NewRun, Refused, Started};
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadStatus};
 use crate::runs::leads::{Leads, RunLinks, leads};
-use crate::runs::stored_run::read_run;
+use crate::runs::record::read_run;
 
 /// The number of idle families that are read at once.
 const IDLE_FAMILIES: usize = 100;
@@ -29,7 +29,7 @@ const IDLE_FAMILIES: usize = 100;
 /// run that has ended, or has all its results and is about to end: while others of its level run, nothing is to be done,
 /// and the family is not read. Failures are logged: maintenance tries again.
 pub(in crate::runs) fn advance(context: &RunContext, root: RunId, account: AccountId, ending: Option<RunId>) {
-    if context.lifecycle.is_shutting_down() {
+    if context.drivers.is_shutting_down() {
         return;
     }
     if let Err(error) = try_to_advance(context, root, account, ending) {
@@ -201,7 +201,7 @@ pub(super) fn start(
     if started == Started::Created {
         info!("run {}: started for a lead of run {}", new.id, place.parent);
         context.figures.note_start(new.search.search_type, charge.credits);
-        context.lifecycle.wake_maintenance();
+        context.drivers.wake_maintenance();
     }
     Ok((new.id, started))
 }

@@ -21,8 +21,7 @@ use crate::modules::definition::ResultType;
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
 use crate::runs::leads::{Leads, RunLinks, leads};
-use crate::runs::record::{Findings, RunRecord};
-use crate::runs::stored_run::read_run;
+use crate::runs::record::{Findings, RunRecord, read_run};
 
 /// A run with the other runs of its family.
 pub struct Family {

@@ -8,8 +8,8 @@
 //! A host that concludes some checks must not be given up because of others that it does not answer. The more failures in
 //! a row a success has followed, the more are needed.
 //!
-//! The breaker of a host fails if the host keeps a check from a conclusion for long (see [`super::circuits`]). That of a
-//! module fails if its control check fails (see [`super::quarantines`]).
+//! The breaker of a host fails if the host keeps a check from a conclusion for long (see [`super::counting`]). That of a
+//! module fails if its control check fails (see there).
 
 use std::collections::HashMap;
 use std::sync::Arc;

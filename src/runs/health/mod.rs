@@ -7,15 +7,13 @@
 //! crashes loses the last five seconds. A write whose answer is lost may be counted twice, which is acceptable for
 //! statistics.
 //!
-//! Hosts and modules that fail have a breaker (see [`breaker`], [`circuits`] and [`quarantines`]), whose latest change is
+//! Hosts and modules that fail have a breaker (see [`breaker`] and [`counting`]), whose latest change is
 //! valid for all processes.
 //!
 //! What was learnt on the simulated web is stored separately, and only processes that query it see it.
 
 pub mod breaker;
-pub mod circuits;
-pub mod quarantines;
-pub mod updates;
+pub mod counting;
 pub mod verdict;
 
 use std::collections::HashMap;

@@ -26,11 +26,8 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::reason::Reason;
 use crate::modules::terms::Terms;
-use crate::runs::health::circuits::OnOpenCircuit;
-use crate::runs::scheduler::adaptive_limit::Feedback;
-use crate::runs::scheduler::pace::Pace;
-use crate::runs::scheduler::task::Task;
-use crate::runs::scheduler::{Group, Permit, Scheduler, Turn};
+use crate::runs::scheduler::task::{Pace, Task};
+use crate::runs::scheduler::{Feedback, Group, Permit, Scheduler, Turn};
 use crate::runs::shared_answers::SharedAnswers;
 use question::{Kind, Question, plan};
 pub use question::{ProofOptions, SimulatedFault};
@@ -137,7 +134,7 @@ impl<'a> Prover<'a> {
             asked: 0,
             progress: ProofProgress { total: modules.len(), ..ProofProgress::default() },
             alive_at: Instant::now(),
-            group: scheduler.join(None, false, OnOpenCircuit::Skip),
+            group: scheduler.join(None, false, true),
             scheduler,
             sender,
             receiver,
@@ -161,9 +158,7 @@ impl<'a> Prover<'a> {
             let began = Instant::now();
             let report = match turn {
                 Turn::Granted(permit) => make(&asked, *permit, began, pauses.as_deref()),
-                Turn::Answered(report) => *report,
-                Turn::Denied(denial) => Report::bare(denial.outcome(), denial.reason()),
-                Turn::DailyLimit => Report::bare(Outcome::Skipped, Reason::DailyLimit),
+                Turn::NotMade(report) => *report,
             };
             // The proof may have been interrupted.
             let _ = sender.send((number, Box::new(report), began.elapsed()));

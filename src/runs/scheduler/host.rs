@@ -1,11 +1,13 @@
-//! One host: the checks that it has, and the queue of those that wait for it.
+//! One host: the checks that it has, the queue of those that wait for it, and [`AdaptiveLimit`]: the number of concurrent
+//! checks, which follows the answers of the host (AIMD, additive increase and multiplicative decrease, as in TCP).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::TaskId;
-use super::adaptive_limit::{AdaptiveLimit, Feedback};
 use crate::base::ids::AccountId;
+use crate::modules::outcome::{Outcome, Report};
+use crate::modules::reason::Reason;
 
 /// The time without a check after which the limit of a host is forgotten.
 pub(super) const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
@@ -119,5 +121,184 @@ impl Host {
     pub(super) fn is_forgettable(&self, now: Instant) -> bool {
         let is_unlimited = self.limit.is_initial() || now.duration_since(self.used) >= FORGET_AFTER;
         self.busy == 0 && self.waiting.is_empty() && self.paused_until.is_none() && is_unlimited
+    }
+}
+
+/// The limit of a host about which nothing is known.
+const START: usize = 2;
+
+/// The meaning of the end of a check for the limits of its hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feedback {
+    /// The site answered, and its answer was conclusive.
+    Conclusive,
+    /// The site asked for fewer requests, or failed.
+    Overloaded,
+    /// The site did not answer in time.
+    TimedOut,
+    /// The site refused the request.
+    Refused,
+    /// The end of the check does not depend on the load of the site.
+    Neutral,
+}
+
+impl Feedback {
+    /// Returns the feedback of a check that ended with this report.
+    pub fn of(report: &Report) -> Self {
+        match (report.outcome, report.evidence.http_status) {
+            // The answer was at hand, so the site was not asked.
+            (Outcome::Hit | Outcome::Miss, _) if report.evidence.requests == 0 => Self::Neutral,
+            (Outcome::Hit | Outcome::Miss, _) => Self::Conclusive,
+            (Outcome::Skipped | Outcome::Unreliable, _) => Self::Neutral,
+            (Outcome::Timeout, _) if is_ended_by_this_side(report.reason) => Self::Neutral,
+            (Outcome::Timeout, _) => Self::TimedOut,
+            (Outcome::RateLimited, _) if !report.was_refused() => Self::Overloaded,
+            (_, Some(429 | 500..=599)) => Self::Overloaded,
+            (_, Some(403)) => Self::Refused,
+            _ => Self::Neutral,
+        }
+    }
+}
+
+/// Returns whether a timeout says nothing about the load of the site.
+fn is_ended_by_this_side(reason: Option<Reason>) -> bool {
+    reason.is_some_and(|reason| {
+        reason.is_end_of_run() || matches!(reason, Reason::TimeoutRules | Reason::TimeoutResolve)
+    })
+}
+
+/// The maximum number of concurrent checks of a host.
+///
+/// It is 2 at first and never above the configured maximum. It grows by one with each conclusive answer, or, once the
+/// host has been overloaded, by one with as many conclusive answers as the limit. It also grows while it is not fully
+/// used: if many searches begin at once, what was learnt from earlier ones decides how long they take. Each check that
+/// finds the host overloaded halves it, down to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AdaptiveLimit {
+    limit: usize,
+    most: usize,
+    /// The number of conclusive answers that count for the next step.
+    answers: usize,
+    was_overloaded: bool,
+}
+
+impl AdaptiveLimit {
+    /// Creates the limit of an unknown host. `most` is the configured maximum, at least 1.
+    pub(super) fn new(most: usize) -> Self {
+        let most = most.max(1);
+        Self { limit: START.min(most), most, answers: 0, was_overloaded: false }
+    }
+
+    /// Returns the number of checks that may run at once.
+    pub(super) fn get(&self) -> usize {
+        self.limit
+    }
+
+    /// Takes the end of a check into account.
+    pub(super) fn note(&mut self, feedback: Feedback) {
+        let halved = |least: usize| Self {
+            limit: (self.limit / 2).max(least.min(self.limit)),
+            answers: 0,
+            was_overloaded: true,
+            ..*self
+        };
+        match feedback {
+            Feedback::Overloaded | Feedback::TimedOut => *self = halved(1),
+            Feedback::Refused => *self = halved(START),
+            Feedback::Conclusive if self.limit < self.most => {
+                self.answers += 1;
+                if !self.was_overloaded || self.answers >= self.limit {
+                    (self.limit, self.answers) = (self.limit + 1, 0);
+                }
+            }
+            Feedback::Conclusive | Feedback::Neutral => {}
+        }
+    }
+
+    /// Returns whether the limit is that of an unknown host.
+    pub(super) fn is_initial(&self) -> bool {
+        *self == Self::new(self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::modules::outcome::Evidence;
+
+    fn report(outcome: Outcome, reason: Option<Reason>, http_status: Option<u16>) -> Report {
+        let evidence = Evidence { http_status, requests: 1, ..Evidence::default() };
+        Report { outcome, reason, evidence, findings: Vec::new(), pauses: Vec::new() }
+    }
+
+    #[test]
+    fn only_answers_that_depend_on_the_load_change_the_limit() {
+        use Feedback::{Conclusive, Neutral, Overloaded, Refused, TimedOut};
+        for (outcome, reason, status, want) in [
+            (Outcome::Hit, None, Some(200), Conclusive),
+            (Outcome::Miss, None, Some(403), Conclusive),
+            (Outcome::RateLimited, Some(Reason::RateLimit), Some(200), Overloaded),
+            (Outcome::RateLimited, Some(Reason::RetryAfter), None, Neutral),
+            (Outcome::Blocked, Some(Reason::Forbidden), Some(403), Refused),
+            (Outcome::Blocked, Some(Reason::LoginWall), Some(200), Neutral),
+            (Outcome::Error, Some(Reason::ServerError), Some(503), Overloaded),
+            (Outcome::Error, Some(Reason::Dns), None, Neutral),
+            (Outcome::Timeout, Some(Reason::TimeoutConnect), None, TimedOut),
+            (Outcome::Timeout, Some(Reason::TimeoutResolve), None, Neutral),
+            (Outcome::Timeout, Some(Reason::RunDeadline), None, Neutral),
+            (Outcome::Timeout, Some(Reason::TimeBudget), None, Neutral),
+            (Outcome::Timeout, Some(Reason::TimeoutRules), Some(200), Neutral),
+            (Outcome::Skipped, Some(Reason::LocalResources), Some(503), Neutral),
+            (Outcome::Unreliable, Some(Reason::ControlHit), Some(200), Neutral),
+        ] {
+            assert_eq!(
+                Feedback::of(&report(outcome, reason, status)),
+                want,
+                "{outcome} {reason:?} {status:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_limit_grows_by_one_each_and_after_an_overload_by_one_for_as_many_answers_as_the_limit() {
+        let mut limit = AdaptiveLimit::new(6);
+        let mut after = |feedback| {
+            limit.note(feedback);
+            limit.get()
+        };
+        assert_eq!([Feedback::Conclusive; 5].map(&mut after), [3, 4, 5, 6, 6]);
+        assert_eq!([Feedback::Overloaded; 4].map(&mut after), [3, 1, 1, 1]);
+        assert_eq!([Feedback::Conclusive; 7].map(&mut after), [2, 2, 3, 3, 3, 4, 4]);
+        assert_eq!([Feedback::Neutral; 2].map(&mut after), [4, 4]);
+        assert_eq!([Feedback::Refused; 2].map(&mut after), [2, 2]);
+        assert_eq!([Feedback::Overloaded, Feedback::Refused].map(&mut after), [1, 1]);
+    }
+
+    proptest! {
+        /// A host that serves `capacity` checks at once and answers 429 to more, under constant demand.
+        #[test]
+        fn each_end_changes_the_limit_by_one_step_within_its_bounds(
+            most in 1..40usize,
+            capacity in 1..20usize,
+            ended in prop::collection::vec(0..64usize, 1..400),
+        ) {
+            let mut limit = AdaptiveLimit::new(most);
+            let mut busy = Vec::new();
+            for pick in ended {
+                while busy.len() < limit.get() {
+                    busy.push(busy.len() < capacity);
+                }
+                prop_assert!((1..=most).contains(&limit.get()));
+                let is_served = busy.swap_remove(pick % busy.len());
+                let before = limit.get();
+                limit.note(if is_served { Feedback::Conclusive } else { Feedback::Overloaded });
+                match is_served {
+                    true => prop_assert!(limit.get() == before || limit.get() == before + 1),
+                    false => prop_assert_eq!(limit.get(), (before / 2).max(1)),
+                }
+            }
+        }
     }
 }

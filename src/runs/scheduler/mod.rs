@@ -13,9 +13,7 @@
 //!
 //! Checks in browsers have their own workers, one for each page that can be open.
 
-pub mod adaptive_limit;
 mod host;
-pub mod pace;
 mod permit;
 mod state;
 pub mod task;
@@ -29,22 +27,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use log::error;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::health::HealthTable;
-use super::health::circuits::OnOpenCircuit;
 use super::shared_answers::SharedAnswers;
 use crate::base::ids::AccountId;
-use crate::modules::outcome::{Pause, Report};
-use crate::modules::terms::{Access, Denial};
-use adaptive_limit::{AdaptiveLimit, Feedback};
-use host::Host;
-use pace::Paces;
+use crate::modules::outcome::{Outcome, Pause, Report};
+use crate::modules::reason::Reason;
+use crate::modules::terms::{Access, Denial, ModuleTrial};
+pub use host::Feedback;
+use host::{AdaptiveLimit, Host};
 pub use permit::Permit;
-use permit::{RunningTrial, Shared};
-use state::{GroupState, Running, State, Waiting};
+use permit::Shared;
+pub use state::Running;
+use state::{Crew, GroupState, State, Waiting};
 use task::{Class, GroupId, Kind, Lane, Task, TaskId};
-use workers::Workers;
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.
@@ -59,23 +56,33 @@ const IDLE: Duration = Duration::from_secs(10);
 pub enum Turn {
     /// The check may be made. Dropping the permit ends it.
     Granted(Box<Permit>),
-    /// Another check has got the answer.
-    Answered(Box<Report>),
-    /// The module is in quarantine, or each of its sources has a host that must not be contacted now. Contains the
-    /// reason, that of the first source.
-    Denied(Denial),
-    /// The module has used all its checks of the day.
-    DailyLimit,
+    /// It is not made. Contains the answer that another check has got, or why the module is not asked now: it is in
+    /// quarantine, it has used all its checks of the day, or each of its sources has a host that must not be contacted. The
+    /// reason is that of the first source.
+    NotMade(Box<Report>),
 }
 
 impl Turn {
+    fn denied(denial: Denial) -> Self {
+        Self::NotMade(Box::new(denied_report(denial)))
+    }
+
     /// Returns the turn, unless the module has used all its checks of the day.
     fn within_day(self) -> Self {
         match self {
-            Self::Granted(permit) if !permit.is_within_day() => Self::DailyLimit,
+            Self::Granted(permit) if !permit.is_within_day() => {
+                Self::NotMade(Box::new(Report::bare(Outcome::Skipped, Reason::DailyLimit)))
+            }
             turn => turn,
         }
     }
+}
+
+/// Returns the report of a check that is not made because of a host or a quarantine.
+pub fn denied_report(denial: Denial) -> Report {
+    let mut report = Report::bare(denial.outcome(), denial.reason());
+    report.evidence.circuit = denial.circuit();
+    report
 }
 
 /// What is done when the turn of a task has come.
@@ -88,7 +95,6 @@ pub struct Scheduler {
     shared: Arc<Shared>,
     /// What is done when the turns of tasks have come. It is locked after the state.
     works: Mutex<HashMap<TaskId, Work>>,
-    workers: [Workers; 2],
 }
 
 /// The place of a run in the scheduler. Dropping it removes the checks that wait.
@@ -97,28 +103,12 @@ pub struct Group {
     id: GroupId,
 }
 
-/// The reason why a check does not start now.
-enum Refused {
-    Never(Denial),
-    Until(Instant),
-}
-
 /// The state of a group.
 pub struct Look {
     /// Whether checks wait for their turns.
     pub has_waiting: bool,
     /// If only trials run and no check waits, the moment until which the run waits for them.
     pub trials_end: Option<Instant>,
-}
-
-/// A check that has begun and is given up.
-pub struct Abandoned {
-    /// The number by which its group knows it.
-    pub place: usize,
-    /// The time at which it began.
-    pub since: Instant,
-    /// The host with an open circuit that it tries.
-    pub trial: Option<String>,
 }
 
 impl Group {
@@ -143,17 +133,15 @@ impl Group {
     /// Removes everything that waits. Returns the places of the checks.
     pub fn cancel(&self) -> Vec<usize> {
         let removed = self.scheduler.shared.state.lock().cancel(self.id);
-        let mut works = self.scheduler.works.lock();
-        removed.iter().for_each(|(id, _)| drop(works.remove(id)));
-        removed.into_iter().filter(|(_, task)| task.kind.is_check()).map(|(_, task)| task.place).collect()
+        self.scheduler.drop_works(&removed);
+        removed.iter().filter(|(_, task)| task.kind.is_check()).map(|(_, task)| task.place).collect()
     }
 
     /// Gives up the checks that have begun. They go on without the group.
-    pub fn abandon(&self) -> Vec<Abandoned> {
+    pub fn abandon(&self) -> Vec<Running> {
         let mut state = self.scheduler.shared.state.lock();
         let Some(group) = state.groups.get_mut(&self.id) else { return Vec::new() };
-        let checks = group.running.extract_if(|_, check| check.kind.is_check());
-        checks.map(|(_, Running { place, since, trial, .. })| Abandoned { place, since, trial }).collect()
+        group.running.extract_if(|_, check| check.kind.is_check()).map(|(_, check)| check).collect()
     }
 
     /// Returns the places of the checks that have begun, and when they did.
@@ -169,9 +157,7 @@ impl Drop for Group {
         let mut state = self.scheduler.shared.state.lock();
         let removed = state.cancel(self.id);
         state.groups.remove(&self.id);
-        let mut works = self.scheduler.works.lock();
-        removed.iter().for_each(|(id, _)| drop(works.remove(id)));
-        drop(works);
+        self.scheduler.drop_works(&removed);
         // Those of batches may go on.
         self.scheduler.call_workers(state);
     }
@@ -187,16 +173,15 @@ impl Scheduler {
         health: Arc<HealthTable>,
         answers: SharedAnswers,
     ) -> Arc<Self> {
-        let (state, called, paces) = (Mutex::default(), [Condvar::new(), Condvar::new()], Paces::default());
-        Arc::new(Self {
-            most_of_host,
-            shared: Arc::new(Shared { state, called, paces, health, answers }),
-            works: Mutex::default(),
-            workers: [
-                Workers { name: "check", wanted: workers.max(1) },
-                Workers { name: "browser", wanted: browsers },
-            ],
-        })
+        let crews = [Crew::of("check", workers.max(1)), Crew::of("browser", browsers)];
+        let (state, called) = (Mutex::new(State::of(crews)), Default::default());
+        let shared = Arc::new(Shared { state, called, health, answers });
+        Arc::new(Self { most_of_host, shared, works: Mutex::default() })
+    }
+
+    fn drop_works(&self, tasks: &[(TaskId, Task)]) {
+        let mut works = self.works.lock();
+        tasks.iter().for_each(|(id, _)| drop(works.remove(id)));
     }
 
     /// Returns the answers that searches for the same query share.
@@ -204,17 +189,18 @@ impl Scheduler {
         &self.shared.answers
     }
 
-    /// Registers a run, until the returned value is dropped.
+    /// Registers a run, until the returned value is dropped. `skips_failing` tells whether hosts and modules whose circuit is
+    /// open are not asked, except for trials.
     pub fn join(
         self: &Arc<Self>,
         account: Option<AccountId>,
         is_of_batch: bool,
-        on_open_circuit: OnOpenCircuit,
+        skips_failing: bool,
     ) -> Group {
         let mut state = self.shared.state.lock();
         let id = state.next_id();
         let (lanes, running) = (Default::default(), HashMap::new());
-        let group = GroupState { account, is_of_batch, on_open_circuit, lanes, waiting: 0, running };
+        let group = GroupState { account, is_of_batch, skips_failing, lanes, waiting: 0, running };
         state.groups.insert(id, group);
         Group { scheduler: Arc::clone(self), id }
     }
@@ -276,17 +262,16 @@ impl Scheduler {
     /// Starts a task from a lane, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
     fn try_to_start(&self, state: &mut State, id: TaskId, lane: Option<Lane>, now: Instant) -> Option<Turn> {
         let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
-        let GroupState { account, is_of_batch, on_open_circuit, .. } = *state.groups.get(group)?;
+        let GroupState { account, is_of_batch, skips_failing: skips, .. } = *state.groups.get(group)?;
         if let Some(question) = &task.question {
             if let Some(report) = self.shared.answers.get(question) {
-                return Some(Turn::Answered(Box::new(report)));
+                return Some(Turn::NotMade(Box::new(report)));
             }
             if !has_followed && let Some(followers) = state.asking.get_mut(question) {
                 followers.push(id);
                 return None;
             }
         }
-        let skips = on_open_circuit == OnOpenCircuit::Skip;
         let module = task.module.as_deref().filter(|_| skips);
         let hosts = match module.and_then(|module| self.shared.health.module_denial(module)) {
             Some(denial) => Err(denial),
@@ -294,7 +279,7 @@ impl Scheduler {
         };
         let hosts = match hosts {
             Ok(hosts) => hosts,
-            Err(denial) => return Some(Turn::Denied(denial)),
+            Err(denial) => return Some(Turn::denied(denial)),
         };
         for name in &hosts {
             let Some(host) = state.hosts.get_mut(name) else { continue };
@@ -314,35 +299,23 @@ impl Scheduler {
             }
             return None;
         }
-        match self.reserve(task, skips, now) {
-            Ok(trial) => Some(Turn::Granted(Box::new(self.grant(state, id, lane, hosts, trial, now)?))),
-            Err(Refused::Never(denial)) => Some(Turn::Denied(denial)),
-            Err(Refused::Until(at)) => {
-                state.delay(id, at);
-                None
-            }
-        }
-    }
-
-    /// Reserves a check of the module of a task, if it has one: by its rate, and the trial if it is in quarantine.
-    fn reserve(&self, task: &Task, skips: bool, now: Instant) -> Result<Option<RunningTrial>, Refused> {
-        let Some(module) = &task.module else { return Ok(None) };
-        let trial = match skips.then(|| self.shared.health.module_access(module)) {
-            Some(Ok(Some(trial))) => {
-                let (module, was_made) = (Arc::clone(module.id()), AtomicBool::new(false));
-                Some(RunningTrial { module, trial, was_made })
-            }
+        let trial = match module.map(|module| self.shared.health.module_access(module)) {
+            Some(Ok(trial)) => trial,
             // The quarantine has begun since.
-            Some(Err(denial)) => return Err(Refused::Never(denial)),
-            Some(Ok(None)) | None => None,
+            Some(Err(denial)) => return Some(Turn::denied(denial)),
+            None => None,
         };
-        if let Err(at) = self.shared.paces.reserve(module.id(), task.pace, now, now) {
-            if let Some(RunningTrial { module, .. }) = &trial {
+        let paced = task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace));
+        if let Some((module, pace)) = &paced
+            && let Err(at) = state.reserve(module, *pace, now, now)
+        {
+            if trial.is_some() {
                 self.shared.health.quarantines.end_trial(module, false);
             }
-            return Err(Refused::Until(at));
+            state.delay(id, at);
+            return None;
         }
-        Ok(trial)
+        Some(Turn::Granted(Box::new(self.grant(state, id, lane, hosts, trial, now)?)))
     }
 
     /// Starts a check at its hosts.
@@ -352,7 +325,7 @@ impl Scheduler {
         id: TaskId,
         lane: Option<Lane>,
         hosts: Vec<String>,
-        module_trial: Option<RunningTrial>,
+        module_trial: Option<ModuleTrial>,
         now: Instant,
     ) -> Option<Permit> {
         let Waiting { task, group: group_id, .. } = state.tasks.get(&id)?;
@@ -362,8 +335,7 @@ impl Scheduler {
             host.begin();
         }
         let begins_trial = |host: &&String| {
-            group.on_open_circuit == OnOpenCircuit::Skip
-                && matches!(self.shared.health.circuits.access(host), Access::Trial(_))
+            group.skips_failing && matches!(self.shared.health.circuits.access(host), Access::Trial(_))
         };
         let trials: HashMap<String, bool> =
             hosts.iter().filter(begins_trial).map(|host| (host.clone(), false)).collect();
@@ -386,9 +358,9 @@ impl Scheduler {
             task: id,
             hosts,
             question: task.question.clone(),
-            on_open_circuit: group.on_open_circuit,
+            skips_failing: group.skips_failing,
             trials: Mutex::new(trials),
-            module_trial,
+            module_trial: module_trial.map(|trial| (trial, AtomicBool::new(false))),
             paced: task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace)),
             began: now,
             feedback: Feedback::Neutral,
@@ -451,15 +423,14 @@ impl Scheduler {
             }
             if crew.idle > 0 {
                 self.shared.called[class as usize].notify_one();
-            } else if crew.threads < self.workers[class as usize].wanted {
+            } else if crew.threads < crew.wanted {
                 missing[class as usize] = true;
             }
         }
         drop(state);
         for class in [Class::Check, Class::Browser].into_iter().filter(|class| missing[*class as usize]) {
             let scheduler = Arc::clone(self);
-            let work = move || scheduler.work(class);
-            self.workers[class as usize].start(class, &self.shared.state, work);
+            workers::start(&self.shared.state, class, move || scheduler.work(class));
         }
     }
 
@@ -510,7 +481,7 @@ impl Scheduler {
     /// Returns the number of workers of checks when all are needed.
     fn most_workers(&self, state: &State) -> usize {
         let crew = &state.crews[0];
-        if crew.limited_until.is_some() { crew.threads } else { self.workers[0].wanted }
+        if crew.limited_until.is_some() { crew.threads } else { crew.wanted }
     }
 
     /// Returns the busy and all workers of checks.

@@ -7,16 +7,14 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::adaptive_limit::Feedback;
-use super::pace::{Pace, Paces};
+use super::host::Feedback;
 use super::state::State;
-use super::task::{Class, GroupId, TaskId};
+use super::task::{Class, GroupId, Pace, TaskId};
 use crate::modules::control_check::ControlCheck;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Evidence, Report};
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
 use crate::runs::health::HealthTable;
-use crate::runs::health::circuits::OnOpenCircuit;
 use crate::runs::shared_answers::{Answer, Question, SharedAnswers};
 
 /// The state of the scheduler, and what the checks that run share with it.
@@ -24,7 +22,6 @@ pub(super) struct Shared {
     pub(super) state: Mutex<State>,
     /// Notified when a check of each class may be ready.
     pub(super) called: [Condvar; 2],
-    pub(super) paces: Paces,
     pub(super) health: Arc<HealthTable>,
     pub(super) answers: SharedAnswers,
 }
@@ -38,23 +35,15 @@ pub struct Permit {
     pub(super) hosts: Vec<String>,
     /// The question whose answer other checks wait for.
     pub(super) question: Option<Question>,
-    pub(super) on_open_circuit: OnOpenCircuit,
+    pub(super) skips_failing: bool,
     /// The hosts whose circuit is open and that this check tries, each with whether it was contacted.
     pub(super) trials: Mutex<HashMap<String, bool>>,
-    /// The trial of the module in quarantine that this check makes.
-    pub(super) module_trial: Option<RunningTrial>,
+    /// The trial of the module in quarantine that this check makes, and whether its control check was made.
+    pub(super) module_trial: Option<(ModuleTrial, AtomicBool)>,
     /// The module and its rate.
     pub(super) paced: Option<(Arc<str>, Pace)>,
     pub(super) began: Instant,
     pub(super) feedback: Feedback,
-}
-
-/// The trial of a module in quarantine.
-pub(super) struct RunningTrial {
-    pub(super) module: Arc<str>,
-    pub(super) trial: ModuleTrial,
-    /// Whether the control check was made.
-    pub(super) was_made: AtomicBool,
 }
 
 impl Permit {
@@ -74,7 +63,7 @@ impl Permit {
 
     /// Returns the trial of the module, if it is in quarantine.
     pub fn module_trial(&self) -> Option<ModuleTrial> {
-        self.module_trial.as_ref().map(|running| running.trial)
+        self.module_trial.as_ref().map(|(trial, _)| *trial)
     }
 
     /// Returns the first host with an open circuit that this check tries.
@@ -94,7 +83,7 @@ impl Permit {
         let Evidence { contacts, controls, .. } = evidence;
         self.shared.health.note_heard(contacts);
         self.shared.health.note_passed(module.id(), controls);
-        if let Some(RunningTrial { trial, was_made, .. }) = &self.module_trial {
+        if let Some((trial, was_made)) = &self.module_trial {
             let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
             was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
         }
@@ -118,7 +107,7 @@ impl HostAccess for Permit {
             return Access::Trial(health.circuits.trial_time(host));
         }
         // A circuit that opens after the check has begun does not stop it.
-        if self.on_open_circuit == OnOpenCircuit::Ask || self.hosts.iter().any(|known| known == host) {
+        if !self.skips_failing || self.hosts.iter().any(|known| known == host) {
             return Access::Granted;
         }
         let access = health.circuits.access(host);
@@ -129,8 +118,11 @@ impl HostAccess for Permit {
     }
 
     fn reserve(&self, now: Instant, until: Instant) -> Option<Instant> {
-        let Some((module, pace)) = &self.paced else { return Some(now) };
-        let begin = self.shared.paces.reserve(module, *pace, now, until).ok()?;
+        let paced = self.paced.as_ref().filter(|(_, pace)| pace.every.is_some());
+        let begin = match paced {
+            Some((module, pace)) => self.shared.state.lock().reserve(module, *pace, now, until).ok()?,
+            None => now,
+        };
         self.is_within_day().then_some(begin)
     }
 }
@@ -140,7 +132,7 @@ impl Drop for Permit {
         for (host, was_contacted) in self.trials.get_mut().drain() {
             self.shared.health.circuits.end_trial(&host, was_contacted);
         }
-        if let Some(RunningTrial { module, was_made, .. }) = &mut self.module_trial {
+        if let (Some((_, was_made)), Some((module, _))) = (&mut self.module_trial, &self.paced) {
             self.shared.health.quarantines.end_trial(module, *was_made.get_mut());
         }
         let now = Instant::now();

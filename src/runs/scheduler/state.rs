@@ -1,13 +1,12 @@
 //! [`State`]: all checks that wait or run, and the order in which they begin.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::adaptive_limit::Feedback;
-use super::host::Host;
-use super::task::{Class, GroupId, Kind, LANES, Lane, Task, TaskId};
+use super::host::{Feedback, Host};
+use super::task::{Class, GroupId, Kind, LANES, Lane, Pace, Task, TaskId};
 use crate::base::ids::AccountId;
-use crate::runs::health::circuits::OnOpenCircuit;
 use crate::runs::shared_answers::Question;
 
 /// The most pictures of a run that are fetched at once.
@@ -28,20 +27,23 @@ pub(super) struct Waiting {
 }
 
 /// A check that has begun.
-pub(super) struct Running {
-    pub(super) place: usize,
+pub struct Running {
+    /// The number by which its group knows it.
+    pub place: usize,
     pub(super) kind: Kind,
     pub(super) lane: Lane,
-    pub(super) since: Instant,
-    /// The host with an open circuit that the check tries.
-    pub(super) trial: Option<String>,
+    /// The time at which it began.
+    pub since: Instant,
+    /// The host with an open circuit that it tries.
+    pub trial: Option<String>,
 }
 
 /// The checks of one run.
 pub(super) struct GroupState {
     pub(super) account: Option<AccountId>,
     pub(super) is_of_batch: bool,
-    pub(super) on_open_circuit: OnOpenCircuit,
+    /// Whether it does not ask hosts and modules whose circuit is open, except for trials.
+    pub(super) skips_failing: bool,
     /// The waiting tasks in the order of each lane. A task is passed over where it comes a second time.
     pub(super) lanes: [VecDeque<TaskId>; LANES],
     /// The number of checks that wait, in lanes and elsewhere.
@@ -72,15 +74,24 @@ impl GroupState {
     }
 }
 
-/// The number of threads of one class.
+/// The threads of one class.
 #[derive(Default)]
 pub(super) struct Crew {
+    pub(super) name: &'static str,
+    /// The configured number of threads.
+    pub(super) wanted: usize,
     pub(super) threads: usize,
     pub(super) idle: usize,
     /// The moment until which no thread is started, since one could not be.
     pub(super) limited_until: Option<Instant>,
     /// The moment for which one of the idle threads waits.
     pub(super) timer: Option<Instant>,
+}
+
+impl Crew {
+    pub(super) fn of(name: &'static str, wanted: usize) -> Self {
+        Self { name, wanted, ..Self::default() }
+    }
 }
 
 /// All checks that wait or run.
@@ -95,12 +106,18 @@ pub(super) struct State {
     pub(super) delayed: BTreeSet<(Instant, TaskId)>,
     /// The questions that running checks ask, with the tasks that wait for their answers.
     pub(super) asking: HashMap<Question, Vec<TaskId>>,
+    /// The time from which on each module with a rate may be asked again.
+    next_of_module: HashMap<Arc<str>, Instant>,
     /// The number of the last task or group.
     last_id: u64,
     pub(super) crews: [Crew; 2],
 }
 
 impl State {
+    pub(super) fn of(crews: [Crew; 2]) -> Self {
+        Self { crews, ..Self::default() }
+    }
+
     pub(super) fn next_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
@@ -153,7 +170,7 @@ impl State {
         }
     }
 
-    /// Removes all tasks of a group. Returns those that were checks.
+    /// Removes all tasks of a group, and returns them.
     pub(super) fn cancel(&mut self, group: GroupId) -> Vec<(TaskId, Task)> {
         if let Some(group) = self.groups.get_mut(&group) {
             group.lanes = Default::default();
@@ -241,6 +258,27 @@ impl State {
             return Some((id, None));
         }
         self.next_in_lanes(class, most, false).map(|(id, lane)| (id, Some(lane)))
+    }
+
+    /// Reserves the next check of a module, which may begin at the returned time.
+    ///
+    /// # Errors
+    /// Returns that time, and reserves nothing, if it is after `until`.
+    pub(super) fn reserve(
+        &mut self,
+        module: &Arc<str>,
+        pace: Pace,
+        now: Instant,
+        until: Instant,
+    ) -> Result<Instant, Instant> {
+        let Some(every) = pace.every else { return Ok(now) };
+        let next = self.next_of_module.entry(Arc::clone(module)).or_insert(now);
+        let begin = now.max(*next);
+        if begin > until {
+            return Err(begin);
+        }
+        *next = begin + every;
+        Ok(begin)
     }
 
     /// Lets a task wait for a time.

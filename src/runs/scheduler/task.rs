@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pace::Pace;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 use crate::runs::shared_answers::Question;
@@ -72,6 +71,15 @@ impl Task {
             expected: Duration::ZERO,
         }
     }
+}
+
+/// The maximum rate of a module's checks, control checks included. The default is unlimited.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pace {
+    /// The minimum time between two checks.
+    pub every: Option<Duration>,
+    /// The maximum number of checks in 24 hours from the first.
+    pub per_day: Option<u32>,
 }
 
 /// The number of lanes.

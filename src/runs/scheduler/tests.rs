@@ -5,11 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use parking_lot::Mutex;
 
 use super::host::FORGET_AFTER;
-use super::pace::Pace;
+use super::task::Pace;
 use super::*;
 use crate::modules::module::Module;
-use crate::modules::outcome::Outcome;
-use crate::modules::reason::Reason;
 use crate::modules::terms::HostAccess;
 use crate::runs::shared_answers::Answer;
 use std::collections::VecDeque;
@@ -38,7 +36,7 @@ impl World {
     }
 
     fn join(&self, account: Option<AccountId>, is_of_batch: bool) -> Group {
-        self.scheduler.join(account, is_of_batch, OnOpenCircuit::Skip)
+        self.scheduler.join(account, is_of_batch, true)
     }
 
     fn task(place: usize, sources: &[&[&str]]) -> Task {
@@ -263,7 +261,7 @@ fn a_host_that_asked_for_a_pause_gets_one_and_other_sources_are_asked_meanwhile(
         world.ask(&group, vec![World::task(0, sources)]);
         match world.next_at(Class::Check, secs).unwrap().1 {
             Turn::Granted(permit) => Some(permit.hosts.clone()),
-            Turn::Denied(Denial::Pause) => None,
+            Turn::NotMade(report) if report.reason == Some(Denial::Pause.reason()) => None,
             _ => panic!("neither granted nor paused"),
         }
     };
@@ -335,7 +333,7 @@ fn a_check_that_another_one_answers_takes_no_place_and_makes_the_check_if_that_f
     let answer = Answer::of(crate::base::ids::RunId::new(), &report);
     asking.pop_front().unwrap().end(Feedback::Conclusive, answer);
     world.ask(&groups[0], vec![Task { question: question("one"), ..World::task(7, &[&["a"]]) }]);
-    let Some((7, Turn::Answered(shared))) = world.next_at(Class::Check, 0) else { panic!("not answered") };
+    let Some((7, Turn::NotMade(shared))) = world.next_at(Class::Check, 0) else { panic!("not answered") };
     assert_eq!((shared.outcome, shared.evidence.requests), (Outcome::Hit, 0));
 }
 
@@ -372,7 +370,7 @@ fn workers_start_as_checks_need_them_and_survive_a_panic() {
     let threads = 40;
     let no_answers = SharedAnswers::new(Duration::ZERO);
     let scheduler = Scheduler::new([threads, 1], 6, Arc::default(), no_answers);
-    let group = scheduler.join(None, false, OnOpenCircuit::Skip);
+    let group = scheduler.join(None, false, true);
     let (arrive, arrived) = channel();
     let (end, ended) = channel::<()>();
     let ended = Arc::new(Mutex::new(ended));
@@ -393,4 +391,19 @@ fn workers_start_as_checks_need_them_and_survive_a_panic() {
     while scheduler.load().0 > 0 {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_rate_separates_checks() {
+    let mut state = State::default();
+    let pace = Pace { every: Some(Duration::from_secs(2)), per_day: None };
+    let start = Instant::now();
+    let at = |secs| start + Duration::from_secs(secs);
+    let mut reserve = |now, until| state.reserve(&"m".into(), pace, at(now), at(until));
+    assert_eq!(reserve(0, 0), Ok(at(0)));
+    assert_eq!(reserve(1, 1), Err(at(2)));
+    assert_eq!(reserve(1, 2), Ok(at(2)), "it may wait");
+    assert_eq!(reserve(3, 3), Err(at(4)), "the reserved check counts");
+    assert_eq!(reserve(4, 4), Ok(at(4)));
+    assert_eq!(state.reserve(&"other".into(), Pace::default(), at(0), at(0)), Ok(at(0)));
 }

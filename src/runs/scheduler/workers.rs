@@ -23,42 +23,33 @@ const FIRST_WORKERS: usize = 32;
 /// The time after which workers that could not be started are tried again.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// The workers of one class: their name, and their configured number.
-pub(super) struct Workers {
-    pub(super) name: &'static str,
-    pub(super) wanted: usize,
-}
-
-impl Workers {
-    /// Starts one worker, or all that are missing if there are many already.
-    pub(super) fn start(&self, class: Class, state: &Mutex<State>, work: impl Fn() + Clone + Send + 'static) {
-        let Self { name, wanted } = *self;
-        let (before, missing) = {
-            let crew = &mut state.lock().crews[class as usize];
-            let is_limited = crew.limited_until.is_some_and(|until| Instant::now() < until);
-            let missing = wanted.saturating_sub(crew.threads);
-            let missing = if crew.threads < FIRST_WORKERS { missing.min(1) } else { missing };
-            if is_limited || missing == 0 {
-                return;
-            }
-            crew.limited_until = None;
-            crew.threads += missing;
-            (crew.threads - missing, missing)
-        };
-        // Dropped at the end, since its threads take some time to end.
-        let reserve = (before >= FIRST_WORKERS).then(|| Reserve::start(RESERVE, RESERVE_STACK_BYTES));
-        let may_start = reserve.as_ref().is_none_or(|reserve| reserve.count() == RESERVE);
-        let start = |_: &usize| {
-            let thread = thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
-            may_start && thread.spawn(work.clone()).is_ok()
-        };
-        let started = (0..missing).take_while(start).count();
-        if started < missing {
-            let crew = &mut state.lock().crews[class as usize];
-            crew.threads -= missing - started;
-            crew.limited_until = Some(Instant::now() + RETRY);
-            let workers = before + started;
-            warn!("only {workers} of {wanted} {name} workers can be started: {}", threads::LIMITS);
+/// Starts one worker, or all that are missing if there are many already.
+pub(super) fn start(state: &Mutex<State>, class: Class, work: impl Fn() + Clone + Send + 'static) {
+    let (name, wanted, before, missing) = {
+        let crew = &mut state.lock().crews[class as usize];
+        let is_limited = crew.limited_until.is_some_and(|until| Instant::now() < until);
+        let missing = crew.wanted.saturating_sub(crew.threads);
+        let missing = if crew.threads < FIRST_WORKERS { missing.min(1) } else { missing };
+        if is_limited || missing == 0 {
+            return;
         }
+        crew.limited_until = None;
+        crew.threads += missing;
+        (crew.name, crew.wanted, crew.threads - missing, missing)
+    };
+    // Dropped at the end, since its threads take some time to end.
+    let reserve = (before >= FIRST_WORKERS).then(|| Reserve::start(RESERVE, RESERVE_STACK_BYTES));
+    let may_start = reserve.as_ref().is_none_or(|reserve| reserve.count() == RESERVE);
+    let start = |_: &usize| {
+        let thread = thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+        may_start && thread.spawn(work.clone()).is_ok()
+    };
+    let started = (0..missing).take_while(start).count();
+    if started < missing {
+        let crew = &mut state.lock().crews[class as usize];
+        crew.threads -= missing - started;
+        crew.limited_until = Some(Instant::now() + RETRY);
+        let workers = before + started;
+        warn!("only {workers} of {wanted} {name} workers can be started: {}", threads::LIMITS);
     }
 }

@@ -1,0 +1,389 @@
+//! Which checks of a run count, and against what: the circuit breakers of hosts, and the quarantines of modules.
+//!
+//! A process keeps the circuits of hosts that failed, and shares changes with other processes and restarts through the
+//! store. The newer change of a host is valid: an opening is taken over, and an answer that any process sees closes the
+//! circuit for all. Failures of a closed circuit are counted by each process alone. Only hosts that the catalogue names have
+//! circuits. Hosts that a query names have none, because they would tell what was searched.
+//!
+//! A module is in quarantine if it failed its last control checks: two in a row, of two runs. A trial repeats the control
+//! check that failed, before it asks for anything else, and ends the quarantine if the control check passes. A module whose
+//! entry differs from the one that failed is tried at once, because the new entry may be a repair. Control checks that
+//! depend on the queried domain do not count: they say nothing about other domains.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use log::{info, warn};
+use sha2::{Digest, Sha256};
+
+use super::HealthTable;
+use super::breaker::Breaker;
+use crate::base::encoding::hex;
+use crate::base::ids::RunId;
+use crate::model::health::{Cause, FailedControl, Opening};
+use crate::model::tally::Tally;
+use crate::modules::control_check::{ControlCheck, ControlVerdict};
+use crate::modules::module::Module;
+use crate::modules::outcome::{Outcome, Report};
+use crate::modules::probe::{Answered, Contact};
+use crate::modules::reason::Reason;
+use crate::modules::terms::{Denial, ModuleTrial};
+
+/// The time from which on a check without a conclusion costs a search too much, whatever the host has answered.
+pub const LONG: Duration = Duration::from_secs(1);
+/// The longest time between an answer of some host and the begin of a check whose failure counts. Without such an
+/// answer, the local network may be the cause.
+const NETWORK_SEEN: Duration = Duration::from_secs(1);
+
+impl HealthTable {
+    /// Notes that hosts answered, which shows that the local network works.
+    pub fn note_heard(&self, contacts: &[Contact]) {
+        if contacts.iter().any(|contact| contact.answer == Answered::Yes) {
+            let mut heard = self.heard.lock();
+            *heard = heard.max(self.clock.now());
+        }
+    }
+
+    /// Counts the hosts of a check that led to a conclusion, or at least answered soon. Failures are counted with
+    /// [`Self::note_failures`].
+    pub fn note_successes(&self, report: &Report) {
+        let contacts = &report.evidence.contacts;
+        self.note_heard(contacts);
+        let (mut hosts, now) = (self.circuits.lock(), self.clock.now());
+        for Contact { host, .. } in contacts.iter().filter(|contact| contact.answer == Answered::Yes) {
+            if failure(report, host).is_none() {
+                hosts.entry(host.as_str().into()).or_default().note_success(now);
+            }
+        }
+    }
+
+    /// Counts the hosts that kept a check of `run`, which began at `began`, from a conclusion. A host that has concluded
+    /// another check since then works: it only has no answer for this query.
+    pub fn note_failures(&self, run: RunId, report: &Report, began: Timestamp) {
+        self.count_failures(run, report, began, |_| true);
+    }
+
+    /// Counts like [`Self::note_failures`] those of the hosts that have failed before, which needs no conclusion of the run:
+    /// a check that waits for such a host must not begin before. They are removed from the report, so that they count once.
+    pub fn note_further_failures(&self, run: RunId, report: &mut Arc<Report>, began: Timestamp) {
+        if report.reason.is_some_and(|reason| reason.is_end_of_run() || reason.has_circuit()) {
+            return;
+        }
+        let is_known = |circuit: &Breaker| circuit.is_failing() || circuit.opening().is_some();
+        let counted = self.count_failures(run, report, began, is_known);
+        if !counted.is_empty() {
+            let contacts = &mut Arc::make_mut(report).evidence.contacts;
+            contacts.retain(|contact| !counted.contains(&contact.host));
+        }
+    }
+
+    fn count_failures(
+        &self,
+        run: RunId,
+        report: &Report,
+        began: Timestamp,
+        is_wanted: impl Fn(&Breaker) -> bool,
+    ) -> Vec<String> {
+        let mut counted = Vec::new();
+        let contacts = &report.evidence.contacts;
+        let (mut hosts, now) = (self.circuits.lock(), self.clock.now());
+        let seen = began.saturating_sub(NETWORK_SEEN).unwrap_or(Timestamp::MIN);
+        let is_network_seen = *self.heard.lock() >= seen;
+        for (index, Contact { host, .. }) in contacts.iter().enumerate() {
+            let is_last = !contacts[index + 1..].iter().any(|later| later.host == *host);
+            let Some(outcome) = failure(report, host).filter(|_| is_last) else { continue };
+            let circuit = hosts.entry(host.as_str().into()).or_default();
+            // A host that has failed while others answered is a likelier cause than the network, even if searches wait
+            // only for it and hear of no other.
+            let has_cause = is_network_seen || circuit.is_failing();
+            if is_wanted(circuit) && has_cause && !circuit.has_succeeded_since(began) {
+                circuit.note_failure(run, Cause::Check(outcome), now, self.circuits.rules);
+                counted.push(host.clone());
+            }
+        }
+        counted
+    }
+
+    /// Returns the reason for which a module must not be asked now, if it is in quarantine and no trial is due.
+    pub fn module_denial(&self, module: &Module) -> Option<Denial> {
+        self.quarantines.ask(module.id(), |opening| is_changed(module, opening), false).err()
+    }
+
+    /// Requests access to a module. A trial begins at once, and must be ended with
+    /// [`Breakers::end_trial`](super::breaker::Breakers::end_trial).
+    ///
+    /// # Errors
+    /// Returns the reason for which the module must not be asked now.
+    pub fn module_access(&self, module: &Module) -> Result<Option<ModuleTrial>, Denial> {
+        let trial = self.quarantines.ask(module.id(), |opening| is_changed(module, opening), true)?;
+        let trial_of = |opening: Opening| {
+            let direction = opening.control()?.direction;
+            Some(ModuleTrial { direction, times: opening.times() })
+        };
+        Ok(trial.and_then(trial_of))
+    }
+
+    /// Counts the control checks that passed. Failed ones are counted with [`Self::note_failed_controls`].
+    ///
+    /// A passed control check of the other direction does not end a quarantine.
+    pub fn note_passed(&self, module: &Arc<str>, controls: &[ControlCheck]) {
+        let (mut modules, now) = (self.quarantines.lock(), self.clock.now());
+        for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Passed) {
+            self.passed.lock().insert((Arc::clone(module), *direction), answer.clone());
+            let Some(breaker) = modules.get_mut(module) else { continue };
+            if matches!(breaker.cause(), Some(Cause::Control(cause)) if cause.direction == *direction) {
+                if breaker.opening().is_some() {
+                    info!("module {module} has passed its control check again and is asked by searches");
+                }
+                breaker.note_success(now);
+            }
+        }
+    }
+
+    /// Counts the control checks of a check of `run` that failed.
+    pub fn note_failed_controls(&self, run: RunId, module: &Module, controls: &[ControlCheck]) {
+        let (mut modules, now) = (self.quarantines.lock(), self.clock.now());
+        for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Failed) {
+            let before = self.passed.lock().get(&(Arc::clone(module.id()), *direction)).cloned();
+            let breaker = modules.entry(Arc::clone(module.id())).or_default();
+            let known = match breaker.cause() {
+                Some(Cause::Control(earlier)) => earlier.before.clone(),
+                _ => None,
+            };
+            let (after, before) = (answer.clone(), before.or(known));
+            let control = FailedControl { direction: *direction, after, before, entry: digest(module) };
+            let was_open = breaker.opening().is_some();
+            breaker.note_failure(run, Cause::Control(control), now, self.quarantines.rules);
+            if let Some(opening) = breaker.opening().filter(|_| !was_open) {
+                warn!("module {} is in quarantine: {}", module.id(), opening.cause.text());
+            }
+        }
+    }
+}
+
+/// Returns how a host kept a check from a conclusion, or `None` if it did not.
+fn failure(report: &Report, host: &str) -> Option<Outcome> {
+    let own = || report.evidence.contacts.iter().filter(|contact| contact.host == host);
+    let (last, has_answered) =
+        (own().next_back()?.answer, own().any(|contact| contact.answer == Answered::Yes));
+    let is_in_vain = match report.outcome {
+        Outcome::Hit | Outcome::Miss => false,
+        // A failed control check counts for the module, and a local fault for nobody.
+        Outcome::Unreliable | Outcome::Skipped => false,
+        Outcome::Blocked | Outcome::RateLimited | Outcome::Timeout | Outcome::Error => {
+            own().map(|contact| contact.took).sum::<Duration>() >= LONG
+        }
+    };
+    match last {
+        _ if is_in_vain && has_answered => Some(Outcome::Timeout),
+        Answered::TooLate if !has_answered => Some(Outcome::Timeout),
+        Answered::NoConnection if !has_answered => Some(Outcome::Error),
+        _ => None,
+    }
+}
+
+fn of_verdict(controls: &[ControlCheck], verdict: ControlVerdict) -> impl Iterator<Item = &ControlCheck> {
+    controls.iter().filter(move |control| control.verdict == verdict)
+}
+
+/// Returns whether the module's entry is another one than that which failed.
+fn is_changed(module: &Module, opening: &Opening) -> bool {
+    opening.control().is_some_and(|control| control.entry != digest(module))
+}
+
+/// Returns a digest of the module's entry.
+fn digest(module: &Module) -> String {
+    let entry = serde_json::to_vec(module.entry()).unwrap_or_default();
+    hex(&Sha256::digest(entry)[..8])
+}
+
+/// The outcomes of one run that count for the health of modules and for circuits. A timeout or an error may be a fault
+/// of the local network, and so may a failed control check: a hotspot may answer for all sites. Such an outcome counts
+/// only after some module of the run has had a conclusion from a site. Answers from local lists
+/// do not count, nor do pauses that another check caused after this one was admitted.
+#[derive(Debug)]
+pub struct HealthUpdates {
+    run: RunId,
+    has_conclusion: bool,
+    held_back: Vec<EndedCheck>,
+}
+
+/// A check that ended.
+#[derive(Debug)]
+struct EndedCheck {
+    module: Arc<Module>,
+    /// Its report without findings.
+    report: Report,
+    began: Timestamp,
+    at: Timestamp,
+}
+
+impl EndedCheck {
+    fn count(&self, run: RunId, table: &HealthTable) {
+        let Report { outcome, reason, evidence, .. } = &self.report;
+        table.note(self.module.id(), *outcome, evidence.answered_in, self.at);
+        if outcome.is_failure() && *reason != Some(Reason::LearntDeadline) && evidence.answered_in >= LONG {
+            table.add(self.module.id(), &Tally::no_answer(evidence.answered_in));
+        }
+        table.note_failures(run, &self.report, self.began);
+        table.note_failed_controls(run, &self.module, &evidence.controls);
+    }
+}
+
+impl HealthUpdates {
+    /// Creates the outcomes of `run`. `has_conclusion` tells whether some site had a conclusion before.
+    pub fn new(run: RunId, has_conclusion: bool) -> Self {
+        Self { run, has_conclusion, held_back: Vec::new() }
+    }
+
+    /// Returns whether some site had a conclusion, which proves that the local network works.
+    pub fn has_conclusion(&self) -> bool {
+        self.has_conclusion
+    }
+
+    /// Records that a site had a conclusion, without a check of this run.
+    pub fn note_conclusion(&mut self) {
+        self.has_conclusion = true;
+    }
+
+    /// Adds the outcome of a check, its duration with control check and waits, and its end.
+    pub fn take(
+        &mut self,
+        table: &HealthTable,
+        module: &Arc<Module>,
+        report: &Report,
+        took: Duration,
+        at: Timestamp,
+    ) {
+        let is_conclusive = report.outcome.is_conclusive();
+        let was_cut_short = report.reason.is_some_and(Reason::is_end_of_run);
+        let is_at_hand = is_conclusive && report.evidence.requests == 0;
+        if was_cut_short || is_at_hand || report.was_refused() {
+            return;
+        }
+        self.has_conclusion |= is_conclusive;
+        if report.reason == Some(Reason::LearntDeadline) {
+            // The next deadline is longer even if no site had a conclusion. Otherwise a search that asks only sites that
+            // became slower would never find them again.
+            table.add(module.id(), &Tally::no_answer(report.evidence.answered_in));
+        }
+        let has_failed = |control: &ControlCheck| control.verdict == ControlVerdict::Failed;
+        let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error)
+            || report.evidence.controls.iter().any(has_failed);
+        let (findings, pauses, evidence) = (Vec::new(), Vec::new(), report.evidence.clone());
+        let report = Report { findings, pauses, evidence, ..*report };
+        let began = at.saturating_sub(took).unwrap_or(Timestamp::MIN);
+        self.held_back.push(EndedCheck { module: Arc::clone(module), report, began, at });
+        let kept = match self.has_conclusion {
+            true => 0,
+            false => self.held_back.len() - usize::from(!may_be_ours),
+        };
+        self.held_back.drain(kept..).for_each(|check| check.count(self.run, table));
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod update_tests {
+    use super::super::tests::{now, of};
+    use super::*;
+    use crate::modules::outcome::{Evidence, Pause};
+
+    #[test]
+    fn a_network_outage_does_not_count_against_the_sites() {
+        let report = |outcome, reason: Option<Reason>, requests| Report {
+            outcome,
+            reason,
+            evidence: Evidence { requests, ..Evidence::default() },
+            findings: Vec::new(),
+            pauses: Vec::new(),
+        };
+        let (table, module) = (HealthTable::default(), Module::example("m"));
+        let checks = || of(&table).checks;
+        let mut health_updates = HealthUpdates::new(RunId::new(), false);
+        let mut take_of = |outcome, reason, requests| {
+            let report = report(outcome, reason, requests);
+            health_updates.take(&table, &module, &report, Duration::from_secs(1), now());
+            health_updates.has_conclusion()
+        };
+        assert!(!take_of(Outcome::Hit, None, 0), "a list at hand proves no network");
+        let mut take = |outcome, reason| take_of(outcome, reason, 1);
+        take(Outcome::Error, Some(Reason::Dns));
+        take(Outcome::Timeout, Some(Reason::TimeoutConnect));
+        take(Outcome::Timeout, Some(Reason::RunDeadline));
+        assert_eq!(checks(), 0);
+        take(Outcome::Blocked, Some(Reason::Captcha));
+        assert_eq!(checks(), 1, "a block is the site's own word");
+        assert!(take(Outcome::Miss, None));
+        assert_eq!(checks(), 4, "the network was there, and so were the others' faults");
+        take(Outcome::Error, Some(Reason::Dns));
+        take(Outcome::Timeout, Some(Reason::RunDeadline));
+        assert_eq!(checks(), 5);
+        take_of(Outcome::Miss, None, 0);
+        assert_eq!(checks(), 5, "nor does it count");
+    }
+
+    #[test]
+    fn a_deadline_is_learnt_from_conclusive_answers() {
+        let (table, module) = (HealthTable::default(), Module::example("m"));
+        let deadline = || of(&table).deadline_ms;
+        let mut health_updates = HealthUpdates::new(RunId::new(), false);
+        let mut take = |outcome, reason, secs| {
+            let mut report = Report::bare(outcome, reason);
+            (report.evidence.requests, report.evidence.answered_in) = (1, Duration::from_secs(secs));
+            // A control check and a wait for the check of another run took the rest.
+            health_updates.take(&table, &module, &report, Duration::from_secs(secs + 20), now());
+        };
+        for _ in 0..4 {
+            take(Outcome::Miss, Reason::Weak, 1);
+        }
+        for outcome in [Outcome::Blocked, Outcome::RateLimited, Outcome::Error, Outcome::Unreliable] {
+            take(outcome, Reason::Unrecognized, 0);
+        }
+        assert_eq!(deadline(), None);
+        take(Outcome::Hit, Reason::Weak, 1);
+        let learnt = deadline().unwrap();
+        assert!((2500..3000).contains(&learnt), "{learnt}");
+        take(Outcome::Timeout, Reason::TimeBudget, 9);
+        assert_eq!(deadline(), Some(learnt), "the site might have answered");
+        take(Outcome::Timeout, Reason::LearntDeadline, 3);
+        assert!((6500..7500).contains(&deadline().unwrap()), "{:?}", deadline());
+        take(Outcome::Timeout, Reason::LearntDeadline, 7);
+        assert_eq!(deadline(), Some(learnt), "a longer time was of no use");
+    }
+
+    #[test]
+    fn a_cut_check_lengthens_the_next_deadline_even_without_a_conclusion() {
+        let (table, module) = (HealthTable::default(), Module::example("m"));
+        for _ in 0..5 {
+            table.note(module.id(), Outcome::Miss, Duration::from_millis(50), now());
+        }
+        table.take_unsent();
+        assert_eq!(of(&table).deadline_ms, Some(2000));
+        let mut report = Report::bare(Outcome::Timeout, Reason::LearntDeadline);
+        report.evidence.answered_in = Duration::from_secs(2);
+        HealthUpdates::new(RunId::new(), false).take(&table, &module, &report, Duration::from_secs(2), now());
+        assert!(of(&table).deadline_ms > Some(4000));
+        assert_eq!(
+            (of(&table).checks, table.take_unsent().len()),
+            (5, 1),
+            "it is written, and no fault of the site"
+        );
+    }
+
+    #[test]
+    fn a_pause_counts_only_for_the_check_that_caused_it() {
+        let (table, module) = (HealthTable::default(), Module::example("m"));
+        let mut health_updates = HealthUpdates::new(RunId::new(), true);
+        let mut take = |pauses| {
+            let report = Report { pauses, ..Report::bare(Outcome::RateLimited, Reason::RetryAfter) };
+            health_updates.take(&table, &module, &report, Duration::ZERO, now());
+            of(&table).checks
+        };
+        assert_eq!(take(Vec::new()), 0);
+        assert_eq!(take(vec![Pause { host: "m.example".into(), secs: 60 }]), 1);
+    }
+}
