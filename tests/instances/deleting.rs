@@ -1,4 +1,4 @@
-//! Deleting a run through an instance that does not drive it.
+//! Deleting a run, and notes on it, through an instance that does not drive it.
 
 use super::*;
 use crate::support::admin;
@@ -27,14 +27,14 @@ fn a_run_deleted_through_another_instance_stops_and_is_gone_at_all_instances() {
         server.get(&path).is_error(404, "not_found");
         assert_eq!(server.get("/v1/searches").json()["count"], 0);
     }
-    let asked: usize = (0..40).map(|number| cluster.site.asked(&format!("m{number}"))).sum();
+    let asked: usize = (0..40).map(|number| cluster.site.asked_for(&format!("m{number}"))).sum();
     assert!(asked < 20, "{asked} modules were asked");
     assert_eq!(cluster.database.number("SELECT count(*) FROM results"), 0);
     assert_eq!(cluster.database.number("SELECT count(*) FROM charges"), 1, "the credit stays spent");
 }
 
 #[test]
-fn a_deleted_ended_run_is_gone_at_all_instances() {
+fn notes_on_an_ended_run_and_its_deletion_are_seen_at_all_instances() {
     let cluster = Cluster::start(2, 3, &[]);
     cluster.site.open_all();
     let [one, two] = &cluster.servers[..] else { unreachable!() };
@@ -43,8 +43,21 @@ fn a_deleted_ended_run_is_gone_at_all_instances() {
         let path = format!("/v1/searches/{run}");
         // The run is in the memory of the first instance, and in the cache of the second one.
         for server in [one, two] {
-            server.finished(&run);
-            assert_eq!(server.get(&path).status, 200);
+            assert_eq!(server.finished(&run).get("note"), None);
+        }
+        for (path, body) in [
+            (path.clone(), json!({"note": "seen", "tags": ["case-7"]})),
+            (format!("{path}/results/1/annotation"), json!({"not_this_person": true})),
+        ] {
+            let answer = two.request("PATCH", &path).key(&two.key).json(&body).send();
+            assert_eq!(answer.status, 200, "{answer}");
+        }
+        for server in [one, two] {
+            eventually("the notes are shown", || {
+                let shown = server.get(&path).json();
+                let mark = &shown["results"][0]["annotation"]["not_this_person"];
+                (&shown["note"], &shown["tags"], mark) == (&json!("seen"), &json!(["case-7"]), &json!(true))
+            });
         }
         assert_eq!(two.request("DELETE", &path).key(&two.key).send().status, 204);
         two.get(&path).is_error(404, "not_found");

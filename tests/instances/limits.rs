@@ -1,7 +1,6 @@
 //! Keys, plans, rate limits and idempotency keys hold over all instances.
 
 use super::*;
-use crate::support::race;
 use crate::support::server::Answer;
 
 /// Asks with so many clients at the same time, alternating between the instances.
@@ -88,9 +87,7 @@ fn revoked_keys_and_changed_plans_apply_at_all_instances() {
     let [key, other] = [(); 2].map(|()| cli(&["key", "create", "--account", email]).trim().to_owned());
     let ask = |key: &str, server: &Server| server.request("GET", "/v1/me").key(key).send();
     let eventually_all = |what: &str, key: &str, status: u16| {
-        let took =
-            eventually(what, || cluster.servers.iter().all(|server| ask(key, server).status == status));
-        println!("{what}: {took:?}");
+        eventually(what, || cluster.servers.iter().all(|server| ask(key, server).status == status));
     };
     eventually_all("it works", &key, 200);
     let listed = cli(&["key", "list", "--account", email, "--format", "json"]);

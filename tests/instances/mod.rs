@@ -1,23 +1,19 @@
 //! Several instances on one PostgreSQL: real processes, and nginx in front of them.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 mod deleting;
 mod following;
 mod limits;
-mod notes;
 mod queue;
-mod site;
 mod taking_over;
 
-use site::Site;
-
+use crate::speed::site::Site;
 use crate::support::databases::{TestDatabase, postgres};
-use crate::support::folder::Folder;
+use crate::support::modules::with;
 use crate::support::process::signal;
-use crate::support::server::{Event, EventStream, PATIENCE, Server, Setup};
+use crate::support::server::{Event, EventStream, Server, Setup};
+use crate::support::{eventually, race};
 
 /// The names of the instances, which are the User-Agents by which the site distinguishes them.
 const NAMES: [&str; 3] = ["one", "two", "three"];
@@ -28,16 +24,21 @@ struct Cluster {
     database: TestDatabase,
     site: Site,
     flags: Vec<String>,
-    folder: Folder,
 }
 
 impl Cluster {
     /// Starts so many instances with so many modules.
     fn start(instances: usize, modules: usize, flags: &[&str]) -> Self {
-        let (folder, site, database) = (Folder::new(), Site::start(), postgres());
-        std::fs::write(folder.path("catalog.json"), site.catalog(modules)).unwrap();
-        let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let mut cluster = Self { servers: Vec::new(), database, site, flags, folder };
+        let (site, database) = (Site::start(), postgres());
+        let module = |number: usize| {
+            let platform = json!({"platform": format!("Platform {number}")});
+            with(site.module(&format!("m{number}"), number), &platform)
+        };
+        let catalog = site.catalog(&(0..modules).map(module).collect::<Vec<_>>());
+        let given = flags.iter().map(|flag| (*flag).to_owned());
+        let flags =
+            given.chain(["--no-builtin".to_owned(), "--allow-private-targets".to_owned(), catalog]).collect();
+        let mut cluster = Self { servers: Vec::new(), database, site, flags };
         cluster.start_instances(instances);
         cluster
     }
@@ -48,9 +49,7 @@ impl Cluster {
         let timeouts = ["--check-timeout=5m", "--run-timeout=10m"].into_iter().filter(|flag| !is_given(flag));
         let timeouts: Vec<String> = timeouts.map(str::to_owned).collect();
         let start = |name: &&str| {
-            let setup = Setup::real().database(&named(&self.database.url, name)).flag("--no-builtin");
-            let catalog = format!("--catalog={}", self.folder.path("catalog.json"));
-            let setup = setup.flag("--allow-private-targets").flag(&catalog);
+            let setup = Setup::real().database(&self.database.url);
             setup.flag(&format!("--user-agent={name}/1")).flags(&timeouts).flags(&self.flags).start()
         };
         let mut servers: Vec<Server> = NAMES[..instances].iter().map(start).collect();
@@ -68,51 +67,28 @@ impl Cluster {
 
     /// Returns the stored runs, results and charges, without the leases.
     fn written(&self) -> String {
-        self.text(
+        let all = self.database.texts(
             "SELECT concat((SELECT json_agg(to_jsonb(r) - 'lease_until' ORDER BY r.id) FROM runs r), \
              (SELECT json_agg(to_jsonb(s) ORDER BY s.run, s.id) FROM results s), \
              (SELECT json_agg(to_jsonb(c) ORDER BY c.run, c.kind) FROM charges c), \
              (SELECT json_agg(to_jsonb(u) ORDER BY u.account, u.cycle_start) FROM credit_usage u))",
-        )
-    }
-
-    fn text(&self, sql: &str) -> String {
-        postgres::Client::connect(&self.database.url, postgres::NoTls)
-            .unwrap()
-            .query_one(sql, &[])
-            .unwrap()
-            .get(0)
-    }
-
-    /// Waits until an instance sends no queries to the database: its readers have read everything.
-    fn wait_until_quiet(&self, name: &str) {
-        let sql = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' \
-             AND (state <> 'idle' OR clock_timestamp() - state_change < interval '30 ms')"
         );
-        let mut client = postgres::Client::connect(&self.database.url, postgres::NoTls).unwrap();
-        let end = Instant::now() + PATIENCE;
-        while client.query_one(&sql, &[]).unwrap().get::<_, i64>(0) > 0 {
-            assert!(Instant::now() < end, "{name} asks again and again");
-        }
+        all.concat()
     }
 
     /// Returns the id of the instance that drives a run, or drove it last.
     fn driver_of(&self, run: &str) -> String {
-        self.text(&format!("SELECT coalesce(owner::text, 'nobody') FROM runs WHERE id = '{run}'"))
+        self.database
+            .texts(&format!("SELECT coalesce(owner::text, 'nobody') FROM runs WHERE id = '{run}'"))
+            .remove(0)
     }
 
-    /// Waits until another instance drives all these runs. Returns how long that took.
-    fn wait_until_taken_from(&self, driver: &str, runs: &[String]) -> Duration {
+    /// Waits until another instance drives all these runs.
+    fn wait_until_taken_from(&self, driver: &str, runs: &[String]) {
         eventually("others go on with them", || {
             runs.iter().all(|run| ![driver, "nobody"].contains(&self.driver_of(run).as_str()))
-        })
+        });
     }
-}
-
-/// Returns the URL with the application name by which the database distinguishes the instances.
-fn named(url: &str, name: &str) -> String {
-    format!("{url}{}application_name={name}", if url.contains('?') { '&' } else { '?' })
 }
 
 fn stream(server: &Server, run: &str) -> EventStream {
@@ -151,16 +127,6 @@ fn results(events: &[Event]) -> Vec<(u64, String)> {
 
 fn identity(result: &Value) -> (u64, String) {
     (result["id"].as_u64().unwrap(), result["platform"].as_str().unwrap().to_owned())
-}
-
-/// Waits until a condition holds. Returns how long that took.
-fn eventually(what: &str, holds: impl Fn() -> bool) -> Duration {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    began.elapsed()
 }
 
 fn search(name: &str) -> Value {

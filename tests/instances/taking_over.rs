@@ -1,5 +1,7 @@
 //! Instances that crash, stall or shut down, and the instances that resume their runs.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 /// The shortest lease that is allowed.
@@ -25,12 +27,11 @@ fn the_runs_of_a_killed_instance_are_resumed_by_another() {
             cluster.servers[2].get(&path).json()["progress"]["modules_completed"] == 2
         });
     }
-    let asked = || ["m0", "m1"].map(|module| cluster.site.asked(module));
+    let asked = || ["m0", "m1"].map(|module| cluster.site.asked_for(module));
     let asked_before = asked();
     assert!(asked_before.iter().all(|count| *count >= 2), "{asked_before:?}");
     cluster.servers[0].kill();
-    let took = cluster.wait_until_taken_from(&first, &runs);
-    println!("taken over {took:?} after the kill, with a lease of 5 s");
+    cluster.wait_until_taken_from(&first, &runs);
     cluster.site.open_all();
     for ((stream, run), mut seen) in streams.into_iter().zip(&runs).zip(seen) {
         let rest = stream.all();
@@ -149,7 +150,7 @@ fn a_search_ends_even_if_every_instance_crashes_during_a_check() {
         eventually("another one drives it", || has_ended(&cluster) || cluster.driver_of(&run) != driver);
     }
     // The deadline of the run has passed: the next instance that takes it over ends it without further requests.
-    let asked = |cluster: &Cluster| cluster.site.asked("m1") + cluster.site.asked("m2");
+    let asked = |cluster: &Cluster| cluster.site.asked_for("m1") + cluster.site.asked_for("m2");
     cluster.restart_all();
     let asked_before = asked(&cluster);
     eventually("it has ended", || has_ended(&cluster));

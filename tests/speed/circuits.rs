@@ -4,8 +4,6 @@ use std::io::Write as _;
 use std::net::TcpListener;
 
 use super::*;
-use crate::support::databases::databases;
-use crate::support::eventually;
 use crate::support::site::{self, page};
 
 /// The host that refuses connections.
@@ -30,11 +28,7 @@ fn bring_back(port: u16) -> site::Site {
 
 /// Searches for a name, and returns the report of the module `down`, and the search.
 fn search(server: &Server, name: &str) -> (Value, Value) {
-    let run = server.search("username", name);
-    let ended = server.finished(&run);
-    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
-    let reports = reports["modules"].as_array().unwrap();
-    (reports.iter().find(|report| report["module"] == "down").unwrap().clone(), ended)
+    ended(server, &server.search("username", name), "down")
 }
 
 /// Searches until the circuit is open.
@@ -54,12 +48,8 @@ fn is_open(report: &Value) -> bool {
 fn a_dead_host_is_not_asked_and_every_view_says_so() {
     for database in databases() {
         let (site, port) = (Site::start(), free_port());
-        let catalog = site.catalog(&modules(&site, port));
-        let flags = ["--no-builtin", "--allow-private-targets", &catalog, "--times=host-retry=1h"];
-        let start = || {
-            let setup = Setup::real().database(&database.url);
-            flags.iter().fold(setup, |setup, flag| setup.flag(flag)).start()
-        };
+        let modules = modules(&site, port);
+        let start = || setup_for(&site, &modules, &["--times=host-retry=1h"]).database(&database.url).start();
         let server = start();
         open_circuit(&server);
 
@@ -68,20 +58,15 @@ fn a_dead_host_is_not_asked_and_every_view_says_so() {
         assert_eq!((&ended["coverage"]["down"], &ended["coverage"]["miss"]), (&json!(1), &json!(1)));
         assert_eq!(ended["coverage"]["down_since"], report["circuit"]["open_since"], "{ended}");
         assert!(report["circuit"]["next_try_at"].as_str() > report["circuit"]["open_since"].as_str());
-        let shown = server.get("/v1/modules").json();
-        let health = |id: &str| {
-            let all = shown["modules"].as_array().unwrap();
-            all.iter().find(|module| module["id"] == id).unwrap()["health"].clone()
-        };
-        assert_eq!(health("down")["circuit"], report["circuit"]);
-        assert_eq!(health("up")["circuit"], Value::Null);
+        assert_eq!(health(&server, "down")["circuit"], report["circuit"]);
+        assert_eq!(health(&server, "up")["circuit"], Value::Null);
         let figures = ["sightline_circuits_open", "sightline_checks_cut_total{reason=\"circuit_open\"}"];
         assert_eq!(figures.map(|name| server.figure(name)), [1.0, 1.0]);
 
         let named = json!({"type": "username", "query": "fifth", "modules": ["down"], "wait": true});
-        let run = server.post(&named).json();
-        let asked = server.get(&format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap())).json();
-        assert_eq!(asked["modules"][0]["reason"], "connect", "a named module is asked in any case");
+        let run = server.post(&named).json()["run_id"].as_str().unwrap().to_owned();
+        let reason = super::ended(&server, &run, "down").0["reason"].take();
+        assert_eq!(reason, "connect", "a named module is asked in any case");
 
         eventually("the circuit is stored", || server.cli(&["health", "list"]).contains(DOWN));
         let key = server.key.clone();

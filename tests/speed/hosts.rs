@@ -1,7 +1,6 @@
 //! The number of checks that ask one host at once follows its answers, and that of a module in a day is limited.
 
 use super::*;
-use crate::support::databases::databases;
 
 #[test]
 fn a_host_that_answers_gets_more_checks_at_once_and_one_that_refuses_gets_one() {

@@ -67,9 +67,7 @@ impl Web {
     }
 
     fn ended(&self, run: &str, module: &str) -> String {
-        self.server.finished(run);
-        let reports = self.server.get(&format!("/v1/searches/{run}/modules")).json();
-        let report = reports["modules"].as_array().unwrap().iter().find(|it| it["module"] == module).unwrap();
+        let report = ended(&self.server, run, module).0;
         assert!(report["status"] != "hit" && (report["status"] != "miss" || report["reason"].is_null()));
         report["reason"].as_str().or(report["status"].as_str()).unwrap().to_owned()
     }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::support::databases::{databases, sqlite};
-use crate::support::eventually;
+use crate::support::databases::sqlite;
 
 /// The number of answers after which a deadline is learnt.
 const ENOUGH: usize = 5;
@@ -16,10 +15,8 @@ fn start(server: &Server, patient: bool) -> String {
 
 /// Waits for the end of a run. Returns the outcome and the reason of its only module.
 fn end(server: &Server, run: &str) -> (Value, Value) {
-    server.finished(run);
-    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
-    let report = &reports["modules"][0];
-    (report["status"].clone(), report["reason"].clone())
+    let mut report = ended(server, run, "slow").0;
+    (report["status"].take(), report["reason"].take())
 }
 
 /// Searches while the site takes this time for its answer. Returns the outcome and the reason of the module.
@@ -33,18 +30,13 @@ fn search(server: &Server, site: &Site, time: Duration, patient: bool) -> (Value
 
 /// Returns the learnt deadline in milliseconds.
 fn deadline(server: &Server) -> Option<u64> {
-    let modules = server.get("/v1/modules").json();
-    let health = &modules["modules"][0]["health"];
+    let health = health(server, "slow");
     assert!(health.get("deadline_ms").is_some(), "{health}");
     health["deadline_ms"].as_u64()
 }
 
 fn serve(site: &Site, database: &str) -> Server {
-    let catalog = site.catalog(&[site.module("slow", 1)]);
-    let flags =
-        ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--run-timeout=10m", &catalog];
-    let setup = flags.iter().fold(Setup::real().database(database), |setup, flag| setup.flag(flag));
-    setup.flag("--times=share-answers=0s").start()
+    setup_for(site, &[site.module("slow", 1)], &["--check-timeout=60s"]).database(database).start()
 }
 
 /// Starts a server that has learnt a deadline from answers that took this time. Returns the deadline as well.
@@ -94,11 +86,7 @@ fn a_slow_module_is_asked_for_a_made_up_name_before_it_answers() {
     let site = Site::start();
     let mut module = site.module("slow", 1);
     module["control"] = json!(true);
-    let flags =
-        ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--times=share-answers=0s"];
-    let setup =
-        flags.iter().fold(Setup::real().flag(&site.catalog(&[module])), |setup, flag| setup.flag(flag));
-    let server = setup.start();
+    let server = server_for(&site, &[module], &["--check-timeout=60s"]);
     let run = server.search("username", "nobody");
     site.wait_for_held(1);
     std::thread::sleep(Duration::from_millis(1600));

@@ -17,6 +17,7 @@ pub(crate) mod site;
 
 use site::Site;
 
+use crate::support::databases::{TestDatabase, databases};
 use crate::support::eventually;
 use crate::support::server::{Server, Setup};
 
@@ -35,4 +36,28 @@ fn setup_for(site: &Site, modules: &[Value], flags: &[&str]) -> Setup {
         deadlines.filter(|(option, _)| !is_given(option)).map(|(option, time)| format!("{option}{time}"));
     let deadlines: Vec<String> = deadlines.collect();
     setup.flags(&deadlines).flags(&flags)
+}
+
+/// Waits for the end of a run. Returns the report of a module in it, and the run.
+fn ended(server: &Server, run: &str, module: &str) -> (Value, Value) {
+    let ended = server.finished(run);
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    let mut reports = reports["modules"].as_array().unwrap().iter();
+    (reports.find(|report| report["module"] == module).unwrap().clone(), ended)
+}
+
+/// Returns the health of a module as `/v1/modules` shows it.
+fn health(server: &Server, module: &str) -> Value {
+    let shown = server.get("/v1/modules").json();
+    let mut all = shown["modules"].as_array().unwrap().iter();
+    all.find(|shown| shown["id"] == module).unwrap()["health"].clone()
+}
+
+/// Starts as many instances as the database allows, which share the key of the first one.
+fn instances(database: &TestDatabase, start: impl Fn() -> Setup) -> Vec<Server> {
+    let count = if database.name == "postgres" { 2 } else { 1 };
+    let mut servers: Vec<Server> = (0..count).map(|_| start().database(&database.url).start()).collect();
+    let key = servers[0].key.clone();
+    servers.iter_mut().for_each(|server| server.key.clone_from(&key));
+    servers
 }

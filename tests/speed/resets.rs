@@ -1,37 +1,37 @@
-//! An operator resets circuits and learnt deadlines, and every instance follows.
+//! An operator resets circuits, learnt deadlines and quarantines, and every instance follows.
 
-use super::circuits::{DOWN, free_port, modules};
+use super::circuits::{DOWN, free_port};
+use super::quarantine::{QUARANTINED, put_in_quarantine};
 use super::*;
-use crate::support::databases::{TestDatabase, databases};
 use crate::web::person::{Person, text};
 
 const OPEN: &str = "sightline_circuits_open";
 const RESET: &str = "/app/operator/health/reset";
 
-/// Starts an instance that asks `up`, which answers at once, and `down`, whose host refuses connections.
-fn instance(catalog: &str, database: &TestDatabase) -> Server {
-    let setup =
-        Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--times=host-retry=1h");
-    setup.flag(catalog).database(&database.url).start()
-}
-
-/// Returns the instances that the database allows, the first of which has learnt from searches.
-fn instances(site: &Site, database: &TestDatabase) -> Vec<Server> {
-    let catalog = site.catalog(&modules(site, free_port()));
-    let count = if database.name == "postgres" { 2 } else { 1 };
-    let servers: Vec<Server> = (0..count).map(|_| instance(&catalog, database)).collect();
-    for name in ["first", "second", "third", "fourth", "fifth"] {
+/// Returns instances that ask `up`, which answers at once, `down`, whose host refuses connections, and `stale`, which fails
+/// its control check.
+fn learnt(site: &Site, database: &TestDatabase) -> Vec<Server> {
+    let [up, down] = circuits::modules(site, free_port());
+    let [_, stale] = quarantine::modules(site);
+    let times =
+        ["host-retry=1h", "control-ttl=0s", "quarantine-retry=1h"].map(|time| format!("--times={time}"));
+    let setup = || setup_for(site, &[up.clone(), down.clone(), stale.clone()], &["--check-timeout=60s"]);
+    let servers = instances(database, || setup().flags(&times));
+    put_in_quarantine(site, &servers[0]);
+    for name in ["fourth", "fifth"] {
         servers[0].finished(&servers[0].search("username", name));
     }
-    assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]), "{}", database.name);
+    for server in &servers {
+        eventually("every instance knows", || {
+            has_learnt_deadline(server) && has_open_circuit(server) && server.figure(QUARANTINED) == 1.0
+        });
+    }
     servers
 }
 
 /// Returns the learnt deadline of `up` in seconds. It is two seconds, and longer after a slow answer on a busy machine.
 fn learnt_deadline(server: &Server) -> Option<f64> {
-    let modules = server.get("/v1/modules").json();
-    let up = modules["modules"].as_array().unwrap().iter().find(|module| module["id"] == "up").unwrap();
-    up["health"]["deadline_ms"].as_u64().map(|millis| millis as f64 / 1000.0)
+    health(server, "up")["deadline_ms"].as_u64().map(|millis| millis as f64 / 1000.0)
 }
 
 fn has_learnt_deadline(server: &Server) -> bool {
@@ -46,10 +46,7 @@ fn has_open_circuit(server: &Server) -> bool {
 fn a_reset_from_the_command_line_reaches_every_instance() {
     for database in databases() {
         let site = Site::start();
-        let servers = instances(&site, &database);
-        for server in &servers {
-            eventually("every instance knows", || has_learnt_deadline(server) && has_open_circuit(server));
-        }
+        let servers = learnt(&site, &database);
         let cli = |arguments: &[&str]| servers[0].cli(arguments);
         let deadline = learnt_deadline(&servers[0]).unwrap();
         let listed = json!({
@@ -57,12 +54,14 @@ fn a_reset_from_the_command_line_reaches_every_instance() {
             "next_try_at": null, "deadline_ms": (deadline * 1000.0) as u64, "detail": format!("{deadline:.1}s"),
         });
         let list = || -> Value { serde_json::from_str(&cli(&["health", "list", "--format=json"])).unwrap() };
-        eventually("both are stored", || {
+        eventually("all are stored", || {
             let list = list();
-            list[0]["kind"] == "host" && list[0]["name"] == DOWN && list[1] == listed
+            let all = list.as_array().unwrap();
+            let has = |kind: &str, name: &str| all.iter().any(|it| it["kind"] == kind && it["name"] == name);
+            has("host", DOWN) && has("quarantine", "stale") && all.contains(&listed) && all.len() == 3
         });
         assert_eq!(cli(&["health", "reset", "up"]), "deadline up\n");
-        assert_eq!(list().as_array().unwrap().len(), 1, "{}", list());
+        assert_eq!(list().as_array().unwrap().len(), 2, "{}", list());
         for server in &servers {
             eventually("the instance has read the reset", || !has_learnt_deadline(server));
             assert!(has_open_circuit(server), "{}", database.name);
@@ -73,7 +72,11 @@ fn a_reset_from_the_command_line_reaches_every_instance() {
         for server in &servers {
             eventually("the instance has read the reset", || !has_open_circuit(server));
         }
-        assert_eq!(cli(&["health", "reset", "--all"]), "", "nothing was learnt since");
+        assert_eq!(
+            cli(&["health", "reset", "--all"]),
+            "quarantine stale\ndeadline stale\n",
+            "nothing else was learnt"
+        );
         let audit = cli(&["audit"]);
         assert!(audit.contains("health.reset"), "{audit}");
     }
@@ -84,19 +87,23 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
     const PAGE: &str = "/app/operator";
     for database in databases() {
         let site = Site::start();
-        let servers = instances(&site, &database);
+        let servers = learnt(&site, &database);
         let [ann, bob] =
             ["ann@example.org", "bob@example.org"].map(|email| Person::signed_in(&servers[0], email, "pro"));
         servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
 
         let page = text(&ann.get(PAGE));
         assert!(page.contains(&format!("<th scope=\"row\">{DOWN}</th>")), "{page}");
-        assert!(page.contains("1 host or module, not asked"), "{page}");
-        assert!(page.contains("1 of 2 modules have a deadline"), "{page}");
+        assert!(page.contains("2 hosts and modules, not asked"), "{page}");
+        assert!(
+            page.contains(">stale</th>") && page.contains("a known account is a miss: HTTP 404"),
+            "{page}"
+        );
+        assert!(page.contains("1 of 3 modules have a deadline"), "{page}");
         assert!(page.contains("the configured deadline of 60.0 s"), "{page}");
         let learnt = format!("<td class=\"num\">{:.1} s</td>", learnt_deadline(&servers[0]).unwrap());
         assert!(page.contains(&learnt), "{page}");
-        for kind in ["host", "deadline"] {
+        for kind in ["host", "deadline", "quarantine"] {
             assert_eq!(bob.post("/app/account", RESET, &[("kind", kind)]).status, 403);
             assert_eq!(ann.post_as(RESET, &[("csrf", "wrong"), ("kind", kind)], &[]).status, 403);
         }
@@ -121,15 +128,20 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
             !has_open_circuit(&servers[0]) && has_learnt_deadline(&servers[0]),
             "it has an effect at once"
         );
+        reset("quarantine");
         reset("deadline");
         assert!(!has_learnt_deadline(&servers[0]), "it has an effect at once");
         for server in &servers {
             eventually("the instance has read the resets", || {
-                !has_open_circuit(server) && !has_learnt_deadline(server)
+                !has_open_circuit(server) && !has_learnt_deadline(server) && server.figure(QUARANTINED) == 0.0
             });
         }
         let page = text(&ann.get(PAGE));
-        assert!(page.contains("No host is down") && page.contains("0 of 2 modules have"), "{page}");
+        assert!(
+            page.contains("No host is down, and no module is in quarantine")
+                && page.contains("0 of 3 modules have"),
+            "{page}"
+        );
         let audit = servers[0].cli(&["audit"]);
         assert!(audit.contains("health.reset"), "{audit}");
     }

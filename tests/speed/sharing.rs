@@ -11,9 +11,7 @@ fn sharing_for(site: &Site, time: &str) -> Server {
 }
 
 fn outcome(server: &Server, run: &str) -> String {
-    server.finished(run);
-    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
-    reports["modules"][0]["status"].as_str().unwrap().to_owned()
+    ended(server, run, "m").0["status"].as_str().unwrap().to_owned()
 }
 
 #[test]

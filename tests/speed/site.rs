@@ -34,14 +34,14 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The requests that wait for an answer, in their order: number, module and name.
-    held: Vec<(usize, String, String)>,
+    /// The numbers of the requests that wait for an answer, in their order.
+    held: Vec<usize>,
     /// The statuses of requests that the test has answered.
     answers: HashMap<usize, u16>,
-    /// The status with which modules are answered at once.
-    at_once: HashMap<String, u16>,
-    /// The modules and names of all requests, in their order.
-    asked: Vec<(String, String)>,
+    /// The statuses that are answered at once, by the user agent and the module, of which `*` is any.
+    at_once: HashMap<(String, String), u16>,
+    /// The user agents, modules and names of all requests, in their order.
+    asked: Vec<[String; 3]>,
     most_held: usize,
 }
 
@@ -89,14 +89,54 @@ impl Site {
 
     /// Answers the requests of a module at once from now on.
     pub(crate) fn answer_at_once(&self, module: &str, status: u16) {
-        self.shared.state.lock().at_once.insert(module.to_owned(), status);
+        self.at_once("*", module, status);
+    }
+
+    fn at_once(&self, agent: &str, module: &str, status: u16) {
+        self.shared.state.lock().at_once.insert((agent.to_owned(), module.to_owned()), status);
         self.shared.changed.notify_all();
+    }
+
+    /// Answers the requests of `agent` for a module with a hit, held ones too.
+    pub(crate) fn open_to(&self, agent: &str, module: &str) {
+        self.at_once(agent, module, 200);
+    }
+
+    pub(crate) fn open(&self, module: &str) {
+        self.open_to("*", module);
+    }
+
+    pub(crate) fn open_all(&self) {
+        self.open_to("*", "*");
+    }
+
+    /// Waits until `agent` has asked for a module.
+    pub(crate) fn wait_for(&self, agent: &str, module: &str) {
+        let is_it = |asked: &[String; 3]| asked[0] == agent && asked[1] == module;
+        drop(self.wait_until(|state| state.asked.iter().any(is_it)));
+    }
+
+    /// Waits until anybody has asked for a module. Returns the user agent.
+    pub(crate) fn asker(&self, module: &str) -> String {
+        let asker = |state: &State| Some(state.asked.iter().find(|asked| asked[1] == module)?[0].clone());
+        let state = self.wait_until(|state| asker(state).is_some());
+        asker(&state).unwrap()
+    }
+
+    /// Returns how many requests `agent` has sent.
+    pub(crate) fn asked_by(&self, agent: &str) -> usize {
+        self.shared.state.lock().asked.iter().filter(|asked| asked[0] == agent).count()
+    }
+
+    /// Returns how many requests for a module were sent.
+    pub(crate) fn asked_for(&self, module: &str) -> usize {
+        self.shared.state.lock().asked.iter().filter(|asked| asked[1] == module).count()
     }
 
     /// Waits for a held request, and answers the oldest one.
     pub(crate) fn answer_one(&self, status: u16) {
         let mut state = self.wait_until(|state| !state.held.is_empty());
-        let (number, ..) = state.held.remove(0);
+        let number = state.held.remove(0);
         state.answers.insert(number, status);
         self.shared.changed.notify_all();
     }
@@ -115,7 +155,8 @@ impl Site {
 
     /// Returns the modules and names of all requests, in their order.
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
-        self.shared.state.lock().asked.clone()
+        let asked = self.shared.state.lock().asked.clone().into_iter();
+        asked.map(|[_, module, name]| (module, name)).collect()
     }
 
     fn wait_until(&self, is_so: impl Fn(&State) -> bool) -> parking_lot::MutexGuard<'_, State> {
@@ -136,18 +177,24 @@ impl Shared {
     fn answer(&self, socket: &mut TcpStream, request: &Received) {
         let mut words = request.path().split('/').skip(1).map(str::to_owned);
         let (module, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let status = self.status(&module, name);
+        let agent = request.header("user-agent").unwrap_or_default().to_lowercase();
+        let status = self.status([agent.split('/').next().unwrap_or_default().to_owned(), module, name]);
         // The client may have disconnected.
         let _ = socket.write_all(&page(status));
     }
 
-    fn status(&self, module: &str, name: String) -> u16 {
+    fn status(&self, asked: [String; 3]) -> u16 {
+        let any = "*".to_owned();
+        let keys = [(&asked[0], &asked[1]), (&any, &asked[1]), (&any, &any)];
+        let keys = keys.map(|(agent, module)| (agent.clone(), module.clone()));
         let mut state = self.state.lock();
         let number = state.asked.len();
-        state.asked.push((module.to_owned(), name.clone()));
-        state.held.push((number, module.to_owned(), name));
-        let answer =
-            |state: &State| state.answers.get(&number).or_else(|| state.at_once.get(module)).copied();
+        state.asked.push(asked);
+        state.held.push(number);
+        let answer = |state: &State| {
+            let at_once = || keys.iter().find_map(|key| state.at_once.get(key));
+            state.answers.get(&number).or_else(at_once).copied()
+        };
         if answer(&state).is_none() {
             state.most_held = state.most_held.max(state.held.len());
             self.changed.notify_all();
@@ -159,7 +206,7 @@ impl Shared {
                 None => self.changed.wait(&mut state),
             }
         };
-        state.held.retain(|(held, ..)| *held != number);
+        state.held.retain(|held| *held != number);
         self.changed.notify_all();
         status
     }
