@@ -3,7 +3,6 @@
 mod activation;
 pub(crate) mod chance;
 mod encoding;
-mod expected;
 mod fuzz;
 mod fuzz_model;
 mod hostile;

@@ -153,7 +153,7 @@ fn statuses(client: &mut Client, bytes: &[u8], chance: &mut Chance) -> Vec<u16> 
 }
 
 /// Connects from an address that no other client has, since the server remembers severed connections by theirs.
-fn client_from(seed: u64, server: SocketAddr) -> Client {
+pub(crate) fn client_from(seed: u64, server: SocketAddr) -> Client {
     let [.., second, third, fourth] = seed.to_be_bytes();
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
     socket.bind(&SocketAddr::from(([127, second, third, fourth], 0)).into()).unwrap();

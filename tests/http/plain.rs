@@ -1,77 +1,36 @@
-//! Plain requests and answers.
+//! Plain requests and answers, of the server with a handler of the tests and of the real service.
 
 use std::net::Shutdown;
 
 use super::kit::{Client, TestServer, get, pattern, post};
+use crate::support::server::Setup;
 
 #[test]
-fn a_request_is_answered_with_length_and_date() {
-    let server = TestServer::new();
-    let answer = server.ask(&get("/x?y=1&z"));
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("X-Path"), Some("/x"));
-    assert_eq!(answer.header("X-Query"), Some("y=1&z"));
-    assert_eq!(answer.header("X-Client"), Some("127.0.0.1"));
-    assert_eq!(answer.header("Content-Length"), Some("0"));
-    assert_eq!(answer.header("Connection"), None);
-    httpdate::parse_http_date(answer.header("Date").unwrap()).unwrap();
-    let mut client = server.connect();
-    client.send(get("/"));
-    assert_eq!(client.line(), "HTTP/1.1 200 OK");
-}
-
-#[test]
-fn a_connection_serves_many_requests_in_order() {
+fn requests_on_one_connection_are_answered_in_order_each_in_its_form() {
     let server = TestServer::new();
     let mut client = server.connect();
-    for number in 0..50 {
-        client.send(post(&format!("/{number}"), 3, "abc"));
-        let answer = client.answer();
-        assert_eq!(answer.header("X-Path"), Some(format!("/{number}").as_str()));
-        assert_eq!(answer.body, b"abc");
-    }
-}
-
-#[test]
-fn pipelined_requests_are_answered_in_order() {
-    let server = TestServer::new();
-    let mut client = server.connect();
-    let all: String = (0..16).map(|number| get(&format!("/{number}"))).collect();
-    client.send(all);
+    client.send((0..16).map(|number| get(&format!("/{number}"))).collect::<String>());
     for number in 0..16 {
         assert_eq!(client.answer().header("X-Path"), Some(format!("/{number}").as_str()));
     }
-}
-
-#[test]
-fn head_has_the_length_and_no_body() {
-    let server = TestServer::new();
-    let mut client = server.connect();
+    client.send(get("/x?y=1&z"));
+    assert_eq!(client.line(), "HTTP/1.1 200 OK");
+    while !client.line().is_empty() {}
+    client.send(get("/x?y=1&z"));
+    let answer = client.answer();
+    let seen =
+        ["X-Path", "X-Query", "X-Client", "Content-Length", "Connection"].map(|name| answer.header(name));
+    assert_eq!(seen, [Some("/x"), Some("y=1&z"), Some("127.0.0.1"), Some("0"), None]);
+    httpdate::parse_http_date(answer.header("Date").unwrap()).unwrap();
     client.send("HEAD /big?5000 HTTP/1.1\r\nHost: a\r\n\r\n");
     let head = client.head();
     assert_eq!((head.status, head.header("Content-Length")), (200, Some("5000")));
-    client.send(get("/next"));
-    assert_eq!(client.answer().header("X-Path"), Some("/next"));
-}
-
-#[test]
-fn no_content_has_neither_body_nor_length() {
-    let server = TestServer::new();
-    let mut client = server.connect();
     client.send(get("/none"));
     let none = client.head();
     assert_eq!((none.status, none.header("Content-Length")), (204, None));
-    client.send(get("/next"));
-    assert_eq!(client.answer().status, 200);
-}
-
-#[test]
-fn http_1_0_closes_unless_asked_to_stay() {
-    let server = TestServer::new();
-    let mut client = server.connect();
+    // HTTP/1.0 closes unless it is asked to stay.
     client.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    let answer = client.answer();
-    assert_eq!((answer.status, answer.header("Connection")), (200, Some("keep-alive")));
+    assert_eq!(client.answer().header("Connection"), Some("keep-alive"));
     client.send("GET /b HTTP/1.0\r\n\r\n");
     let answer = client.answer();
     assert_eq!((answer.header("X-Path"), answer.header("Connection")), (Some("/b"), Some("close")));
@@ -100,12 +59,16 @@ fn a_client_that_has_ended_its_direction_still_gets_its_answer() {
 }
 
 #[test]
-fn large_answers_arrive_whole() {
+fn large_bodies_and_answers_arrive_whole() {
     let server = TestServer::new();
     let mut client = server.connect();
-    for size in [1023, 1024, 65_536, 65_537, 3_000_000] {
+    for size in [0, 1, 1023, 1024, 1025, 65_536, 65_537, 3_000_000] {
         client.send(get(&format!("/big?{size}")));
         assert!(client.answer().body == pattern(size), "{size}");
+        if size <= 65_536 {
+            client.send(post("/", size as u64, std::str::from_utf8(&pattern(size)).unwrap()));
+            assert!(client.answer().body == pattern(size), "{size}");
+        }
     }
 }
 
@@ -150,17 +113,6 @@ fn a_body_waits_for_100_continue() {
 }
 
 #[test]
-fn bodies_come_inline_and_large() {
-    let server = TestServer::new();
-    let mut client = server.connect();
-    for size in [0usize, 1, 1024, 1025, 65_536] {
-        let body = String::from_utf8(pattern(size)).unwrap();
-        client.send(post("/", size as u64, &body));
-        assert!(client.answer().body == body.as_bytes(), "{size}");
-    }
-}
-
-#[test]
 fn a_panic_is_a_500_and_the_next_request_is_fine() {
     let server = TestServer::with(|config| config.request_workers = 1);
     let mut client = server.connect();
@@ -193,15 +145,81 @@ fn an_ipv6_address_is_served_like_another() {
 }
 
 #[test]
-fn a_socket_that_was_opened_elsewhere_is_served() {
-    use sightline::http::{Server, ServerConfig};
-    use std::sync::Arc;
+fn targets_methods_and_versions_are_interpreted_as_http_defines() {
+    let server = Setup::new().start();
+    let plain = server.request("GET", "/v1/health").send();
+    assert_eq!(plain.status, 200);
+    for (request_line, host, status) in [
+        ("GET /v1/health/ HTTP/1.1", true, 200),
+        ("GET /v1/health?a=b&c HTTP/1.1", true, 200),
+        ("GET http://example.org/v1/health HTTP/1.1", true, 200),
+        ("GET HTTPS://example.org:443/v1/health HTTP/1.1", true, 200),
+        ("GET /v1/%68ealth HTTP/1.1", true, 200),
+        ("GET /%761/health HTTP/1.1", true, 200),
+        ("GET /v1%2Fhealth HTTP/1.1", true, 404),
+        ("GET /v1/health%20 HTTP/1.1", true, 404),
+        ("GET /v1/health/./ HTTP/1.1", true, 404),
+        ("GET /v1/../v1/health HTTP/1.1", true, 404),
+        ("GET //v1/health HTTP/1.1", true, 404),
+        ("GET /v1/health// HTTP/1.1", true, 404),
+        ("GET /V1/health HTTP/1.1", true, 404),
+        ("GET /v1/health%00 HTTP/1.1", true, 404),
+        ("GET /v1/%ff HTTP/1.1", true, 404),
+        ("GET / HTTP/1.1", true, 200),
+        ("GET http://example.org HTTP/1.1", true, 200),
+        ("GET /v1/health HTTP/1.0", false, 200),
+        ("GET /v1/health HTTP/1.0", true, 200),
+        ("GET /v1/health HTTP/1.1", false, 400),
+        ("get /v1/health HTTP/1.1", true, 405),
+        ("DELETE /v1/health HTTP/1.1", true, 405),
+        ("TRACE /v1/health HTTP/1.1", true, 405),
+        ("OPTIONS /v1/health HTTP/1.1", true, 204),
+        ("OPTIONS /v1/nothing HTTP/1.1", true, 404),
+        ("OPTIONS /v1/searches/ HTTP/1.1", true, 204),
+        ("CONNECT example.org:443 HTTP/1.1", true, 400),
+    ] {
+        let mut client = Client::connect(server.address);
+        client.send(format!("{request_line}\r\n{}\r\n", if host { "Host: example.org\r\n" } else { "" }));
+        let answer = client.answer();
+        assert_eq!(answer.status, status, "{request_line}");
+        httpdate::parse_http_date(answer.header("Date").unwrap()).unwrap();
+        let allow = match (status, request_line.contains("searches")) {
+            (204 | 405, true) => Some("POST, GET, HEAD, OPTIONS"),
+            (204 | 405, false) => Some("GET, HEAD, OPTIONS"),
+            _ => None,
+        };
+        assert_eq!(answer.header("Allow"), allow, "{request_line}");
+        if request_line.ends_with("1.0") {
+            assert_eq!(client.until_closed(), b"", "{request_line}");
+        }
+        if request_line.ends_with("1.0") || status == 400 {
+            assert_eq!(answer.header("Connection"), Some("close"), "{request_line}");
+        } else {
+            assert_eq!(answer.header("Connection"), None, "{request_line}");
+        }
+    }
+}
 
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let server = Server::from_listener(listener, &ServerConfig::default()).unwrap();
-    let address = server.local_addr();
-    let _server = server.start(Arc::new(super::kit::TestHandler(Arc::default()))).unwrap();
-    let mut client = Client::connect(address);
-    client.send(get("/"));
-    assert_eq!(client.answer().status, 200);
+#[test]
+fn head_has_the_headers_of_get() {
+    let server = Setup::new().start();
+    let run = server.search("username", "everybody");
+    server.finished(&run);
+    for path in [
+        "/v1/health",
+        "/v1/capabilities",
+        "/v1/me",
+        "/v1/modules",
+        "/v1/searches",
+        &format!("/v1/searches/{run}"),
+        "/v1/nothing",
+    ] {
+        let (get, head) = (server.get(path), server.request("HEAD", path).key(&server.key).send());
+        assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
+        assert!(!get.body.is_empty(), "{path}");
+        assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
+        for name in ["content-type", "etag", "last-modified", "vary", "cache-control"] {
+            assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+        }
+    }
 }

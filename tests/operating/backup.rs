@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
+use super::succeeds;
 use crate::cli::ran;
+use crate::outages::kit::has_no_faults_but_deleted_runs;
 use crate::support::databases::{self, TestDatabase, empty_databases};
 use crate::support::folder::Folder;
 use crate::support::private_postgres::program;
@@ -74,39 +76,6 @@ fn kept(database: &TestDatabase, email: &str) -> Vec<(&'static str, Vec<String>)
     .to_vec()
 }
 
-/// Asserts the invariants of every state of a database: each search is charged once, refunds belong to failed
-/// searches, and the used credits are the sum of the bookings.
-fn adds_up(database: &TestDatabase) {
-    for (what, sql) in [
-        (
-            "searches without a charge",
-            "SELECT count(*) FROM runs WHERE NOT EXISTS \
-             (SELECT 1 FROM charges WHERE run = runs.id AND kind = 'charge')",
-        ),
-        (
-            "refunds of what has not failed",
-            "SELECT count(*) FROM charges JOIN runs ON runs.id = run WHERE kind = 'refund' AND status <> 'failed'",
-        ),
-        (
-            "failed searches without a refund",
-            "SELECT count(*) FROM runs WHERE status = 'failed' AND NOT EXISTS \
-             (SELECT 1 FROM charges WHERE run = runs.id AND kind = 'refund')",
-        ),
-        (
-            "cycles whose use is not the sum of what was booked",
-            "SELECT count(*) FROM credit_usage u WHERE used <> (SELECT \
-             coalesce(sum(CASE kind WHEN 'charge' THEN credits ELSE -credits END), 0) FROM charges c \
-             WHERE c.account = u.account AND c.cycle_start = u.cycle_start)",
-        ),
-        (
-            "searches whose results are not as many as they say",
-            "SELECT count(*) FROM runs WHERE total_results <> (SELECT count(*) FROM results WHERE run = runs.id)",
-        ),
-    ] {
-        assert_eq!(database.number(sql), 0, "{what}, on {}", database.name);
-    }
-}
-
 /// Copies the database as the manual describes, and restores the copy in a new place.
 fn brought_back(database: &TestDatabase) -> TestDatabase {
     if database.name == "sqlite" {
@@ -122,16 +91,13 @@ fn brought_back(database: &TestDatabase) -> TestDatabase {
     let place = databases::empty_postgres();
     let folder = Folder::new();
     let file = format!("--file={}", folder.path("copy.dump"));
-    run(Command::new(program("pg_dump")).args(["--format=custom", "--no-owner", &file, &database.url]));
+    let mut dump = Command::new(program("pg_dump"));
+    succeeds(&dump.args(["--format=custom", "--no-owner", &file, &database.url]).output().unwrap());
     let into = format!("--dbname={}", place.url);
     let copy = folder.path("copy.dump");
-    run(Command::new(program("pg_restore")).args(["--no-owner", "--exit-on-error", &into, &copy]));
+    let mut restore = Command::new(program("pg_restore"));
+    succeeds(&restore.args(["--no-owner", "--exit-on-error", &into, &copy]).output().unwrap());
     place
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// An account with searches in every state, a deleted one, and a revoked key.
@@ -200,7 +166,7 @@ fn a_backup_under_load_contains_every_run() {
             is_over.store(true, Ordering::Relaxed);
             copy
         });
-        adds_up(&copy);
+        has_no_faults_but_deleted_runs(|sql| copy.number(sql));
         assert_eq!(kept(&copy, &history.email), before, "{}", database.name);
 
         let second = Setup::new().database(&copy.url).flags(&flags).start();
@@ -210,7 +176,7 @@ fn a_backup_under_load_contains_every_run() {
         eventually("what was under way has gone on to its end", || {
             copy.number("SELECT count(*) FROM runs WHERE status = 'running'") == 0
         });
-        adds_up(&copy);
+        has_no_faults_but_deleted_runs(|sql| copy.number(sql));
         let more = search(&second, &history.key, "everybody9");
         assert_eq!(ended(&second, &history.key, &more)["status"], "completed");
     }

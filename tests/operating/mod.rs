@@ -15,6 +15,7 @@ mod campaigns {
 }
 
 use std::net::SocketAddr;
+use std::process::Output;
 
 use crate::support::admin::get;
 use page::Page;
@@ -24,4 +25,12 @@ fn scrape(admin: SocketAddr) -> Page {
     let said = get(admin, "/metrics");
     assert_eq!(said.status, 200, "{}", said.text);
     Page::read(&said.text)
+}
+
+/// Returns what a program said, which must have succeeded.
+#[track_caller]
+fn succeeds(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    said
 }

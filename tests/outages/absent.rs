@@ -23,13 +23,24 @@ fn ended(child: Child) -> Output {
 }
 
 #[test]
-fn a_start_waits_for_a_late_database_server() {
+fn a_start_waits_for_a_late_database_server_until_a_signal_or_the_limit() {
     let mut postgres = PrivatePostgres::start();
     postgres.stop(End::Fast);
     let folder = Folder::new();
     let log = folder.path("log");
-    let mut service = serve(&postgres.url("postgres"), "10m", &log);
-    let told = || std::fs::read_to_string(&log).unwrap().matches("retrying for 600 s").count();
+    let said = || std::fs::read_to_string(&log).unwrap();
+    let url = postgres.url("postgres");
+
+    assert_eq!(ended(serve(&url, "1s", &log)).status.code(), Some(3));
+    assert!(said().contains("cannot open postgres://"), "{}", said());
+
+    let service = serve(&url, "1h", &log);
+    eventually("it waits", || said().contains("retrying for"));
+    signal(service.id(), "TERM");
+    assert_eq!(ended(service).status.code(), Some(0));
+
+    let mut service = serve(&url, "10m", &log);
+    let told = || said().matches("retrying for 600 s").count();
     eventually("it waits", || told() == 1);
     postgres.start_again();
     let mut first = String::new();
@@ -39,29 +50,6 @@ fn a_start_waits_for_a_late_database_server() {
     assert_eq!(told(), 1);
     service.kill().unwrap();
     service.wait().unwrap();
-}
-
-#[test]
-fn a_signal_ends_the_wait() {
-    let mut postgres = PrivatePostgres::start();
-    postgres.stop(End::Fast);
-    let folder = Folder::new();
-    let log = folder.path("log");
-    let service = serve(&postgres.url("postgres"), "1h", &log);
-    eventually("it waits", || std::fs::read_to_string(&log).unwrap().contains("retrying for"));
-    signal(service.id(), "TERM");
-    assert_eq!(ended(service).status.code(), Some(0));
-}
-
-#[test]
-fn the_wait_times_out_with_a_reason() {
-    let mut postgres = PrivatePostgres::start();
-    postgres.stop(End::Fast);
-    let folder = Folder::new();
-    let log = folder.path("log");
-    assert_eq!(ended(serve(&postgres.url("postgres"), "1s", &log)).status.code(), Some(3));
-    let error = std::fs::read_to_string(&log).unwrap();
-    assert!(error.contains("cannot open postgres://"), "{error}");
 }
 
 /// Waiting would be of no use.

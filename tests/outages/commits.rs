@@ -6,7 +6,7 @@ use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, starte
 use super::network::behind_a_relay;
 use crate::support::databases::TestDatabase;
 use crate::support::relay::{Cut, Relay};
-use crate::support::server::{Answer, Setup};
+use crate::support::server::{Answer, Server, Setup};
 use crate::support::{awaited, eventually};
 use crate::web::person::{Person, field_of, text};
 
@@ -31,13 +31,30 @@ fn used(scene: &Scene) -> Value {
 }
 
 fn set_up() -> (TestDatabase, Relay, Scene) {
+    set_up_with(&[])
+}
+
+fn set_up_with(flags: &[String]) -> (TestDatabase, Relay, Scene) {
     let (database, relay, url) = behind_a_relay();
-    let scene = Scene::on(&url);
+    let scene = Scene::with(|setup| setup.database(&url).flags(flags));
     scene.site.open();
     scene.recovers();
     // Two searches so far.
     assert_eq!(used(&scene), 2);
     (database, relay, scene)
+}
+
+/// Starts another instance that takes over what the first one cannot go on with.
+fn another(scene: &Scene, database: &TestDatabase) -> Server {
+    let flags = scene.site.flags(BEFORE, DURING);
+    Setup::real().database(&database.url).flags(&flags).flag("--times=lease=5s").start()
+}
+
+/// Checks that a start whose caller was refused was committed, and that it is undone.
+fn is_undone(database: &TestDatabase) {
+    let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
+    eventually("it is undone", || database.number(&undone) == 1);
+    has_no_faults(|sql| database.number(sql));
 }
 
 #[test]
@@ -79,12 +96,8 @@ fn an_unconfirmed_start_without_a_key_is_undone() {
     assert_eq!(relay.cuts(), 1);
     assert_eq!(runs_of(&database), 1, "it was committed");
     relay.freeze(false);
-    eventually("its credit is given back", || {
-        let answer = scene.get("/v1/credits");
-        answer.status == 200 && answer.json()["credits_used"] == 2
-    });
-    let sql = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
-    assert_eq!(database.number(&sql), 1);
+    is_undone(&database);
+    eventually("its credit is given back", || used(&scene) == 2);
     // A caller that tries again pays once.
     let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
     assert_eq!((&run["status"], used(&scene)), (&json!("completed"), json!(3)));
@@ -124,15 +137,8 @@ fn an_unconfirmed_start_is_undone_after_a_kill() {
     is_refused(&order(&scene, None));
     assert_eq!(runs_of(&database), 1, "it was committed");
     scene.server.kill();
-    let flags = scene.site.flags(BEFORE, DURING);
-    let other = Setup::real().database(&database.url).flags(&flags).flag("--times=lease=5s").start();
-    let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
-    eventually("it is undone", || database.number(&undone) == 1);
-    let given_back = "SELECT coalesce(sum(CASE kind WHEN 'charge' THEN credits ELSE -credits END), 0)::bigint FROM charges c \
-         JOIN runs r ON r.id = c.run WHERE r.query = 'somebody.unlucky'";
-    assert_eq!(database.number(given_back), 0);
-    drop(other);
-    has_no_faults(|sql| database.number(sql));
+    let _other = another(&scene, &database);
+    is_undone(&database);
 }
 
 /// A batch and a watch are looked up by their ids, too. A caller that was refused would send them again, and pay twice.
@@ -156,23 +162,13 @@ fn a_batch_and_a_watch_whose_answer_was_lost_are_made_once() {
 /// Another instance may take the run over while this one cannot reach the store.
 #[test]
 fn an_unconfirmed_start_is_undone_by_another_instance() {
-    let (database, relay, url) = behind_a_relay();
-    let scene = Scene::with(|setup| setup.database(&url).flag("--times=lease=5s"));
-    scene.site.open();
-    scene.recovers();
+    let (database, relay, scene) = set_up_with(&["--times=lease=5s".to_owned()]);
     relay.cut(NAME, Cut::ThenSilence);
     is_refused(&order(&scene, None));
-    let flags = scene.site.flags(BEFORE, DURING);
-    let other = Setup::real().database(&database.url).flags(&flags).flag("--times=lease=5s").start();
-    let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
-    eventually("the other instance undoes it", || database.number(&undone) == 1);
+    let _other = another(&scene, &database);
+    is_undone(&database);
     relay.freeze(false);
-    eventually("its credit is given back", || {
-        let answer = scene.get("/v1/credits");
-        answer.status == 200 && answer.json()["credits_used"] == 2
-    });
-    drop(other);
-    has_no_faults(|sql| database.number(sql));
+    eventually("its credit is given back", || used(&scene) == 2);
 }
 
 /// Once a search has been accepted, its caller gets its id, whatever the store does while it waits.

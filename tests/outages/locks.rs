@@ -138,9 +138,10 @@ fn is_logged_once(server: &Server) {
     assert_eq!(server.log().matches(over).count(), 1);
 }
 
-/// A row that is locked for long blocks only callers that need the row.
+/// A row that is locked for long blocks only callers that need the row. If no key can be read, every request is refused,
+/// and health says why.
 #[test]
-fn a_locked_account_does_not_block_others() {
+fn a_locked_account_blocks_nobody_else_and_locked_keys_degrade_health() {
     let database = postgres();
     let server = Setup::new().database(&database.url).start();
     let (locked, other) = (server.new_key("unlimited"), server.new_key("unlimited"));
@@ -162,16 +163,8 @@ fn a_locked_account_does_not_block_others() {
             is_refused(&request.join().unwrap());
         }
     });
-}
-
-/// If no key can be read, every request is refused, and health says why.
-#[test]
-fn locked_keys_degrade_health() {
-    let database = postgres();
-    let server = Setup::new().database(&database.url).start();
     let health = || server.request("GET", "/v1/health").send().json()["status"].clone();
-    let mut locker = Client::connect(&database.url, NoTls).unwrap();
-    locker.batch_execute("BEGIN; LOCK TABLE runs, accounts, api_keys").unwrap();
+    locker.batch_execute("ROLLBACK; BEGIN; LOCK TABLE runs, accounts, api_keys").unwrap();
     eventually("health is degraded", || health() == "degraded");
     is_refused(&server.request("GET", "/v1/me").key(&server.key).send());
     assert_eq!(health(), "degraded");

@@ -3,19 +3,16 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use super::super::succeeds;
 use crate::support::admin::{admin_of, get};
 use crate::support::server::Setup;
 
 const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/alerts.yml");
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/operating/alerts.yml");
 
-fn promtool(arguments: &[&str]) -> String {
+fn promtool(arguments: &[&str]) {
     let output = Command::new("promtool").args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("promtool (Debian's package prometheus): {error}"));
-    let said =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
-    said
+    succeeds(&output.unwrap_or_else(|error| panic!("promtool (Debian's package prometheus): {error}")));
 }
 
 #[test]

@@ -6,20 +6,15 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
+use super::super::succeeds;
 use crate::support::folder::Folder;
+use crate::support::private_postgres::is_root;
 use crate::support::server::BINARY;
 use crate::support::tier::left_out;
-
-#[track_caller]
-fn succeeds(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    said
-}
 
 fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--help").output().is_ok()
@@ -77,8 +72,7 @@ echo healthy
 
 #[test]
 fn the_image_is_built_and_starts_with_a_read_only_root() {
-    let is_root = succeeds(&Command::new("id").arg("-u").output().unwrap()).trim() == "0";
-    if !is_root || !["buildah", "debootstrap", "ip"].into_iter().all(is_installed) {
+    if !is_root() || !["buildah", "debootstrap", "ip"].into_iter().all(is_installed) {
         return left_out("the image is built by root, with buildah, debootstrap and iproute2");
     }
     let (buildah, context) = (Buildah(Folder::new()), Folder::new());

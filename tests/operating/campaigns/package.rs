@@ -2,21 +2,16 @@
 //! machine that is thrown away.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
+use super::super::succeeds;
 use crate::support::folder::Folder;
+use crate::support::private_postgres::is_root;
 use crate::support::server::BINARY;
 use crate::support::tier::left_out;
 
 fn script(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(name).display().to_string()
-}
-
-#[track_caller]
-fn succeeds(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    said
 }
 
 /// Builds the package, and returns its path.
@@ -88,7 +83,7 @@ fn the_package_is_installed_started_upgraded_and_purged() {
     }
     let fields = succeeds(&Command::new("dpkg-deb").args(["--field", &package]).output().unwrap());
     assert!(fields.contains(&format!("Version: {}", env!("CARGO_PKG_VERSION"))), "{fields}");
-    if succeeds(&Command::new("id").arg("-u").output().unwrap()).trim() != "0" {
+    if !is_root() {
         return left_out("only root can install the package in a copy of this machine");
     }
     let copy = Folder::new();
