@@ -28,6 +28,7 @@ fn pages_need_no_key_and_no_script_and_load_nothing_from_elsewhere() {
     let server = Setup::new().flag("--rate-limits=read=1").start();
     for path in pages() {
         let page = fetch(&server, &path);
+        is_validated(&server, &path, &page);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         assert_eq!(
             (page.header("cache-control"), page.header("ratelimit")),
@@ -54,19 +55,13 @@ fn pages_need_no_key_and_no_script_and_load_nothing_from_elsewhere() {
     }
 }
 
-#[test]
-fn pages_and_sources_are_validated_by_their_etag() {
-    let server = Setup::new().start();
-    for path in pages().into_iter().chain(["/manual/api.md".to_owned(), "/llms.txt".to_owned()]) {
-        let page = fetch(&server, &path);
-        let tag = page.header("etag").unwrap();
-        let again = server.request("GET", &path).header("If-None-Match", tag).send();
-        assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
-        let head = server.request("HEAD", &path).send();
-        let length = page.body.len().to_string();
-        assert_eq!((head.status, head.header("content-length")), (200, Some(&*length)), "{path}");
-        server.request("POST", &path).send().is_error(405, "method_not_allowed");
-    }
+fn is_validated(server: &Server, path: &str, page: &Answer) {
+    let again = server.request("GET", path).header("If-None-Match", page.header("etag").unwrap()).send();
+    assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
+    let head = server.request("HEAD", path).send();
+    let length = page.body.len().to_string();
+    assert_eq!((head.status, head.header("content-length")), (200, Some(&*length)), "{path}");
+    server.request("POST", path).send().is_error(405, "method_not_allowed");
 }
 
 #[test]
@@ -74,12 +69,14 @@ fn every_page_is_listed_and_its_links_are_served() {
     let server = Setup::new().start();
     let list = fetch(&server, "/manual");
     let index = fetch(&server, "/llms.txt");
+    is_validated(&server, "/llms.txt", &index);
     for topic in TOPICS {
         assert!(text(&list).contains(&format!("href=\"manual/{}\"", topic.name)), "{}", topic.name);
         assert!(text(&index).contains(&format!("(manual/{}.md): ", topic.name)), "{}", topic.name);
         let source = fetch(&server, &format!("/manual/{}.md", topic.name));
         assert_eq!(source.header("content-type"), Some("text/markdown; charset=utf-8"));
         assert_eq!(text(&source), topic.markdown);
+        is_validated(&server, &format!("/manual/{}.md", topic.name), &source);
         let page = fetch(&server, &format!("/manual/{}", topic.name));
         assert!(text(&page).contains(&format!(">{}</h1>", topic.title())), "{}", topic.name);
     }

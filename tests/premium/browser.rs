@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Request, Response};
+use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Response};
 
 use super::lab::{self, LONG, css, page, text};
 use crate::support::site::{Site, closed_port, hold, ok, to, with_headers};
@@ -243,11 +243,7 @@ const wait = request => new Promise((done, fail) => { request.onsuccess = () => 
 #[test]
 fn pages_share_no_state() {
     // Two sessions: with five visits one of them has seen the site before, and more than once.
-    nothing_is_carried(5, |request| lab::shared().see(request).unwrap());
-}
-
-/// Tests with that many visits that no data is carried from one page to the next.
-pub(super) fn nothing_is_carried(most: usize, see: impl Fn(&Request) -> Response) {
+    let most = 5;
     let cookies = Arc::new(AtomicUsize::new(0));
     let (seen_cookies, visits) = (Arc::clone(&cookies), AtomicUsize::new(0));
     let site = Site::start(move |stream, request| {
@@ -272,7 +268,7 @@ pub(super) fn nothing_is_carried(most: usize, see: impl Fn(&Request) -> Response
     });
     for visit in 0..most {
         let url = format!("http://localhost:{}/first?{visit}", site.addr.port());
-        let seen = see(&page(&url, &[css("#done")]));
+        let seen = lab::shared().see(&page(&url, &[css("#done")])).unwrap();
         let said = text(&seen)
             .split("<b id=\"done\">")
             .nth(1)
@@ -301,11 +297,6 @@ pub(super) fn nothing_is_carried(most: usize, see: impl Fn(&Request) -> Response
 
 #[test]
 fn images_fonts_and_media_are_not_loaded() {
-    only_what_is_looked_at_is_loaded(|request| lab::shared().see(request).unwrap());
-}
-
-/// Tests with these browsers that images, fonts and media are not loaded.
-pub(super) fn only_what_is_looked_at_is_loaded(see: impl Fn(&Request) -> Response) {
     let site = Site::start(|stream, request| {
         let _ = stream.write_all(&match request.path() {
             "/" => html(200, "<style>@font-face { font-family: F; src: url(/f.woff2) } b { font-family: F }</style>\
@@ -314,7 +305,7 @@ pub(super) fn only_what_is_looked_at_is_loaded(see: impl Fn(&Request) -> Respons
             _ => ok("x"),
         });
     });
-    see(&page(&site.url("/"), &[css("body.ready")]));
+    lab::shared().see(&page(&site.url("/"), &[css("body.ready")])).unwrap();
     let asked: Vec<String> = site.received().iter().map(|request| request.path().to_owned()).collect();
     for path in ["/i.png", "/f.woff2", "/v.mp4", "/a.mp3"] {
         assert!(!asked.iter().any(|asked| asked == path), "{asked:?}");

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::support::databases::databases;
 use crate::support::eventually;
 use crate::support::server::{Answer, Server, Setup};
 
@@ -51,46 +50,44 @@ fn is_asked_by_premium_searches(module: &Value) -> bool {
 
 #[test]
 fn a_premium_search_uses_browser_modules_and_costs_two_credits() {
-    for database in databases() {
-        let server = Setup::new().all_modules().database(&database.url).start();
-        let key = server.new_key("pro");
-        let modules = server.get("/v1/modules").json();
-        let modules = modules["modules"].as_array().unwrap();
-        let drawn = || modules.iter().filter(|module| is_asked_by_premium_searches(module));
-        let premium: Vec<String> = drawn()
-            .filter(|module| CATEGORIES.contains(&module["category"].as_str().unwrap()))
-            .map(|module| module["id"].as_str().unwrap().to_owned())
-            .collect();
-        let capabilities = server.get("/v1/capabilities").json();
-        assert_eq!(capabilities["premium"]["module_count"], drawn().count());
-        assert!((10..drawn().count()).contains(&premium.len()), "{premium:?}");
-        assert_eq!(capabilities["premium"]["available"], true);
-        assert_eq!(server.figure("sightline_browser_sessions"), 2.0);
-        assert!(server.figure("sightline_browser_sessions_busy") <= 2.0);
+    let server = Setup::new().all_modules().start();
+    let key = server.new_key("pro");
+    let modules = server.get("/v1/modules").json();
+    let modules = modules["modules"].as_array().unwrap();
+    let drawn = || modules.iter().filter(|module| is_asked_by_premium_searches(module));
+    let premium: Vec<String> = drawn()
+        .filter(|module| CATEGORIES.contains(&module["category"].as_str().unwrap()))
+        .map(|module| module["id"].as_str().unwrap().to_owned())
+        .collect();
+    let capabilities = server.get("/v1/capabilities").json();
+    assert_eq!(capabilities["premium"]["module_count"], drawn().count());
+    assert!((10..drawn().count()).contains(&premium.len()), "{premium:?}");
+    assert_eq!(capabilities["premium"]["available"], true);
+    assert_eq!(server.figure("sightline_browser_sessions"), 2.0);
+    assert!(server.figure("sightline_browser_sessions_busy") <= 2.0);
 
-        let standard = ended(&server, &key, &search(&server, &key, "username", "everybody", false));
-        let more = ended(&server, &key, &search(&server, &key, "username", "everybody", true));
-        assert_eq!((&standard["premium"], &more["premium"]), (&json!(false), &json!(true)));
-        assert_eq!((&standard["credits_charged"], &more["credits_charged"]), (&json!(1), &json!(2)));
-        assert_eq!(used(&server, &key), 3);
-        let (plain, none) = asked(&server, &key, &standard, &premium);
-        assert_eq!(none, 0);
-        assert_eq!(asked(&server, &key, &more, &premium), (plain, premium.len()));
-        let count = |run: &Value, what: &str| run["coverage"][what].as_u64().unwrap();
-        // One module accepts only names with a dot.
-        assert_eq!(
-            count(&more, "hit"),
-            count(&standard, "hit") + premium.len() as u64 - 1,
-            "{}",
-            more["coverage"]
-        );
-        assert_eq!(count(&more, "skipped"), count(&standard, "skipped") + 1, "{}", more["coverage"]);
+    let standard = ended(&server, &key, &search(&server, &key, "username", "everybody", false));
+    let more = ended(&server, &key, &search(&server, &key, "username", "everybody", true));
+    assert_eq!((&standard["premium"], &more["premium"]), (&json!(false), &json!(true)));
+    assert_eq!((&standard["credits_charged"], &more["credits_charged"]), (&json!(1), &json!(2)));
+    assert_eq!(used(&server, &key), 3);
+    let (plain, none) = asked(&server, &key, &standard, &premium);
+    assert_eq!(none, 0);
+    assert_eq!(asked(&server, &key, &more, &premium), (plain, premium.len()));
+    let count = |run: &Value, what: &str| run["coverage"][what].as_u64().unwrap();
+    // One module accepts only names with a dot.
+    assert_eq!(
+        count(&more, "hit"),
+        count(&standard, "hit") + premium.len() as u64 - 1,
+        "{}",
+        more["coverage"]
+    );
+    assert_eq!(count(&more, "skipped"), count(&standard, "skipped") + 1, "{}", more["coverage"]);
 
-        for (kind, query, total) in [("email", "a@example.com", 4), ("domain", "example.com", 5)] {
-            let run = ended(&server, &key, &search(&server, &key, kind, query, true));
-            assert_eq!((&run["premium"], used(&server, &key)), (&json!(false), total), "{kind}");
-            assert_eq!(run["credits_charged"], 1);
-        }
+    for (kind, query, total) in [("email", "a@example.com", 4), ("domain", "example.com", 5)] {
+        let run = ended(&server, &key, &search(&server, &key, kind, query, true));
+        assert_eq!((&run["premium"], used(&server, &key)), (&json!(false), total), "{kind}");
+        assert_eq!(run["credits_charged"], 1);
     }
 }
 

@@ -300,25 +300,6 @@ fn standard_results_do_not_wait_for_browsers() {
 }
 
 #[test]
-fn a_control_check_also_guards_browser_modules() {
-    let stage = Stage::with(1);
-    let folder = Folder::new();
-    let mut entry = drawn(0);
-    entry["hit"] = json!([{"css": ["p"]}]);
-    entry["miss"] = json!([{"text": ["Gone"]}]);
-    let bench = bench_on(&format!("sqlite:{}", folder.path("runs.db")), folder, &stage, 1, 0);
-    let file = PathBuf::from(bench._folder.path("yes.json"));
-    std::fs::write(&file, json!([entry]).to_string()).unwrap();
-    let catalog = Catalog::load(false, &[file]).unwrap();
-    let prober: Arc<dyn Prober> = Arc::clone(&stage) as _;
-    let checker = Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600));
-    stage.draw(2);
-    let query = Query::parse(SearchType::Username, "alice").unwrap();
-    let report = checker.check(&catalog.modules()[0], &query, Instant::now() + PATIENCE);
-    assert_eq!(report.outcome.to_string(), "unreliable", "{report:?}");
-}
-
-#[test]
 fn premium_runs_share_the_browsers_fairly() {
     let bench = bench(&Stage::with(2), 1, 12);
     let large = bench.drawn_only("large", 12);

@@ -1,11 +1,14 @@
 //! `account export`, `account delete`, `audit`.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
-use super::{audit, on_both, wait_until};
+use super::{audit, on_both};
 use crate::cli::ran;
 use crate::support::folder::Folder;
 use crate::support::server::Server;
+use crate::support::{awaited, eventually};
 
 const EMAIL: &str = "person@example.org";
 
@@ -33,23 +36,26 @@ fn status(server: &Server, key: &str, path: &str) -> u16 {
 }
 
 fn ended(server: &Server, key: &str, run: &str) -> Value {
-    let mut last = Value::Null;
-    wait_until("the run ends", || {
-        last = server.request("GET", &format!("/v1/searches/{run}")).key(key).send().json();
-        last["status"] != "running"
-    });
-    last
+    awaited("the run ends", || {
+        let run = server.request("GET", &format!("/v1/searches/{run}")).key(key).send().json();
+        if run["status"] == "running" { Err(run) } else { Ok(run) }
+    })
 }
 
 #[test]
-fn an_export_contains_everything_except_secrets() {
+fn an_export_is_private_and_contains_everything_except_secrets() {
     on_both(&[], |server, _| {
         let (key, other) = (key_of(server, EMAIL), key_of(server, "other@example.org"));
         let run = search(server, &key, "everybody");
         let seen = ended(server, &key, &run);
         search(server, &other, "somebody-else");
 
-        let text = server.cli(&["account", "export", "--email", "Person@Example.org"]);
+        let folder = Folder::new();
+        let file = folder.path("me.json");
+        let said = server.cli(&["account", "export", "--email", EMAIL, "--output", &file]);
+        assert_eq!(said, format!("exported {EMAIL} to {file}\n"));
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let text = std::fs::read_to_string(&file).unwrap();
         let export: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&export["account"]["email"], &export["account"]["plan"]),
@@ -87,21 +93,9 @@ fn an_export_contains_everything_except_secrets() {
             ["account.created", "account.link_made", "key.created", "run.started", "account.exported"]
         );
         assert_eq!(export["sessions"], json!([]));
-    });
-}
-
-#[test]
-fn an_export_file_is_private_and_complete() {
-    use std::os::unix::fs::PermissionsExt as _;
-    on_both(&[], |server, _| {
-        key_of(server, EMAIL);
-        let folder = Folder::new();
-        let file = folder.path("me.json");
-        let said = server.cli(&["account", "export", "--email", EMAIL, "--output", &file]);
-        assert_eq!(said, format!("exported {EMAIL} to {file}\n"));
-        let export: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-        assert_eq!((&export["account"]["email"], &export["runs"]), (&json!(EMAIL), &json!([])));
-        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let printed = server.cli(&["account", "export", "--email", "Person@Example.org"]);
+        let printed: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(printed["runs"], export["runs"]);
         let nowhere = folder.path("no/such/folder.json");
         let args =
             ["account", "export", "--email", EMAIL, "--output", &nowhere, "--database", &server.database];
@@ -124,7 +118,7 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
 
         let said = server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
         assert!(said.starts_with(&format!("deleted {EMAIL} ({id}) with 1 keys and 1 searches")), "{said}");
-        wait_until("the key is refused", || status(server, &key, "/v1/me") == 401);
+        eventually("the key is refused", || status(server, &key, "/v1/me") == 401);
         let refused = server
             .request("POST", "/v1/searches")
             .key(&key)
@@ -171,7 +165,7 @@ fn a_deletion_that_was_interrupted_is_finished_by_the_next_server() {
             ran(&args, &[]).code_is(3).err_has(why);
         }
         let server = setup().start();
-        wait_until("it is gone", || !server.cli(&["account", "list"]).contains(EMAIL));
+        eventually("it is gone", || !server.cli(&["account", "list"]).contains(EMAIL));
         assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(status(&server, &key, "/v1/me"), 401);
     }
@@ -195,7 +189,7 @@ fn live_runs_of_a_deleted_account_stop() {
         // The reader is told that the run was deleted, and no more data arrives.
         let last = stream.all().pop().unwrap();
         assert_ne!(last.event, "done", "{last:?}");
-        wait_until("its driver has stopped", || server.figure("sightline_runs_driven") == 0.0);
+        eventually("its driver has stopped", || server.figure("sightline_runs_driven") == 0.0);
         assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(database.number("SELECT count(*) FROM results"), 0);
         assert!(!server.log().contains("person@"), "{}", server.log());

@@ -8,22 +8,13 @@ mod sweeps;
 use serde_json::Value;
 
 use crate::support::databases::{TestDatabase, databases};
-use crate::support::server::{PATIENCE, Server, Setup};
+use crate::support::server::{Server, Setup};
 
 /// Runs a test with a server on a fresh database of each kind.
 fn on_both(flags: &[&str], test: impl Fn(&Server, &TestDatabase)) {
     for database in databases() {
         let setup = flags.iter().fold(Setup::new().database(&database.url), |setup, flag| setup.flag(flag));
         test(&setup.start(), &database);
-    }
-}
-
-/// Waits until a condition is true.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = std::time::Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(std::time::Instant::now() < until, "never: {what}");
-        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 

@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::wait_until;
 use crate::cli::{ran, sightline};
+use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::{Server, Setup};
 
@@ -117,7 +117,7 @@ fn a_request_that_is_repeated_is_refused_too() {
     };
     assert_eq!(repeat().status, 200);
     std::fs::write(&file, list()).unwrap();
-    wait_until("the list is read again", || repeat().status == 403);
+    eventually("the list is read again", || repeat().status == 403);
     repeat().is_error(403, "suppressed");
 }
 
@@ -134,7 +134,7 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
     let second = hashed("username", "second\n");
     assert_eq!(std::fs::metadata(&file).unwrap().len(), second.len() as u64);
     File::options().write(true).open(&file).unwrap().write_all(second.as_bytes()).unwrap();
-    wait_until("the list is read again", || status("second") == 403);
+    eventually("the list is read again", || status("second") == 403);
     assert_eq!(status("first"), 200);
 
     // Replaced by another file, as many editors do.
@@ -144,15 +144,15 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
         std::fs::rename(&beside, &file).unwrap();
     };
     replace(hashed("username", "first\n") + "not an entry\n");
-    wait_until("the mistake is told", || server.log().contains("line 2: the type is unknown"));
+    eventually("the mistake is told", || server.log().contains("line 2: the type is unknown"));
     assert_eq!((status("first"), status("second")), (200, 403));
     std::fs::remove_file(&file).unwrap();
-    wait_until("the loss is told", || server.log().contains("cannot read the file"));
+    eventually("the loss is told", || server.log().contains("cannot read the file"));
     assert_eq!(status("second"), 403);
     assert_eq!(server.log().matches("line 2: the type is unknown").count(), 1);
 
     replace(hashed("username", "first\nsecond\n"));
-    wait_until("the new file is read", || status("first") == 403);
+    eventually("the new file is read", || status("first") == 403);
     assert_eq!(status("second"), 403);
 }
 

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use super::{audit, on_both, wait_until};
+use super::{audit, on_both};
 use crate::store::erasing::stands_in_log;
 use crate::support::databases::{TestDatabase, databases};
+use crate::support::eventually;
 use crate::support::server::Setup;
 
 /// Changes the end of the run to so many days ago.
@@ -36,7 +37,7 @@ fn an_old_run_is_removed_and_its_charge_is_kept() {
         let as_deleted = server.get(&path).is_error(404, "not_found");
         if database.name == "sqlite" {
             // Not the database file: SQLite may leave copies of moved cells in unused bytes of a page.
-            wait_until("nothing of it is left in the write-ahead log", || {
+            eventually("nothing of it is left in the write-ahead log", || {
                 !stands_in_log(&database, "everybody_forgotten")
             });
         }
@@ -47,7 +48,7 @@ fn an_old_run_is_removed_and_its_charge_is_kept() {
         let server = server.restart(&["--retain-days=2"]);
         let path = format!("/v1/searches/{old}");
         let mut answers = Vec::new();
-        wait_until("the old run is gone", || {
+        eventually("the old run is gone", || {
             answers.push(server.get(&path).status);
             answers.last() == Some(&404)
         });
@@ -79,7 +80,7 @@ fn zero_days_keep_runs_for_ever() {
         age(database, &old, 36_500);
         // When the last use of the key is stored, maintenance has run several times.
         let seen = "SELECT count(*) FROM api_keys WHERE last_used_at IS NOT NULL";
-        wait_until("maintenance has run", || database.number(seen) > 0);
+        eventually("maintenance has run", || database.number(seen) > 0);
         assert_eq!(database.number("SELECT count(*) FROM runs"), 1);
         assert_eq!(server.get(&format!("/v1/searches/{old}")).status, 200);
     });
@@ -116,7 +117,7 @@ fn writers_are_not_blocked_while_old_runs_are_removed() {
         };
         database.try_to(&pile).unwrap();
         let old = || database.number("SELECT count(*) FROM runs WHERE query = 'x'");
-        wait_until("the pile is gone", || {
+        eventually("the pile is gone", || {
             let body = json!({"type": "username", "query": "nobody", "modules": ["github"], "wait": true});
             let answer = server.post(&body);
             assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("completed")), "{answer}");
@@ -148,17 +149,17 @@ fn a_jump_of_the_clock_delays_removal() {
         // The same happens after a restart, whatever happened meanwhile.
         for _ in 0..2 {
             let server = start();
-            wait_until("it is told", || server.log().contains("the clock jumped ahead from"));
+            eventually("it is told", || server.log().contains("the clock jumped ahead from"));
             assert_eq!(server.get("/v1/me").status, 200);
             // When the last use of the key is stored, maintenance has run several times.
             let seen = "SELECT count(*) FROM api_keys WHERE last_used_at IS NOT NULL";
-            wait_until("maintenance has run", || database.number(seen) > 0);
+            eventually("maintenance has run", || database.number(seen) > 0);
             assert!(is_there(), "it was removed");
             assert_eq!(server.log().matches("the clock jumped ahead from").count(), 1);
         }
         // It continues if something happened for longer than a day.
         age(&database, &other, 2);
         let _server = start();
-        wait_until("it is removed", || !is_there());
+        eventually("it is removed", || !is_there());
     }
 }

@@ -14,19 +14,25 @@ pub(crate) struct Packages(PathBuf);
 /// # Panics
 /// Panics without npm, or if the packages are missing and the registry cannot be reached.
 pub(crate) fn packages(name: &str, packages: &[&str]) -> Packages {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm");
+    Packages(installed("npm", name, &packages.join("\n"), |folder| install(folder, packages)))
+}
+
+/// Returns a folder below `target/` with that content, which is installed if it is missing. Tests and processes that need
+/// the same one at the same time share it.
+pub(super) fn installed(kind: &str, name: &str, content: &str, install: impl FnOnce(&Path)) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(kind);
     let folder = root.join(name);
     fs::create_dir_all(&root).unwrap();
     let lock = File::create(folder.with_extension("lock")).unwrap();
     lock.lock().unwrap();
     // Written last: an incomplete folder, or one of other packages, is made again.
-    let (ready, content) = (folder.join("ready"), packages.join("\n"));
+    let ready = folder.join("ready");
     if !fs::read_to_string(&ready).is_ok_and(|text| text == content) {
         let _ = fs::remove_dir_all(&folder);
-        install(&folder, packages);
+        install(&folder);
         fs::write(&ready, content).unwrap();
     }
-    Packages(folder)
+    folder
 }
 
 fn install(folder: &Path, packages: &[&str]) {
@@ -35,14 +41,7 @@ fn install(folder: &Path, packages: &[&str]) {
     fs::write(folder.join("package.json"), "{\"private\": true}").unwrap();
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact"]).args(packages);
-    let output = npm.current_dir(folder).output();
-    let output = output.unwrap_or_else(|error| panic!("npm is needed: run scripts/test ({error})"));
-    let said = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "the npm registry is needed: {npm:?}\n{}",
-        String::from_utf8_lossy(&said)
-    );
+    super::python::run(npm.current_dir(folder));
 }
 
 impl Packages {

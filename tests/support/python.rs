@@ -1,8 +1,7 @@
 //! Programs from the Python registry, each set in a virtual environment below `target/`. The first test that
 //! needs a set installs it for all later runs.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A virtual environment.
@@ -15,21 +14,12 @@ pub(crate) struct Venv(PathBuf);
 /// Panics without Python 3, or if the environment is missing and the registry cannot be reached.
 pub(crate) fn venv(packages: &[&str]) -> Venv {
     assert!(packages.iter().all(|package| package.contains("==")), "not pinned: {packages:?}");
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
-    let folder = root.join(name(packages));
-    fs::create_dir_all(&root).unwrap();
-    let lock = File::create(folder.with_extension("lock")).unwrap();
-    lock.lock().unwrap();
-    // Written last: an incomplete environment is made again.
-    let ready = folder.join("ready");
-    if !ready.exists() {
-        let _ = fs::remove_dir_all(&folder);
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+    let content = packages.join("\n");
+    Venv(super::npm::installed("venv", &name(packages), &content, |folder| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder));
         let mut pip = Command::new(folder.join("bin/pip"));
         run(pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-input"]).args(packages));
-        fs::write(&ready, packages.join("\n")).unwrap();
-    }
-    Venv(folder)
+    }))
 }
 
 impl Venv {
@@ -50,7 +40,7 @@ fn name(packages: &[&str]) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '_' }).collect()
 }
 
-fn run(command: &mut Command) {
+pub(super) fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(
         output.status.success(),
