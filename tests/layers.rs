@@ -23,7 +23,7 @@ const LAYERS: [(&str, &str); 21] = [
     ("watches", "base modules model store account runs"),
     ("webhooks", "base modules model store runs"),
     ("report", "base modules model store account runs watches webhooks"),
-    ("service", "base modules model account runs watches"),
+    ("service", "base modules model store account runs watches webhooks"),
     ("api", "base manual modules model store account runs watches webhooks http report service"),
     ("web", "base modules model store account runs watches webhooks http report service"),
     ("admin", "base modules model store account runs webhooks http api"),
@@ -31,7 +31,7 @@ const LAYERS: [(&str, &str); 21] = [
     ("sandbox", "base modules model store account runs http net api web"),
     (
         "app",
-        "base modules model store account http runs watches webhooks net report api web admin config sandbox",
+        "base modules model store account http runs watches webhooks net report service api web admin config sandbox",
     ),
     (
         "cli",

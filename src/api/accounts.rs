@@ -47,17 +47,14 @@ pub struct Credits<'a> {
     /// Credits that are left in this billing period.
     pub credits_remaining: Amount,
     /// Credits used in this billing period.
-    #[schema(examples(58))]
     pub credits_used: u64,
     /// All credits of a billing period.
     pub credits_allowed: Amount,
     /// Start of the billing period: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-01T00:00:00.000Z"))]
     pub period_start: Timestamp,
     /// Start of the next billing period: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-06-01T00:00:00.000Z"))]
     pub period_end: Timestamp,
 }
 
@@ -80,19 +77,17 @@ impl<'a> Credits<'a> {
 #[schema(as = Account)]
 pub struct Me<'a> {
     /// Identifies the account.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-0000-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid)]
     pub user_id: AccountId,
     /// Name of the plan.
     #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
     pub tier: &'a str,
     /// Whether the plan includes the API: always true here, because a key of another plan gets 403.
-    #[schema(examples(true))]
     pub api_access: bool,
     /// Searches that may be started per minute, over all keys of the account.
-    #[schema(minimum = 1, examples(30))]
+    #[schema(minimum = 1)]
     pub rate_limit_per_minute: u32,
     /// Whether streams are available.
-    #[schema(examples(true))]
     pub supports_streaming: bool,
     /// Types of identifiers that can be searched.
     #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
@@ -108,38 +103,20 @@ pub struct MeCredits {
     /// Credits that are left.
     pub remaining: Amount,
     /// Credits used.
-    #[schema(examples(58))]
     pub used: u64,
     /// All credits of the billing period.
     pub allowed: Amount,
     /// Start of the next billing period: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-06-01T00:00:00.000Z"))]
     pub period_end: Timestamp,
-}
-
-impl From<&Balance> for MeCredits {
-    fn from(balance: &Balance) -> Self {
-        Self {
-            remaining: balance.remaining().into(),
-            used: balance.used,
-            allowed: balance.allowed.into(),
-            period_end: balance.cycle.end,
-        }
-    }
 }
 
 /// Checks the key.
 ///
 /// Confirms that the key works, and returns its owner and the limits of the plan. Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/me",
-    operation_id = "getAccount",
-    tag = "Account",
-    responses((status = 200, description = "The key's owner.", body = Me<'_>))
-)]
-pub fn me(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/me",
+    responses((status = 200, description = "The key's owner.", body = Me<'_>)))]
+pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
     Ok(ok_json(&Me {
@@ -149,21 +126,21 @@ pub fn me(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         rate_limit_per_minute: api.limiter.limits().search,
         supports_streaming: true,
         search_types: SearchType::ALL,
-        credits: MeCredits::from(&balance),
+        credits: MeCredits {
+            remaining: balance.remaining().into(),
+            used: balance.used,
+            allowed: balance.allowed.into(),
+            period_end: balance.cycle.end,
+        },
     }))
 }
 
 /// Reads the credit balance.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/credits",
-    operation_id = "getCredits",
-    tag = "Account",
-    responses((status = 200, description = "The credit balance.", body = Credits<'_>))
-)]
-pub fn credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/credits",
+    responses((status = 200, description = "The credit balance.", body = Credits<'_>)))]
+pub fn get_credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
     Ok(ok_json(&Credits::new(&caller.plan.name, &balance)))

@@ -1,7 +1,5 @@
 //! The body of `POST /v1/batches`, as JSON or as CSV.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -32,7 +30,6 @@ pub struct BatchBody {
     #[schema(max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", examples("applicants of May"))]
     name: Option<String>,
     /// Whether to list only the price, duplicates and invalid searches. Nothing is charged and nothing is stored.
-    #[schema(examples(true))]
     dry_run: Option<bool>,
 }
 
@@ -54,7 +51,6 @@ struct BatchSearchRequest {
 struct BatchSearchOptions {
     /// Search the best ten variants of the username: the username itself and nine others. The others follow the last search
     /// of the list. All of them count towards the 1,000 searches. Only for usernames.
-    #[schema(examples(true))]
     variants: Option<bool>,
 }
 
@@ -79,7 +75,7 @@ pub struct BatchParameters {
     name: Option<String>,
     /// Whether to list only the price, duplicates and invalid searches, as `dry_run` in the body.
     #[serde(default)]
-    #[param(required = false, default = false, example = true)]
+    #[param(required = false, default = false)]
     dry_run: bool,
 }
 
@@ -97,20 +93,24 @@ impl BatchOrder {
     /// Reads a request. Searches that are not valid are in the draft.
     ///
     /// # Errors
-    /// Returns 415 for another content type, and 400 for a body that is no list of 1 to 1,000 searches.
-    pub(super) fn read(api: &Api, http: &Request) -> Result<Self, ApiError> {
+    /// Returns 415 for another content type, 400 for a body that is no list of 1 to 1,000 searches, and 403 for a premium
+    /// search if the plan does not include any.
+    pub(super) fn read(api: &Api, http: &Request, includes_premium: bool) -> Result<Self, ApiError> {
         let BatchParameters { search_type, name, dry_run } = request::query(http)?;
-        if is_csv(http) {
+        let order = if is_csv(http) {
             let draft = table::read(&http.body, search_type)?;
-            return Ok(Self { draft, name: checked_name(name)?, dry_run });
+            Self { draft, name: checked_name(name)?, dry_run }
+        } else {
+            request::require_json(http)
+                .map_err(|_| ApiError::unsupported_media_type(&["application/json", "text/csv"]))?;
+            let body: BatchBody = request::json(http)?;
+            let (name, dry_run) = (body.name.or(name), body.dry_run.unwrap_or_default() || dry_run);
+            Self { name: checked_name(name)?, draft: draft(api, &body.searches)?, dry_run }
+        };
+        if !includes_premium && order.draft.rows.iter().any(|(_, search)| search.premium) {
+            return Err(ApiError::premium_required(api.accounts.plans()));
         }
-        request::require_json(http).map_err(|_| ApiError::unsupported_batch_type())?;
-        let body: BatchBody = request::json(http)?;
-        Ok(Self {
-            dry_run: body.dry_run.unwrap_or_default() || dry_run,
-            name: checked_name(body.name.or(name))?,
-            draft: draft(api, &body.searches)?,
-        })
+        Ok(order)
     }
 
     /// Returns the SHA-256 of the meaning of the request.
@@ -137,9 +137,9 @@ fn draft(api: &Api, searches: &[Value]) -> Result<Draft, ApiError> {
     let (mut draft, mut variants) = (Draft::default(), Vec::new());
     for (row, search) in (1..).zip(searches) {
         match read_search(api, search) {
-            Ok(checked) => {
-                draft.add(row, &checked.query, checked.search);
-                variants.extend(checked.variants);
+            Ok(((query, search), its_variants)) => {
+                draft.add(row, &query, search);
+                variants.extend(its_variants);
             }
             Err(error) => {
                 let (field, message, allowed) = error.told();
@@ -157,15 +157,11 @@ fn draft(api: &Api, searches: &[Value]) -> Result<Draft, ApiError> {
     Ok(draft)
 }
 
-/// A valid search of the list.
-struct CheckedSearch {
-    query: Query,
-    search: Search,
-    /// The searches for its variants, if they are wanted.
-    variants: Vec<(Query, Search)>,
-}
+/// A search with its query.
+type Checked = (Query, Search);
 
-fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
+/// Returns a search of the list, and the searches for its variants if they are wanted.
+fn read_search(api: &Api, search: &Value) -> Result<(Checked, Vec<Checked>), ApiError> {
     if !search.is_object() {
         return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
     }
@@ -176,11 +172,11 @@ fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
     let options: BatchSearchOptions = request::read(search)?;
     let wants_variants = options.variants.unwrap_or_default();
     let variants = if wants_variants { variants(api, &query, &checked)? } else { Vec::new() };
-    Ok(CheckedSearch { query, search: checked, variants })
+    Ok(((query, checked), variants))
 }
 
 /// Returns the searches for the variants of a username without itself.
-fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<(Query, Search)>, ApiError> {
+fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<Checked>, ApiError> {
     if query.search_type() != SearchType::Username {
         let message =
             format!("variants are not made of queries of the type {}", query.search_type().as_str());
@@ -194,21 +190,4 @@ fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<(Query, Sea
         Some((query, Search { query: name, ..search.clone() }))
     });
     Ok(parsed.collect())
-}
-
-/// Reads a request and checks that the plan of the account includes its searches.
-///
-/// # Errors
-/// Returns the errors of [`BatchOrder::read`], and 403 for a premium search that the plan does not include.
-pub(super) fn read_order(
-    api: &Arc<Api>,
-    request: &Request,
-    includes_premium: bool,
-) -> Result<BatchOrder, ApiError> {
-    let order = BatchOrder::read(api, request)?;
-    let is_premium = order.draft.rows.iter().any(|(_, search)| search.premium);
-    if is_premium && !includes_premium {
-        return Err(ApiError::premium_required(api.accounts.plans()));
-    }
-    Ok(order)
 }

@@ -1,4 +1,4 @@
-//! Batches: create, list, read, stop.
+//! Batches: create, list, read, stop; as a file.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile, read_order};
-use super::context::{Api, Call, json_response, ok_json};
+use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
+use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::pages::{PageParameters, cut};
+use super::pages::{PageParameters, cut, page_of};
 use super::request;
 use crate::account::service::AccountError;
 use crate::base::clock::millis;
@@ -18,10 +18,11 @@ use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Response};
 use crate::model::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
 use crate::model::run::count;
-use crate::model::start::{Idempotency, Refused, Started};
+use crate::model::start::{Refused, Started};
 use crate::modules::query::SearchType;
+use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, file_name};
+use crate::report::batch_export::write_batch;
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
-use crate::runs::service::idempotency_valid_since;
 
 /// The maximum number of invalid searches and of duplicates that an answer tells.
 const MOST_TOLD: usize = 100;
@@ -31,7 +32,7 @@ const MOST_TOLD: usize = 100;
 #[schema(as = Batch)]
 pub struct BatchHead<'a> {
     /// Identifies the batch.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    #[schema(value_type = uuid::Uuid)]
     pub batch_id: BatchId,
     /// Name of the batch; null if it has none.
     #[schema(required, examples("applicants of May"))]
@@ -39,28 +40,25 @@ pub struct BatchHead<'a> {
     /// State of the batch.
     pub status: BatchStatus,
     /// Number of its searches.
-    #[schema(examples(1000))]
     pub total: u32,
     /// Number of its searches by state.
     pub counts: Counts,
     /// Estimated seconds until all searches have ended; null while no estimate is possible.
-    #[schema(required, examples(840))]
+    #[schema(required)]
     pub eta_seconds: Option<u64>,
     /// Time at which the batch was accepted: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
     /// Time at which it was stopped; null if it was not.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:18:09.010Z"))]
+    #[schema(required)]
     pub stopped_at: Option<Timestamp>,
     /// Time at which the last of its searches had ended; null until then.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:28:09.010Z"))]
+    #[schema(required)]
     pub ended_at: Option<Timestamp>,
     /// Present only if true: the results come from the simulated web and are not real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schema(examples(true))]
     pub sandbox: bool,
 }
 
@@ -88,10 +86,8 @@ pub struct AcceptedBatch<'a> {
     #[serde(flatten)]
     pub batch: BatchHead<'a>,
     /// Credits that its searches cost if all are made, without those that leads start.
-    #[schema(examples(1000))]
     pub credits: u64,
     /// Number of searches that are the same as an earlier one.
-    #[schema(examples(1))]
     pub duplicate_count: u32,
     /// These searches; the first 100 of them.
     #[schema(max_items = 100)]
@@ -102,25 +98,20 @@ pub struct AcceptedBatch<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchPreview {
     /// Always true: nothing was charged and nothing was stored.
-    #[schema(examples(true))]
     pub dry_run: bool,
     /// Number of searches that would be made.
-    #[schema(examples(996))]
     pub searches: u32,
     /// Credits that they cost, without those that leads start.
-    #[schema(examples(996))]
     pub credits: u64,
     /// Credits that the account has left in this billing period; null if there is no limit.
-    #[schema(required, examples(4200))]
+    #[schema(required)]
     pub credits_remaining: Option<u64>,
     /// Number of searches that are the same as an earlier one.
-    #[schema(examples(1))]
     pub duplicate_count: u32,
     /// These searches; the first 100 of them.
     #[schema(max_items = 100)]
     pub duplicates: Vec<Duplicate>,
     /// Number of searches that are not valid. A batch with one is refused.
-    #[schema(examples(3))]
     pub invalid_count: u32,
     /// These searches; the first 100 of them.
     #[schema(max_items = 100)]
@@ -135,19 +126,8 @@ pub struct BatchPreview {
 ///
 /// The searches are JSON, or CSV in UTF-8 with the columns `type` and `query`. The cells may be separated by `;` or tabs.
 /// One column of queries needs no header if `type` is given. A first line with a cell `query` is the header.
-#[utoipa::path(
-    post,
-    path = "/v1/batches",
-    operation_id = "createBatch",
-    tag = "Batches",
-    params(
-        BatchParameters,
-        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
-            min_length = 1, max_length = 255, example = "5a0e7c1e-order-17",
-            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
-                characters, kept for 24 hours. The same key with the same searches gives the same batch (422 for \
-                others)."),
-    ),
+#[utoipa::path(post, path = "/v1/batches",
+    params(BatchParameters, ("Idempotency-Key" = String, Header)),
     request_body(
         content((BatchBody = "application/json"), (CsvFile = "text/csv")),
         description = "1 to 1,000 searches, at most 2 MiB.",
@@ -155,15 +135,11 @@ pub struct BatchPreview {
     responses(
         (status = 200, description = "The answer to a dry run.", body = BatchPreview),
         (status = 201, description = "The batch is accepted. A repeated `Idempotency-Key` gets the earlier batch.",
-            body = AcceptedBatch<'_>, headers(("Location" = String))),
-        (status = 415, description = "unsupported_media_type"),
-        (status = 422, description = "idempotency_mismatch"),
-    )
-)]
-pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+            body = AcceptedBatch<'_>, headers(("Location" = String)))))]
+pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let order = read_order(api, call.request, caller.plan.premium)?;
+    let order = BatchOrder::read(api, call.request, caller.plan.premium)?;
     if order.dry_run {
         let charge = api.accounts.charge(caller, order.draft.cost());
         let used = api.accounts.used(&caller.account)?;
@@ -174,9 +150,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         let invalid = &order.draft.invalid;
         return Err(ApiError::invalid_searches(invalid.len(), told(&order.draft)));
     }
-    let body_hash = order.fingerprint();
-    let valid_since = idempotency_valid_since(api.clock.now());
-    let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
+    let idempotency = key.map(|key| api.services.idempotency(key, order.fingerprint()));
     let BatchOrder { mut draft, name, .. } = order;
     let rows = std::mem::take(&mut draft.rows);
     let credits = rows.iter().map(|(_, search)| search.cost()).sum();
@@ -215,52 +189,31 @@ fn told(draft: &Draft) -> Vec<InvalidRow> {
     draft.invalid.iter().take(MOST_TOLD).cloned().collect()
 }
 
-/// A page of the caller's batches, newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct BatchList<'a> {
-    /// The batches of this page.
-    #[schema(max_items = 100)]
-    pub batches: Vec<BatchHead<'a>>,
-    /// Number of batches on this page.
-    #[schema(maximum = 100, examples(20))]
-    pub count: usize,
-    /// Requested maximum of batches per page.
-    #[schema(minimum = 1, maximum = 100, examples(20))]
-    pub limit: usize,
-    /// Whether there are older batches.
-    #[schema(examples(true))]
-    pub has_more: bool,
-    /// Value of `cursor` for the next page; null on the last one.
-    #[schema(required, value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
-    pub next_cursor: Option<BatchId>,
+page_of! {
+    /// A page of the caller's batches, newest first.
+    BatchList<'a> { batches: [BatchHead<'a>], Uuid: "018f4a7e-5c1d-7b3a-9e2f-0123456789ad" }
 }
 
 /// Lists the batches of the account, newest first.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/batches",
-    operation_id = "listBatches",
-    tag = "Batches",
+#[utoipa::path(get, path = "/v1/batches",
     params(PageParameters),
-    responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String))))
-)]
-pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String)))))]
+pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor.map(BatchId), limit)?;
     let now = api.clock.now();
-    let next_cursor = batches.last().filter(|_| has_more).map(|batch| batch.id);
-    let batches: Vec<BatchHead<'_>> = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
-    let page = BatchList { count: batches.len(), batches, limit, has_more, next_cursor };
-    Ok(api.page(call, &page, next_cursor.as_ref()))
+    let next = batches.last().filter(|_| has_more).map(|batch| batch.id);
+    let batches = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
+    Ok(BatchList::reply(api, call, batches, limit, next))
 }
 
 /// A search of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchSearchState<'a> {
     /// Place of the search in the request, from 1.
-    #[schema(minimum = 1, maximum = 1000, examples(1))]
+    #[schema(minimum = 1, maximum = 1000)]
     pub row: u32,
     /// Type of the query.
     #[serde(rename = "type")]
@@ -275,10 +228,10 @@ pub struct BatchSearchState<'a> {
     #[schema(required)]
     pub reason: Option<RowRefusal>,
     /// Run of the search; null if it was not started.
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Option<uuid::Uuid>, required)]
     pub run_id: Option<RunId>,
     /// Number of its results so far; null if it was not started.
-    #[schema(required, examples(42))]
+    #[schema(required)]
     pub total_results: Option<u32>,
 }
 
@@ -306,7 +259,7 @@ pub struct BatchWithSearches<'a> {
     #[schema(max_items = 1000)]
     pub searches: Vec<BatchSearchState<'a>>,
     /// Value of `after` for the next searches; null if there are none.
-    #[schema(required, examples(100))]
+    #[schema(required)]
     pub next_after: Option<u32>,
 }
 
@@ -316,26 +269,21 @@ pub struct BatchWithSearches<'a> {
 pub struct RowParameters {
     /// The most searches in the answer.
     #[serde(default, deserialize_with = "request::whole::<_, _, 1, 1000>")]
-    #[param(required = false, value_type = usize, minimum = 1, maximum = 1000, default = 100, example = 1000)]
+    #[param(required = false, value_type = usize, minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
     /// Leaves out the searches up to this place.
     #[serde(default, deserialize_with = "request::whole::<_, _, 0, { u32::MAX }>")]
-    #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0, example = 100)]
+    #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0)]
     after: Option<u32>,
 }
 
 /// Reads a batch: the number of its searches by state, and the searches.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/batches/{batch_id}",
-    operation_id = "getBatch",
-    tag = "Batches",
+#[utoipa::path(get, path = "/v1/batches/{batch_id}",
     params(RowParameters),
-    responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>, headers(("Link" = String))))
-)]
-pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>, headers(("Link" = String)))))]
+pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let parameters: RowParameters = request::query(call.request)?;
     let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
     let batch = api.find_batch(call)?;
@@ -354,17 +302,92 @@ pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// Searches that have not begun are not made and not charged. Those that have begun go on. The batch and its results can
 /// still be read. Stopping it again changes nothing.
-#[utoipa::path(
-    delete,
-    path = "/v1/batches/{batch_id}",
-    operation_id = "stopBatch",
-    tag = "Batches",
-    responses((status = 204, description = "The batch is stopped."))
-)]
-pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(delete, path = "/v1/batches/{batch_id}",
+    responses((status = 204, description = "The batch is stopped.")))]
+pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    if !api.batches.stop(account, call.id("batch")?, &call.origin()?)? {
-        return Err(ApiError::no_such("batch"));
-    }
-    Ok(Reply::Now(Response::empty(204)))
+    no_content(api.batches.stop(account, call.id("batch")?, &call.origin()?)?, "batch")
+}
+
+/// The query parameters of an export.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct BatchExportParameters {
+    /// Format of the file; `json` by default.
+    format: Option<BatchFormat>,
+}
+
+/// Gets the results of all searches of a batch as a file.
+///
+/// Contains the results found so far if the batch has not ended; the file name then says so. If the export fails before
+/// its end, the connection is closed, so that an incomplete file never looks complete. CSV cells never run as formulas
+/// in a spreadsheet. Costs no credits.
+#[utoipa::path(get, path = "/v1/batches/{batch_id}/export",
+    params(BatchExportParameters),
+    responses((status = 200, description = "The file.",
+        content(
+            (BatchReport<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
+        ),
+        headers(("Content-Disposition" = String)))))]
+pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let BatchExportParameters { format } = request::query(call.request)?;
+    let format = format.unwrap_or(BatchFormat::Json);
+    let batch = api.find_batch(call)?;
+    let name = file_name(&batch, "batch", format.as_str());
+    let head = Response::empty(200)
+        .with_header("Content-Type", format.media_type())
+        .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
+    let (api, request_id) = (Arc::clone(api), call.request_id.clone());
+    Ok(Reply::file(head, move |out| {
+        let written = write_batch(&api.batches, &api.runs, &batch, format, out);
+        written.inspect_err(|error| error.log("a batch", &request_id)).is_ok()
+    }))
+}
+
+/// A format of the matrix: `json` or `csv`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatrixFormat {
+    /// One document.
+    Json,
+    /// RFC 4180 with a header: one row for each query, one column for each module.
+    Csv,
+}
+
+/// The query parameters of the matrix.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct MatrixParameters {
+    /// Format of the file; `json` by default.
+    format: Option<MatrixFormat>,
+}
+
+/// Gets the outcomes of a batch: its queries by the platforms that were asked.
+///
+/// Costs no credits.
+#[utoipa::path(get, path = "/v1/batches/{batch_id}/matrix",
+    params(MatrixParameters),
+    responses((status = 200, description = "The matrix.",
+        content((BatchMatrix<'_> = "application/json"), (String = "text/csv")),
+        headers(("Content-Disposition" = String)))))]
+pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let MatrixParameters { format } = request::query(call.request)?;
+    let format = format.unwrap_or(MatrixFormat::Json);
+    let batch = api.find_batch(call)?;
+    let name = file_name(&batch, "matrix", "csv");
+    let api = Arc::clone(api);
+    Ok(call.later(move || {
+        let matrix = api.batches.matrix(batch.id)?;
+        let columns = matrix.columns();
+        let body = BatchMatrix::new(&matrix, &columns);
+        if format == MatrixFormat::Json {
+            return Ok(ok_json(&body));
+        }
+        let mut bytes = Vec::new();
+        // Cannot happen: a Vec takes all bytes.
+        body.write_csv(&mut bytes).map_err(ApiError::internal)?;
+        let response = Response::new(200, BatchFormat::Csv.media_type(), bytes);
+        let disposition = format!("attachment; filename=\"{name}\"");
+        Ok(Reply::Now(response.with_header("Content-Disposition", disposition)))
+    }))
 }

@@ -22,7 +22,8 @@ pub struct Capabilities<'a> {
     #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
     pub search_types: [SearchType; 3],
     /// The ways to get results, with the calls of each.
-    pub modes: Modes,
+    #[schema(examples(json!({"stream": "POST /v1/searches with stream=true answers with text/event-stream"})))]
+    pub modes: BTreeMap<&'static str, &'static str>,
     /// The fields of a result, each with a short description of its type.
     #[schema(examples(json!({"id": "integer, sequential per run"})))]
     pub result_fields: BTreeMap<&'static str, &'static str>,
@@ -43,47 +44,26 @@ pub struct Capabilities<'a> {
     pub openapi_url: String,
 }
 
-/// The ways to get results, with the calls of each.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = CapabilitiesModes)]
-pub struct Modes {
-    /// Calls that start a search and poll it.
-    #[serde(rename = "async")]
-    #[schema(examples("POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id}"))]
-    pub polling: &'static str,
-    /// Call that starts a search and waits for its end.
-    #[serde(rename = "sync")]
-    #[schema(examples("POST /v1/searches with wait=true answers with the results if the run ends in time"))]
-    pub waiting: &'static str,
-    /// Call that starts a search and streams its events.
-    #[schema(examples("POST /v1/searches with stream=true answers with text/event-stream"))]
-    pub stream: &'static str,
-}
-
 /// The limits in force.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CapabilitiesLimits)]
 pub struct Limits {
     /// Searches that an account may start per minute.
-    #[schema(minimum = 1, examples(30))]
+    #[schema(minimum = 1)]
     pub rate_limit_per_minute: u32,
     /// Reads per minute.
-    #[schema(minimum = 1, examples(120))]
+    #[schema(minimum = 1)]
     pub read_rate_limit_per_minute: u32,
     /// Streams, started or attached to, per minute.
-    #[schema(minimum = 1, examples(60))]
+    #[schema(minimum = 1)]
     pub stream_rate_limit_per_minute: u32,
     /// Cost of a standard search in credits.
-    #[schema(examples(1))]
     pub credits_per_search: u64,
     /// Cost of a premium search in credits.
-    #[schema(examples(2))]
     pub premium_credits_per_search: u64,
     /// Longest wait of a request, in whole seconds.
-    #[schema(examples(30))]
     pub sync_wait_seconds: u64,
     /// Longest duration of one stream, in whole seconds.
-    #[schema(examples(180))]
     pub stream_timeout_seconds: u64,
 }
 
@@ -109,13 +89,10 @@ pub struct Premium<'a> {
     /// Query type for which `premium` has an effect; it is ignored for the others.
     pub applies_to: SearchType,
     /// Cost of a premium search in credits.
-    #[schema(examples(2))]
     pub credits: u64,
     /// Number of modules that need a browser.
-    #[schema(examples(27))]
     pub module_count: usize,
     /// Whether premium searches are possible now.
-    #[schema(examples(true))]
     pub available: bool,
     /// Plans that include premium searches.
     #[schema(value_type = Vec<String>, examples(json!(["basic", "pro", "unlimited"])))]
@@ -128,21 +105,16 @@ pub(super) const API_VERSION: &str = "v1";
 /// Reports the abilities and limits of the service.
 ///
 /// Needs no key and is not counted.
-#[utoipa::path(
-    get,
-    path = "/v1/capabilities",
-    operation_id = "getCapabilities",
-    tag = "Service",
-    responses((status = 200, description = "The abilities and limits of the service.", body = Capabilities<'_>))
-)]
-pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/capabilities",
+    responses((status = 200, description = "The abilities and limits of the service.", body = Capabilities<'_>)))]
+pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
     let counts = api.runs.module_counts();
     Ok(ok_json(&Capabilities {
         version: API_VERSION,
         search_types: SearchType::ALL,
-        modes: MODES,
+        modes: BTreeMap::from(MODES),
         result_fields: BTreeMap::from(RESULT_FIELDS),
         limits: limits(api),
         auth: Auth {
@@ -176,11 +148,20 @@ fn limits(api: &Api) -> Limits {
     }
 }
 
-const MODES: Modes = Modes {
-    polling: "POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id} every 2 to 5 seconds until status is completed or failed",
-    waiting: "POST /v1/searches with wait=true answers with the results if the run ends in time, else with status running; then poll",
-    stream: "POST /v1/searches with stream=true, or GET /v1/searches/{run_id}/stream, answers with text/event-stream: run, result and progress, done",
-};
+const MODES: [(&str, &str); 3] = [
+    (
+        "async",
+        "POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id} every 2 to 5 seconds until status is completed or failed",
+    ),
+    (
+        "sync",
+        "POST /v1/searches with wait=true answers with the results if the run ends in time, else with status running; then poll",
+    ),
+    (
+        "stream",
+        "POST /v1/searches with stream=true, or GET /v1/searches/{run_id}/stream, answers with text/event-stream: run, result and progress, done",
+    ),
+];
 
 const RESULT_FIELDS: [(&str, &str); 9] = [
     ("id", "integer, sequential per run"),

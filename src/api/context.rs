@@ -1,6 +1,7 @@
 //! The parts of the service ([`Api`]) and one request ([`Call`]), which handlers get.
 
 use std::collections::HashSet;
+use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -8,23 +9,16 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::cache::Snapshots;
 use super::call_table::CallTable;
 use super::error::ApiError;
-use super::ping::PingCache;
-use crate::account::rate_limit::RateLimiter;
-use crate::account::service::{Accounts, Caller};
-use crate::base::clock::Clock;
+use crate::account::service::Caller;
 use crate::base::ids::{AccountId, RequestId};
 use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
 use crate::model::watch::Watch;
-use crate::runs::batches::service::Batches;
-use crate::runs::service::{Found, Runs};
+use crate::runs::service::Found;
 use crate::service::Services;
-use crate::store::Store;
-use crate::webhooks::registry::Webhooks;
 
 /// The settings of the API.
 #[derive(Debug, Clone)]
@@ -51,14 +45,7 @@ pub struct Api {
     pub(super) config: ApiConfig,
     /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
     pub(super) root: String,
-    pub(super) accounts: Arc<Accounts>,
-    pub(super) limiter: Arc<RateLimiter>,
-    pub(super) runs: Arc<Runs>,
-    pub(super) store: Arc<Store>,
-    pub(super) batches: Arc<Batches>,
-    pub(super) webhooks: Arc<Webhooks>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) snapshots: Arc<Snapshots>,
+    pub(super) services: Services,
     pub(super) ping: PingCache,
     /// The document of `/openapi.json`.
     pub(super) openapi: LazyFile,
@@ -66,6 +53,14 @@ pub struct Api {
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
     /// The calls of MCP in progress, which their clients can cancel.
     pub(super) mcp_calls: Arc<CallTable>,
+}
+
+impl Deref for Api {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
 }
 
 /// A request that a handler answers.
@@ -118,16 +113,6 @@ impl Call<'_> {
 }
 
 impl Api {
-    /// Removes expired runs from the caches. The maintenance thread calls it.
-    pub fn sweep_caches(&self) {
-        self.snapshots.sweep(Instant::now());
-    }
-
-    /// Returns the use cases that the API shares with the web app.
-    pub(super) fn services(&self) -> Services<'_> {
-        Services { accounts: &self.accounts, runs: &self.runs, clock: &*self.clock }
-    }
-
     /// Returns whether the store answers, as `/v1/health` reports it.
     pub fn has_store(&self) -> bool {
         self.ping.is_ok(|| self.store.ping().is_ok())
@@ -174,6 +159,14 @@ impl Api {
 /// The handler of an operation or a page.
 pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
 
+/// Answers 204 if a thing was deleted or stopped.
+///
+/// # Errors
+/// Returns 404 if there is none.
+pub(super) fn no_content(was_there: bool, thing: &str) -> Result<Reply, ApiError> {
+    if was_there { Ok(Reply::Now(Response::empty(204))) } else { Err(ApiError::no_such(thing)) }
+}
+
 /// Returns 200 with a JSON body.
 pub(super) fn ok_json(body: &impl Serialize) -> Reply {
     Reply::Now(json_response(200, body))
@@ -185,5 +178,37 @@ pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
         Ok(bytes) => Response::new(status, "application/json", bytes),
         // Cannot happen: the types have only string keys and finite numbers.
         Err(_) => Response::empty(500),
+    }
+}
+
+/// The time for which the answer to a ping is valid. Health may be requested thousands of times a second.
+const PING_TTL: Duration = Duration::from_millis(500);
+/// The last answer of the database to a ping.
+#[derive(Default)]
+pub(super) struct PingCache {
+    last: Mutex<Option<(Instant, bool)>>,
+    pinging: Mutex<()>,
+}
+
+impl PingCache {
+    /// Returns whether the database answers. It is asked at most every [`PING_TTL`], by one caller at a time.
+    /// Meanwhile the other callers get the last answer, so that none waits for a database that hangs.
+    pub(super) fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
+        let last = *self.last.lock();
+        if let Some((_, ok)) = last.filter(|(at, _)| at.elapsed() < PING_TTL) {
+            return ok;
+        }
+        let _turn = match (self.pinging.try_lock(), last) {
+            (Some(turn), _) => turn,
+            (None, Some((_, ok))) => return ok,
+            (None, None) => self.pinging.lock(),
+        };
+        // A caller that waited for its turn takes the answer of the caller before it.
+        if let Some((_, ok)) = self.last.lock().filter(|(at, _)| at.elapsed() < PING_TTL) {
+            return ok;
+        }
+        let ok = ping();
+        *self.last.lock() = Some((Instant::now(), ok));
+        ok
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::error::ApiError;
 use super::members;
@@ -36,13 +36,10 @@ pub struct SearchRequest {
     query: String,
     /// Answer with the results if the run ends within the longest wait (30 seconds, as configured: see capabilities), else
     /// with status `running`.
-    #[schema(examples(true))]
     wait: Option<bool>,
     /// Answer with a stream of events; takes precedence over `wait`.
-    #[schema(examples(true))]
     stream: Option<bool>,
     /// Also ask modules that need a browser: 2 credits instead of 1. Ignored for other types than `username`.
-    #[schema(examples(true))]
     premium: Option<bool>,
     /// Ask only these modules, by id: see `GET /v1/modules`. All must be of this type and enabled; an adult one that is named
     /// is asked without `nsfw`.
@@ -58,14 +55,11 @@ pub struct SearchRequest {
     #[schema(min_items = 1, max_items = 1000, examples(json!(["coding"])))]
     categories: Option<Vec<String>>,
     /// Also ask adult sites.
-    #[schema(examples(true))]
     nsfw: Option<bool>,
     /// Ask only third parties, so that no request reaches the searched domain or its name servers.
-    #[schema(examples(true))]
     passive: Option<bool>,
     /// Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learnt from the
     /// module's earlier answers.
-    #[schema(examples(true))]
     patient: Option<bool>,
     /// Seconds after which the search ends with the answers that it has, from its start and without its time in the queue.
     /// Modules without an answer then end as `timeout` with the reason `time_budget`.
@@ -74,7 +68,6 @@ pub struct SearchRequest {
     time_budget: Option<u8>,
     /// Fetch the profile pictures of the accounts that are found, at most 100. Results then get `metadata.avatar`: see
     /// `GET /v1/searches/{run_id}/thumbnails/{result_id}`. Ignored with `passive`.
-    #[schema(examples(true))]
     avatars: Option<bool>,
     /// Follow the leads of the results: accounts are looked up without a charge, at most 100 in each search, and other leads
     /// start searches of their own, charged 1 credit each.
@@ -95,11 +88,11 @@ pub struct SearchRequest {
 struct FollowRequest {
     /// Most leads between this search and another one; 1 if it is not given.
     #[serde(default, deserialize_with = "request::whole::<_, _, 1, 3>")]
-    #[schema(minimum = 1, maximum = 3, examples(1))]
+    #[schema(minimum = 1, maximum = 3)]
     depth: Option<u8>,
     /// Most searches that leads start; 10 if it is not given.
     #[serde(default, deserialize_with = "request::whole::<_, _, 0, 50>")]
-    #[schema(maximum = 50, examples(10))]
+    #[schema(maximum = 50)]
     max_searches: Option<u8>,
     /// The weakest class of leads that are followed; `stated` if it is not given.
     links: Option<Class>,
@@ -134,7 +127,7 @@ impl SearchBody {
     pub(super) fn read(object: &Value) -> Result<Self, ApiError> {
         let request: SearchRequest = request::read(object)?;
         let query = Query::parse(request.search_type, &request.query)
-            .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
+            .map_err(|error| ApiError::invalid_query("query", error))?;
         let choice = Choice {
             modules: request.modules.unwrap_or_default(),
             exclude_modules: request.exclude_modules.unwrap_or_default(),
@@ -227,16 +220,6 @@ fn whole_secs(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     // Only a number that is too large fails to parse.
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
-}
-
-/// `If-None-Match`, for operations whose answers have an `ETag`.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Header)]
-pub struct IfNoneMatch {
-    /// Entity tags of answers that the caller has (`ETag`), or `*`. If one of them is current, the answer is
-    /// 304 without a body. Compared weakly (RFC 9110).
-    #[param(rename = "If-None-Match", nullable = false, example = "\"5d41402abc4b2a76b9719d911017c592\"")]
-    pub if_none_match: Option<String>,
 }
 
 #[cfg(test)]

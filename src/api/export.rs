@@ -19,7 +19,6 @@ use crate::runs::record::RunRecord;
 #[into_params(parameter_in = Query)]
 pub struct ExportParameters {
     /// Format of the file; `json` by default.
-    #[param(required = false, value_type = Format)]
     format: Option<Format>,
 }
 
@@ -27,27 +26,19 @@ pub struct ExportParameters {
 ///
 /// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then say so. CSV
 /// cells never run as formulas in a spreadsheet. A PDF needs a browser, which takes some seconds. Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/searches/{run_id}/export",
-    operation_id = "exportSearch",
-    tag = "Searches",
+#[utoipa::path(get, path = "/v1/searches/{run_id}/export",
     params(ExportParameters),
-    responses(
-        (status = 200, description = "The file.",
-            content(
-                (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
-                (String = "text/html"), (String = "text/markdown"), (Vec<u8> = "application/pdf"),
-                (String = "application/xml"), (Object = "application/stix+json;version=2.1"),
-            ),
-            headers(
-                ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),
-                ("Content-Security-Policy" = String),
-            )),
-        (status = 503, description = "premium_unavailable"),
-    )
-)]
-pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The file.",
+        content(
+            (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/html"), (String = "text/markdown"), (Vec<u8> = "application/pdf"),
+            (String = "application/xml"), (Object = "application/stix+json;version=2.1"),
+        ),
+        headers(
+            ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),
+            ("Content-Security-Policy" = String),
+        ))))]
+pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let ExportParameters { format } = request::query(call.request)?;
     let format = format.unwrap_or(Format::Json);

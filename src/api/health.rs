@@ -27,11 +27,9 @@ pub struct Health {
     /// Whether the database answers and accepts writes.
     pub database: DatabaseStatus,
     /// Whether streams are available.
-    #[schema(examples(true))]
     pub streaming: bool,
     /// Time by the server's clock: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub time: Timestamp,
     /// Version of the program.
     #[schema(examples("0.1.0"))]
@@ -42,7 +40,6 @@ pub struct Health {
     pub catalog_bundle: Option<CatalogBundle>,
     /// Present only if true: the web is simulated, and no result is real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schema(examples(true))]
     pub sandbox: bool,
 }
 
@@ -50,11 +47,9 @@ pub struct Health {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CatalogBundle {
     /// Serial of the bundle.
-    #[schema(examples(20_260_506_070_809_u64))]
     pub serial: u64,
     /// Time at which the bundle was made: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.000Z"))]
     pub created_at: Timestamp,
     /// Whether searches use the bundle.
     pub status: BundleStatus,
@@ -100,14 +95,9 @@ pub enum DatabaseStatus {
 /// Reports the state of the service.
 ///
 /// Needs no key and is not counted. The status is 200 even if the database does not answer: see `status`.
-#[utoipa::path(
-    get,
-    path = "/v1/health",
-    operation_id = "getHealth",
-    tag = "Service",
-    responses((status = 200, description = "The state of the service.", body = Health))
-)]
-pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/health",
+    responses((status = 200, description = "The state of the service.", body = Health)))]
+pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let ok = api.has_store();
     Ok(ok_json(&Health {
         status: if ok { HealthStatus::Ok } else { HealthStatus::Degraded },

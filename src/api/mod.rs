@@ -3,19 +3,17 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`stopping`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`notes`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`batch_files`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`stopping`], [`reading`], [`stream`], [`export`], [`results`], [`notes`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`watches`], [`webhooks`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
-//! | [`access`], [`auth`] | access rules, authentication |
+//! | [`access`] | access rules |
 //! | `request`, `members` | reads bodies and parameters into types that derive `Deserialize`; JSON objects |
 //! | [`decode`] | the body of a search; headers of requests |
-//! | [`follow`] | following leads |
 //! | [`batch_body`] | the body of a batch, as JSON or as CSV |
 //! | [`error`] | errors that become responses: their codes and their body |
 //! | [`pages`] | pages of lists: parameters, cursors, the `Link` header |
 //! | [`mcp`], `call_table` | the Model Context Protocol; its calls in progress |
-//! | [`cache`], [`ping`] | caches of runs and of the database's state |
 //! | [`openapi`] | `/openapi.json`, as a whole |
 //!
 //! To add an endpoint: write a handler of about 20 lines with its `#[utoipa::path]` and its types, and add a
@@ -24,40 +22,30 @@
 
 pub mod access;
 pub mod accounts;
-pub mod auth;
 pub mod batch_body;
-pub mod batch_files;
 pub mod batches;
-pub mod cache;
 mod call_table;
 pub mod capabilities;
 pub mod context;
 pub mod decode;
-pub mod deliveries;
-pub mod description;
-pub mod diff;
 pub mod docs;
 pub mod error;
 pub mod export;
-pub mod follow;
 pub mod health;
-pub mod leads;
 pub mod mcp;
 mod members;
 pub mod modules;
 pub mod notes;
 pub mod openapi;
 pub mod pages;
-pub mod people;
-pub mod ping;
 pub mod reading;
 mod request;
+pub mod results;
 pub mod routes;
 pub mod searches;
 pub mod service;
 pub mod stopping;
 pub mod stream;
-pub mod thumbnails;
 pub mod variants;
 pub mod watches;
 pub mod webhooks;

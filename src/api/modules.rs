@@ -9,7 +9,7 @@ use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
 use crate::http::Reply;
 use crate::modules::catalog::Catalog;
-use crate::modules::definition::{Contact, Off, Verified, VerifiedBy};
+use crate::modules::definition::{Contact, VerifiedBy};
 use crate::modules::query::SearchType;
 use crate::runs::health::verdict::ModuleHealth;
 
@@ -17,7 +17,6 @@ use crate::runs::health::verdict::ModuleHealth;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ModuleList<'a> {
     /// Number of modules.
-    #[schema(examples(580))]
     pub count: usize,
     /// The modules.
     pub modules: Vec<Module<'a>>,
@@ -44,23 +43,18 @@ pub struct Module<'a> {
     /// Party that receives the requests of the module.
     pub contact: Contact,
     /// Names of the operator's keys that the module needs; it is skipped without them.
-    #[schema(examples(json!([])))]
     pub needs: &'a [String],
     /// Whether only premium searches use the module.
-    #[schema(examples(false))]
     pub premium: bool,
     /// Whether the module has adult content. Only searches with `nsfw` use such modules.
-    #[schema(examples(false))]
     pub nsfw: bool,
     /// Whether the module touches a sign-in page (never with a password). Such modules are used only if the operator
     /// enables them.
-    #[schema(examples(false))]
     pub discovery: bool,
     /// Whether the module is enabled.
-    #[schema(examples(true))]
     pub enabled: bool,
     /// Why the module is disabled; null for an enabled module, and where no reason is given.
-    #[schema(required, examples(json!(null)))]
+    #[schema(required)]
     pub off: Option<ModuleOff<'a>>,
     /// Newest evidence that the module fits the answers of its site; null without any.
     #[schema(required)]
@@ -90,29 +84,12 @@ pub struct ModuleVerified<'a> {
     pub date: &'a str,
 }
 
-impl<'a> ModuleOff<'a> {
-    fn of(off: &'a Off) -> Self {
-        Self { date: &off.date, reason: &off.reason }
-    }
-}
-
-impl<'a> ModuleVerified<'a> {
-    fn of(verified: &'a Verified) -> Self {
-        Self { by: verified.by, date: &verified.date }
-    }
-}
-
 /// Lists the catalogue's modules.
 ///
 /// Contains all modules with their health, including disabled ones. Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/modules",
-    operation_id = "listModules",
-    tag = "Service",
-    responses((status = 200, description = "The catalogue.", body = ModuleList<'_>))
-)]
-pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/modules",
+    responses((status = 200, description = "The catalogue.", body = ModuleList<'_>)))]
+pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let catalog = api.runs.catalog();
     let modules = described(api, &catalog);
     Ok(ok_json(&ModuleList { count: modules.len(), modules }))
@@ -136,8 +113,11 @@ pub(super) fn described<'a>(api: &Api, catalog: &'a Catalog) -> Vec<Module<'a>> 
                 nsfw: entry.nsfw,
                 discovery: entry.discovery,
                 enabled: entry.enabled,
-                off: entry.off.as_ref().map(ModuleOff::of),
-                verified: entry.verified.as_ref().map(ModuleVerified::of),
+                off: entry.off.as_ref().map(|off| ModuleOff { date: &off.date, reason: &off.reason }),
+                verified: entry
+                    .verified
+                    .as_ref()
+                    .map(|known| ModuleVerified { by: known.by, date: &known.date }),
                 health,
             }
         })

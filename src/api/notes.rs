@@ -40,7 +40,6 @@ pub struct AnnotationBody {
         examples("Same picture as on GitLab"))]
     note: Option<Option<String>>,
     /// Whether the result belongs to another person than the one who is searched.
-    #[schema(examples(true))]
     not_this_person: Option<bool>,
 }
 
@@ -48,18 +47,10 @@ pub struct AnnotationBody {
 ///
 /// They are for the owner of the run: nothing is asked again. Tags find runs in the list (`tag`). Both are part of exports,
 /// and are deleted with the run. Costs no credits.
-#[utoipa::path(
-    patch,
-    path = "/v1/searches/{run_id}",
-    operation_id = "noteSearch",
-    tag = "Searches",
+#[utoipa::path(patch, path = "/v1/searches/{run_id}",
     request_body(content = RunNotesBody, description = "What changes."),
-    responses(
-        (status = 200, description = "The run without its results.", body = RunHead<'_>),
-        (status = 415, description = "unsupported_media_type"),
-    )
-)]
-pub fn note_run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The run without its results.", body = RunHead<'_>)))]
+pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let body: RunNotesBody = request::json(call.request)?;
     let tags = body.tags.map(|tags| notes::tags(tags.iter().map(String::as_str)));
@@ -77,19 +68,10 @@ pub fn note_run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// The note and the mark are for the owner of the run. The result then has the member `annotation`, in the run and in
 /// exports, as long as a note or the mark is set; streams leave it out. A result that is marked as that of another person
 /// is left out of the summary in the web app. Costs no credits.
-#[utoipa::path(
-    patch,
-    path = "/v1/searches/{run_id}/results/{result_id}/annotation",
-    operation_id = "annotateResult",
-    tag = "Searches",
-    params(("result_id" = u32, Path, minimum = 1, example = 1, description = "The number of the result in its run.")),
+#[utoipa::path(patch, path = "/v1/searches/{run_id}/results/{result_id}/annotation",
     request_body(content = AnnotationBody, description = "What changes."),
-    responses(
-        (status = 200, description = "The annotation.", body = Annotation),
-        (status = 415, description = "unsupported_media_type"),
-    )
-)]
-pub fn annotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The annotation.", body = Annotation)))]
+pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let AnnotationBody { note: text, not_this_person } = request::json(call.request)?;
     let text = text.map(|text| note(text, MAX_RESULT_NOTE)).transpose()?;
@@ -98,7 +80,7 @@ pub fn annotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let annotate =
         |result| api.runs.annotate(id, result, account, &update, &call.origin()?).map_err(ApiError::from);
     let annotation: Option<Annotation> = result.map(annotate).transpose()?.flatten();
-    Ok(ok_json(&annotation.ok_or_else(|| ApiError::not_found("unknown result"))?))
+    Ok(ok_json(&annotation.ok_or_else(|| ApiError::no_such("result"))?))
 }
 
 /// Returns the tag that a list is filtered by.

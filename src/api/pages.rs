@@ -1,15 +1,15 @@
 //! Pages of lists, with the addresses of other pages in `Link` (RFC 8288).
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use url::form_urlencoded::Serializer;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::context::{Api, Call, json_response};
+use super::context::Api;
 use super::request;
-use crate::http::{Reply, Request};
+use crate::http::Request;
 
 /// The parameters of lists that the links repeat. Others are unknown or belong to one page.
 const KEPT: [&str; 5] = ["limit", "type", "status", "root_run_id", "tag"];
@@ -20,7 +20,7 @@ const KEPT: [&str; 5] = ["limit", "type", "status", "root_run_id", "tag"];
 pub struct PageParameters {
     /// The most items on one page.
     #[serde(default = "default_limit", deserialize_with = "limit")]
-    #[param(required = false, minimum = 1, maximum = 100, default = 20, example = 50)]
+    #[param(required = false, minimum = 1, maximum = 100, default = 20)]
     pub(super) limit: usize,
     /// Start of the page: the `next_cursor` of an earlier answer.
     #[serde(default, deserialize_with = "request::cursor")]
@@ -45,14 +45,50 @@ pub(super) fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
     items.last().filter(|_| has_more)
 }
 
-impl Api {
-    /// Returns a page of a list. `Link` has the address of the first page, and of the next one where `next` is the value
-    /// of `cursor` for it.
-    pub(super) fn page(&self, call: &Call<'_>, body: &impl Serialize, next: Option<&impl Display>) -> Reply {
-        let next = next.map(|next| ("cursor", next.to_string()));
-        Reply::Now(json_response(200, body).with_header("Link", self.links(call.request, next)))
-    }
+/// Declares the page of a list: its name, the name and the type of its items, and the type of its cursor with an example.
+macro_rules! page_of {
+    ($(#[$attribute:meta])* $name:ident $(<$lifetime:lifetime>)? { $items:ident: [$($item:tt)+], $cursor:ident: $example:literal }) => {
+        $(#[$attribute])*
+        #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+        pub struct $name $(<$lifetime>)? {
+            /// Items of this page.
+            #[schema(max_items = 100)]
+            pub $items: Vec<$($item)+>,
+            /// Number of items on this page.
+            #[schema(maximum = 100)]
+            pub count: usize,
+            /// Requested maximum of items on a page.
+            #[schema(minimum = 1, maximum = 100)]
+            pub limit: usize,
+            /// Whether there are older items.
+            pub has_more: bool,
+            /// Value of `cursor` for the next page; null on the last one.
+            #[schema(required, value_type = Option<$cursor>, examples($example))]
+            pub next_cursor: Option<String>,
+        }
 
+        impl $(<$lifetime>)? $name $(<$lifetime>)? {
+            /// Answers with a page. `next` is the cursor of the next one.
+            pub(super) fn reply(
+                api: &crate::api::Api,
+                call: &crate::api::context::Call<'_>,
+                $items: Vec<$($item)+>,
+                limit: usize,
+                next: Option<impl ToString>,
+            ) -> crate::http::Reply {
+                let next_cursor = next.map(|next| next.to_string());
+                let links = api.links(call.request, next_cursor.clone().map(|next| ("cursor", next)));
+                let (count, has_more) = ($items.len(), next_cursor.is_some());
+                let page = Self { $items, count, limit, has_more, next_cursor };
+                crate::http::Reply::Now(crate::api::context::json_response(200, &page).with_header("Link", links))
+            }
+        }
+    };
+}
+
+pub(super) use page_of;
+
+impl Api {
     /// Returns the value of `Link` for a page. `next` is the parameter that leads to the next one.
     pub(super) fn links(&self, request: &Request, next: Option<(&str, String)>) -> String {
         let path = format!("{}{}", self.root, request.path.trim_end_matches('/'));

@@ -11,8 +11,9 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
+use utoipa::IntoParams;
 
-use super::error::{Allowed, ApiError};
+use super::error::{Allowed, ApiError, values};
 use super::members;
 use crate::http::Request;
 
@@ -54,12 +55,13 @@ pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, ApiError> {
 ///
 /// # Errors
 /// Returns 400 for a parameter that is given twice, or whose value is not allowed.
-pub(super) fn query<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
-    let mut parameters = Map::new();
+pub(super) fn query<T: DeserializeOwned + IntoParams>(request: &Request) -> Result<T, ApiError> {
+    let (known, mut parameters) = (T::into_params(|| None), Map::new());
     for (name, value) in request.query_pairs() {
-        // An array stands for a parameter that is given twice.
-        let value = if parameters.contains_key(&name) { Value::Array(Vec::new()) } else { value.into() };
-        parameters.insert(name, value);
+        if parameters.contains_key(&name) && known.iter().any(|parameter| parameter.name == name) {
+            return Err(ApiError::invalid_request(&name, format!("{name} is given twice"), "one value"));
+        }
+        parameters.insert(name, value.into());
     }
     Ok(T::deserialize(Part { value: &parameters.into(), is_text: true })?)
 }
@@ -74,7 +76,7 @@ pub(super) fn require_json(request: &Request) -> Result<(), ApiError> {
         }
         _ => true,
     });
-    if is_json && is_utf8 { Ok(()) } else { Err(ApiError::unsupported_media_type()) }
+    if is_json && is_utf8 { Ok(()) } else { Err(ApiError::unsupported_media_type(&["application/json"])) }
 }
 
 /// Reads a whole number. For JSON Schema, 6.0 is an integer, too.
@@ -113,26 +115,26 @@ where
 
 /// Reads the hyphenated form of a UUID.
 pub(super) fn id<'de, D: Deserializer<'de>, T: FromStr>(deserializer: D) -> Result<Option<T>, D::Error> {
-    parsed(deserializer, "the hyphenated form of a UUID")
+    parsed(deserializer, "the hyphenated form of a UUID", |text| text.parse().ok())
 }
 
 /// Reads a cursor, which is written back as it was read.
-pub(super) fn cursor<'de, D, T: FromStr + ToString>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    let allowed = "the next_cursor of an earlier answer";
-    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    let cursor = text.parse().ok().filter(|cursor: &T| cursor.to_string().eq_ignore_ascii_case(&text));
-    cursor.map(Some).ok_or_else(|| D::Error::invalid_value(Unexpected::Other("another text"), &allowed))
+pub(super) fn cursor<'de, D: Deserializer<'de>, T: FromStr + ToString>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    parsed(deserializer, "the next_cursor of an earlier answer", |text| {
+        text.parse().ok().filter(|cursor: &T| cursor.to_string().eq_ignore_ascii_case(text))
+    })
 }
 
-fn parsed<'de, D: Deserializer<'de>, T: FromStr>(
+fn parsed<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     allowed: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
 ) -> Result<Option<T>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| D::Error::invalid_value(Unexpected::Other("another text"), &allowed))
+    let wrong = || D::Error::invalid_value(Unexpected::Other("another text"), &allowed);
+    parse(&text).map(Some).ok_or_else(wrong)
 }
 
 /// Reads a member that null removes: a missing one is `None`, null is `Some(None)`.
@@ -148,8 +150,6 @@ struct Mistake {
     /// The path of the member, empty for the body itself.
     path: String,
     allowed: Allowed,
-    /// Whether it is a parameter that is given twice.
-    is_repeated: bool,
     /// Whether the member is an array, and the mistake is in an item of it.
     is_of_item: bool,
     /// The name of the member that is missing.
@@ -158,13 +158,7 @@ struct Mistake {
 
 impl Mistake {
     fn expected(allowed: impl Into<Allowed>) -> Self {
-        Self {
-            path: String::new(),
-            allowed: allowed.into(),
-            is_repeated: false,
-            is_of_item: false,
-            missing: None,
-        }
+        Self { path: String::new(), allowed: allowed.into(), is_of_item: false, missing: None }
     }
 
     /// Adds the member that holds the mistake to the path.
@@ -176,7 +170,7 @@ impl Mistake {
 }
 
 impl From<Mistake> for ApiError {
-    fn from(Mistake { path, allowed, is_repeated, is_of_item, missing }: Mistake) -> Self {
+    fn from(Mistake { path, allowed, is_of_item, missing }: Mistake) -> Self {
         let field = match (missing, path.as_str()) {
             (Some(name), "") => name.to_owned(),
             (Some(name), path) => format!("{path}.{name}"),
@@ -184,7 +178,6 @@ impl From<Mistake> for ApiError {
             (None, _) => path,
         };
         let message = match &allowed {
-            _ if is_repeated => format!("{field} is given twice"),
             _ if missing.is_some() => format!("{field} is missing"),
             Allowed::Words(words) if is_of_item => format!("{field} has an item that is not {words}"),
             Allowed::Words(words) => format!("{field} is not {words}"),
@@ -209,7 +202,11 @@ impl de::Error for Mistake {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::expected(expected.to_string())
+        Self::expected(match expected.to_string().as_str() {
+            "a boolean" => "true or false",
+            "a sequence" => "an array",
+            other => return Self::expected(other),
+        })
     }
 
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -221,7 +218,7 @@ impl de::Error for Mistake {
     }
 
     fn unknown_variant(_: &str, allowed: &'static [&'static str]) -> Self {
-        Self::expected(allowed)
+        Self::expected(values(allowed))
     }
 
     fn missing_field(name: &'static str) -> Self {
@@ -237,14 +234,6 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Returns the part, unless it is a parameter that is given twice.
-    fn once(self) -> Result<Self, Mistake> {
-        if self.is_text && self.value.is_array() {
-            return Err(Mistake { is_repeated: true, ..Mistake::expected("one value") });
-        }
-        Ok(self)
-    }
-
     /// Returns the value that the text of a parameter stands for, if it has only these characters. `+7` is a number for
     /// `parse`, but most likely a mistake.
     fn of_text<T: FromStr>(self, fits: impl Fn(char) -> bool) -> Option<T> {
@@ -257,7 +246,7 @@ impl<'de> Deserializer<'de> for Part<'de> {
     type Error = Mistake;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.once()?.value {
+        match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(flag) => visitor.visit_bool(*flag),
             Value::String(text) => visitor.visit_borrowed_str(text),
@@ -274,17 +263,14 @@ impl<'de> Deserializer<'de> for Part<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        if self.once()?.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         match self.of_text(char::is_alphabetic) {
             Some(flag) => visitor.visit_bool(flag),
-            None if self.is_text => {
-                Err(self.once().err().unwrap_or(Mistake::expected(&["true", "false"][..])))
-            }
-            None if self.value.is_boolean() => self.deserialize_any(visitor),
-            None => Err(Mistake::expected("true or false")),
+            None if self.is_text => Err(Mistake::expected(values(&["true", "false"]))),
+            None => self.deserialize_any(visitor),
         }
     }
 
@@ -293,10 +279,6 @@ impl<'de> Deserializer<'de> for Part<'de> {
             Some(number) => visitor.visit_f64(number),
             None => self.deserialize_any(visitor),
         }
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        if self.value.is_array() { self.deserialize_any(visitor) } else { Err(Mistake::expected("an array")) }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -318,27 +300,15 @@ impl<'de> Deserializer<'de> for Part<'de> {
         words: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        match self.once()?.value.as_str() {
+        match self.value.as_str() {
             Some(word) => visitor.visit_enum(word.into_deserializer()),
-            None => Err(Mistake::expected(words)),
+            None => Err(Mistake::expected(values(words))),
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Mistake> {
-        visitor.visit_newtype_struct(self)
-    }
-
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit unit_struct tuple tuple_struct
-        map identifier
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit unit_struct newtype_struct seq tuple
+        tuple_struct map identifier ignored_any
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use utoipa::__dev::{SchemaReferences, Tags};
+use utoipa::__dev::SchemaReferences;
 use utoipa::Path;
 use utoipa::openapi::path::{HttpMethod, Operation};
 
@@ -10,9 +10,8 @@ use super::access::{Access, Counts, READ, SEARCH, SEARCH_OR_STREAM, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
-    accounts, batch_files, batches, capabilities, deliveries, description, diff, docs, export, follow,
-    health, leads, mcp, modules, notes, people, reading, searches, stopping, stream, thumbnails, variants,
-    watches, webhooks,
+    accounts, batches, capabilities, docs, export, health, mcp, modules, notes, reading, results, searches,
+    stopping, stream, variants, watches, webhooks,
 };
 use crate::http;
 
@@ -26,34 +25,26 @@ pub struct Route {
     pub access: Access,
     /// The handler.
     pub handler: Handler,
-    pub(super) http_method: HttpMethod,
     pub(super) operation: fn() -> Operation,
     pub(super) schemas: fn(&mut Schemas),
-    pub(super) tags: fn() -> Vec<&'static str>,
 }
 
 /// Creates a route. `Described` is the type that `#[utoipa::path]` generates: `__path_` and the handler's
 /// name.
-fn route<Described: Path + SchemaReferences + Tags<'static>>(access: Access, handler: Handler) -> Route {
-    let http_method = Described::methods().pop().unwrap_or(HttpMethod::Get);
+fn route<Described: Path + SchemaReferences>(access: Access, handler: Handler) -> Route {
+    let method = match Described::methods().pop() {
+        Some(HttpMethod::Post) => "POST",
+        Some(HttpMethod::Patch) => "PATCH",
+        Some(HttpMethod::Delete) => "DELETE",
+        _ => "GET",
+    };
     Route {
-        method: match http_method {
-            HttpMethod::Get => "GET",
-            HttpMethod::Post => "POST",
-            HttpMethod::Put => "PUT",
-            HttpMethod::Delete => "DELETE",
-            HttpMethod::Options => "OPTIONS",
-            HttpMethod::Head => "HEAD",
-            HttpMethod::Patch => "PATCH",
-            HttpMethod::Trace => "TRACE",
-        },
+        method,
         path: Described::path(),
         access,
         handler,
-        http_method,
         operation: Described::operation,
         schemas: <Described as SchemaReferences>::schemas,
-        tags: Described::tags,
     }
 }
 
@@ -86,53 +77,53 @@ pub static PAGES: &[Page] = &[
 /// All operations.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
-        route::<health::__path_health>(Access::Public, health::health),
-        route::<capabilities::__path_capabilities>(Access::Public, capabilities::capabilities),
-        route::<accounts::__path_me>(READ, accounts::me),
-        route::<accounts::__path_credits>(READ, accounts::credits),
-        route::<searches::__path_start>(SEARCH_OR_STREAM, searches::start),
-        route::<reading::__path_list>(READ, reading::list),
-        route::<reading::__path_run>(READ, reading::run),
-        route::<notes::__path_note_run>(READ, notes::note_run),
-        route::<searches::__path_delete>(READ, searches::delete),
-        route::<stopping::__path_stop>(READ, stopping::stop),
-        route::<stopping::__path_retry>(SEARCH, stopping::retry),
-        route::<stream::__path_attach>(STREAM, stream::attach),
-        route::<reading::__path_modules>(READ, reading::modules),
-        route::<export::__path_export>(READ, export::export),
-        route::<leads::__path_list>(READ, leads::list),
-        route::<leads::__path_graph>(READ, leads::graph),
-        route::<follow::__path_follow_lead>(SEARCH, follow::follow_lead),
-        route::<people::__path_list>(READ, people::list),
-        route::<thumbnails::__path_thumbnail>(READ, thumbnails::thumbnail),
-        route::<notes::__path_annotate>(READ, notes::annotate),
-        route::<diff::__path_diff>(READ, diff::diff),
-        route::<watches::__path_create>(READ, watches::create),
-        route::<watches::__path_list>(READ, watches::list),
-        route::<watches::__path_watch>(READ, watches::watch),
-        route::<watches::__path_change>(READ, watches::change),
-        route::<watches::__path_delete>(READ, watches::delete),
-        route::<watches::__path_runs>(READ, watches::runs),
-        route::<watches::__path_changes>(READ, watches::changes),
-        route::<watches::__path_run>(SEARCH, watches::run),
-        route::<batches::__path_create>(SEARCH, batches::create),
-        route::<batches::__path_list>(READ, batches::list),
-        route::<batches::__path_batch>(READ, batches::batch),
-        route::<batches::__path_stop>(READ, batches::stop),
-        route::<batch_files::__path_export>(READ, batch_files::export),
-        route::<batch_files::__path_matrix>(READ, batch_files::matrix),
-        route::<webhooks::__path_create>(READ, webhooks::create),
-        route::<webhooks::__path_list>(READ, webhooks::list),
-        route::<webhooks::__path_webhook>(READ, webhooks::webhook),
-        route::<webhooks::__path_change>(READ, webhooks::change),
-        route::<webhooks::__path_delete>(READ, webhooks::delete),
-        route::<webhooks::__path_rotate>(READ, webhooks::rotate),
-        route::<webhooks::__path_test>(READ, webhooks::test),
-        route::<deliveries::__path_list>(READ, deliveries::list),
-        route::<deliveries::__path_replay>(READ, deliveries::replay),
-        route::<variants::__path_list>(READ, variants::list),
-        route::<modules::__path_modules>(READ, modules::modules),
-        route::<description::__path_openapi>(Access::Public, description::openapi),
+        route::<health::__path_get_health>(Access::Public, health::get_health),
+        route::<capabilities::__path_get_capabilities>(Access::Public, capabilities::get_capabilities),
+        route::<accounts::__path_get_account>(READ, accounts::get_account),
+        route::<accounts::__path_get_credits>(READ, accounts::get_credits),
+        route::<searches::__path_start_search>(SEARCH_OR_STREAM, searches::start_search),
+        route::<reading::__path_list_searches>(READ, reading::list_searches),
+        route::<reading::__path_get_search>(READ, reading::get_search),
+        route::<notes::__path_note_search>(READ, notes::note_search),
+        route::<searches::__path_delete_search>(READ, searches::delete_search),
+        route::<stopping::__path_stop_search>(READ, stopping::stop_search),
+        route::<stopping::__path_retry_search>(SEARCH, stopping::retry_search),
+        route::<stream::__path_stream_search>(STREAM, stream::stream_search),
+        route::<reading::__path_list_search_modules>(READ, reading::list_search_modules),
+        route::<export::__path_export_search>(READ, export::export_search),
+        route::<results::__path_list_search_leads>(READ, results::list_search_leads),
+        route::<results::__path_get_search_graph>(READ, results::get_search_graph),
+        route::<results::__path_follow_lead>(SEARCH, results::follow_lead),
+        route::<results::__path_list_search_people>(READ, results::list_search_people),
+        route::<results::__path_get_thumbnail>(READ, results::get_thumbnail),
+        route::<notes::__path_annotate_result>(READ, notes::annotate_result),
+        route::<results::__path_diff_searches>(READ, results::diff_searches),
+        route::<watches::__path_create_watch>(READ, watches::create_watch),
+        route::<watches::__path_list_watches>(READ, watches::list_watches),
+        route::<watches::__path_get_watch>(READ, watches::get_watch),
+        route::<watches::__path_change_watch>(READ, watches::change_watch),
+        route::<watches::__path_delete_watch>(READ, watches::delete_watch),
+        route::<watches::__path_list_watch_runs>(READ, watches::list_watch_runs),
+        route::<watches::__path_list_watch_changes>(READ, watches::list_watch_changes),
+        route::<watches::__path_run_watch>(SEARCH, watches::run_watch),
+        route::<batches::__path_create_batch>(SEARCH, batches::create_batch),
+        route::<batches::__path_list_batches>(READ, batches::list_batches),
+        route::<batches::__path_get_batch>(READ, batches::get_batch),
+        route::<batches::__path_stop_batch>(READ, batches::stop_batch),
+        route::<batches::__path_export_batch>(READ, batches::export_batch),
+        route::<batches::__path_get_batch_matrix>(READ, batches::get_batch_matrix),
+        route::<webhooks::__path_create_webhook>(READ, webhooks::create_webhook),
+        route::<webhooks::__path_list_webhooks>(READ, webhooks::list_webhooks),
+        route::<webhooks::__path_get_webhook>(READ, webhooks::get_webhook),
+        route::<webhooks::__path_change_webhook>(READ, webhooks::change_webhook),
+        route::<webhooks::__path_delete_webhook>(READ, webhooks::delete_webhook),
+        route::<webhooks::__path_rotate_webhook_secret>(READ, webhooks::rotate_webhook_secret),
+        route::<webhooks::__path_test_webhook>(READ, webhooks::test_webhook),
+        route::<webhooks::__path_list_webhook_deliveries>(READ, webhooks::list_webhook_deliveries),
+        route::<webhooks::__path_replay_webhook_delivery>(READ, webhooks::replay_webhook_delivery),
+        route::<variants::__path_list_variants>(READ, variants::list_variants),
+        route::<modules::__path_list_modules>(READ, modules::list_modules),
+        route::<docs::__path_get_open_api>(Access::Public, docs::get_open_api),
     ]
 });
 

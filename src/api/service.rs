@@ -6,52 +6,27 @@ use std::sync::{Arc, LazyLock};
 use serde::Serialize;
 
 use super::access::{Access, Counts};
-use super::auth::authenticate;
-use super::cache::Snapshots;
-use super::context::{Api, ApiConfig, Call};
+use super::context::{Api, ApiConfig, Call, PingCache};
 use super::decode::asks_for_stream;
 use super::error::ApiError;
 use super::mcp;
 use super::openapi::document;
-use super::ping::PingCache;
 use super::routes::{Endpoint, TABLE};
-use crate::account::rate_limit::{RateLimitError, RateLimitState, RateLimiter};
+use crate::account::rate_limit::{RateLimitError, RateLimitState};
 use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
-use crate::base::clock::Clock;
 use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile};
 use crate::model::quota::Policy;
-use crate::runs::batches::service::Batches;
-use crate::runs::service::Runs;
-use crate::store::Store;
-use crate::webhooks::registry::Webhooks;
+use crate::service::Services;
 
 impl Api {
     /// Creates the API over these parts.
-    #[expect(clippy::too_many_arguments, reason = "there is one argument for each part")]
-    pub fn new(
-        config: ApiConfig,
-        accounts: Arc<Accounts>,
-        limiter: Arc<RateLimiter>,
-        runs: Arc<Runs>,
-        store: Arc<Store>,
-        batches: Arc<Batches>,
-        webhooks: Arc<Webhooks>,
-        snapshots: Arc<Snapshots>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
+    pub fn new(config: ApiConfig, services: Services) -> Self {
         let base_url = config.base_url.clone();
         Self {
             root: path_prefix(&base_url),
             config,
-            accounts,
-            limiter,
-            runs,
-            store,
-            batches,
-            webhooks,
-            clock,
-            snapshots,
+            services,
             ping: PingCache::default(),
             openapi: LazyLock::new(Box::new(move || json_file(&document(&base_url)))),
             in_flight: Arc::default(),
@@ -199,4 +174,40 @@ fn with_cors(response: Response, origin: &str) -> Response {
             .with_header("Access-Control-Max-Age", "600");
     }
     response
+}
+
+/// Returns the caller of a request, who needs a key and a plan with API access.
+///
+/// # Errors
+/// Returns 401 for a missing or invalid key or two different ones, 403 for a plan without API access, 503 if
+/// the store is unavailable.
+fn authenticate(accounts: &Accounts, request: &Request) -> Result<Caller, ApiError> {
+    let key = key_of_request(request)?;
+    let caller = accounts.authenticate(key)?;
+    if caller.plan.api {
+        return Ok(caller);
+    }
+    let plans = accounts.plans().names_where(|plan| plan.api);
+    Err(ApiError::plan_required("API access", &plans))
+}
+
+/// Returns the key of `Authorization: Bearer …` or `X-API-Key: …`. Both may be sent if they are equal.
+fn key_of_request(request: &Request) -> Result<&str, ApiError> {
+    let mut keys: Vec<&str> = request.header_values("x-api-key").map(str::trim).collect();
+    for value in request.header_values("authorization") {
+        let (scheme, key) = value.trim().split_once(' ').unwrap_or((value, ""));
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(ApiError::invalid_api_key(
+                "invalid Authorization header: expected \"Bearer <API_KEY>\"",
+            ));
+        }
+        keys.push(key.trim());
+    }
+    let Some(&first) = keys.first() else {
+        return Err(ApiError::invalid_api_key("missing API key: send it as Authorization: Bearer <API_KEY>"));
+    };
+    if keys.iter().any(|key| *key != first) {
+        return Err(ApiError::invalid_api_key("the request contains two different API keys"));
+    }
+    Ok(first)
 }

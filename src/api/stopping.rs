@@ -15,18 +15,13 @@ use crate::report::body::RunHead;
 /// `skipped` with the reason `stopped`. Its status is then `completed`, or `failed` with a refund if no module had come to
 /// a conclusion. The first search of a family stops all its searches, and no further lead is followed. Does nothing to a
 /// search that has ended. Costs no credits.
-#[utoipa::path(
-    post,
-    path = "/v1/searches/{run_id}/stop",
-    operation_id = "stopSearch",
-    tag = "Searches",
+#[utoipa::path(post, path = "/v1/searches/{run_id}/stop",
     responses((
         status = 200,
         description = "The search has ended or ends soon: follow its stream, or read it again.",
         body = RunHead<'_>
-    ))
-)]
-pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    )))]
+pub fn stop_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     if !api.runs.stop(id, account, &call.origin()?)? {
         return Err(ApiError::no_such("run"));
@@ -39,31 +34,15 @@ pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// Starts a search of these modules alone, with the query and the options of the first one; it follows no leads. Costs as
 /// much as a search. Counts as `search`.
-#[utoipa::path(
-    post,
-    path = "/v1/searches/{run_id}/retry",
-    operation_id = "retrySearch",
-    tag = "Searches",
-    params(
-        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
-            min_length = 1, max_length = 255, example = "5a0e7c1e-order-18",
-            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
-                characters, kept for 24 hours. The same key for the same search gives the same run without a second \
-                charge (422 for another request)."),
-    ),
+#[utoipa::path(post, path = "/v1/searches/{run_id}/retry",
+    params(("Idempotency-Key" = String, Header)),
     responses(
         (status = 200, description = "The search is accepted.", body = Answer<'_>,
             headers(("Location" = String), ("X-Run-Id" = String))),
-        (status = 402, description = "insufficient_credits"),
-        (status = 403, description = "suppressed"),
-        (status = 409, description = "conflict"),
-        (status = 422, description = "idempotency_mismatch"),
-        (status = 503, description = "premium_unavailable"),
-    )
-)]
-pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+        (status = 402), (status = 409)))]
+pub fn retry_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
     let found = api.find(call)?;
-    Ok(accepted_run(&api.services().retry(caller, &found, key, call.origin()?)?, &api.root))
+    Ok(accepted_run(&api.services.retry(caller, &found, key, call.origin()?)?, &api.root))
 }

@@ -1,18 +1,15 @@
 //! A run as Server-Sent Events (`src/manual/streams.md`). [`runs::stream`](crate::runs::stream) decides which
 //! events are sent, and when.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use utoipa::openapi::schema::{Discriminator, ObjectBuilder, OneOfBuilder, Schema, Type};
-use utoipa::openapi::{Ref, RefOr};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use serde_json::{Map, Value, json};
+use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call};
 use super::error::ApiError;
-use super::openapi::schemas::{Schemas, named};
 use super::request;
 use crate::account::service::Caller;
 use crate::base::ids::{RequestId, RunId};
@@ -35,7 +32,7 @@ pub struct StreamParameters {
     /// Leaves out results up to this id, for a client that has them from an earlier stream. By default a
     /// stream begins with the first result.
     #[serde(default, deserialize_with = "request::whole::<_, _, 0, { u32::MAX }>")]
-    #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0, example = 17)]
+    #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0)]
     after: Option<u32>,
 }
 
@@ -46,18 +43,11 @@ pub struct StreamParameters {
 ///
 /// The end of the stream does not mean success: `done` is the last event of a run. After `reconnect`, `error`
 /// or a lost connection attach again. Repeated results have the same `run_id` and `id`.
-#[utoipa::path(
-    get,
-    path = "/v1/searches/{run_id}/stream",
-    operation_id = "streamSearch",
-    tag = "Searches",
+#[utoipa::path(get, path = "/v1/searches/{run_id}/stream",
     params(StreamParameters),
-    responses(
-        (status = 200, description = "The run's events.", content((StreamEvent = "text/event-stream")),
-            headers(("X-Accel-Buffering" = String), ("Location" = String), ("X-Run-Id" = String))),
-    )
-)]
-pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The run's events.", content((StreamEvent<'_> = "text/event-stream")),
+        headers(("X-Accel-Buffering" = String), ("Location" = String), ("X-Run-Id" = String)))))]
+pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let StreamParameters { after } = request::query(call.request)?;
     let id = found.id();
@@ -97,92 +87,49 @@ pub(super) fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
     }
 }
 
-/// One event of a stream, for the documentation. OpenAPI 3.1 has no streams: the schema of
-/// `text/event-stream` describes one event, as tools for such streams expect it. In the document of OpenAPI 3.2
-/// it is the `itemSchema`.
-pub struct StreamEvent;
-
-/// The events: name, name of the schema, description.
-const EVENTS: [(&str, &str, &str); 8] = [
-    ("run", "RunEvent", "First event, sent once: identifies the run."),
-    (
-        "result",
-        "ResultEvent",
-        "A result was found, or got more sources. Results are sent again after a reattach: identify them by `run_id` and `id`.",
-    ),
-    ("progress", "ProgressEvent", "Some modules have ended."),
-    (
-        "lead",
-        "LeadEvent",
-        "A lead was looked up or followed. Sent just before `done`, if the search follows leads.",
-    ),
-    ("child", "ChildEvent", "A lead has started a search. Sent just before `done`, after its lead."),
-    (
-        "done",
-        "DoneEvent",
-        "Last event, sent once: the run has ended, and the stream closes. It does not mean success: see `status`.",
-    ),
-    (
-        "reconnect",
-        "ReconnectEvent",
-        "The stream has reached its longest duration and closes while the run continues: attach to it again.",
-    ),
-    ("error", "ErrorEvent", "The server ends the stream early: read the run or attach to it again."),
-];
-
-impl ToSchema for StreamEvent {
-    fn name() -> Cow<'static, str> {
-        Cow::Borrowed("StreamEvent")
-    }
-
-    fn schemas(schemas: &mut Schemas) {
-        let data = [
-            named::<RunData<'_>>(schemas),
-            named::<ResultRecord>(schemas),
-            named::<ProgressData>(schemas),
-            named::<LeadData<'_>>(schemas),
-            named::<ChildData<'_>>(schemas),
-            named::<DoneData<'_>>(schemas),
-            named::<ReconnectData>(schemas),
-            named::<ErrorData<'_>>(schemas),
-        ];
-        for ((name, schema_name, text), data) in EVENTS.into_iter().zip(data) {
-            schemas.push((schema_name.to_owned(), event(name, text, data)));
-        }
-    }
+/// One event of a stream. `data` is JSON text on one line. Lines that begin with a colon are comments. Clients ignore events
+/// that they do not know.
+// OpenAPI 3.1 has no streams: the schema of `text/event-stream` describes one event, as tools for such streams expect it.
+#[derive(ToSchema)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
+pub enum StreamEvent<'a> {
+    /// First event, sent once: identifies the run.
+    Run(RunData<'a>),
+    /// A result was found, or got more sources. Results are sent again after a reattach: identify them by `run_id` and `id`.
+    Result(ResultRecord),
+    /// Some modules have ended.
+    Progress(ProgressData),
+    /// A lead was looked up or followed. Sent just before `done`, if the search follows leads.
+    Lead(LeadData<'a>),
+    /// A lead has started a search. Sent just before `done`, after its lead.
+    Child(ChildData<'a>),
+    /// Last event, sent once: the run has ended, and the stream closes. It does not mean success: see `status`.
+    Done(DoneData<'a>),
+    /// The stream has reached its longest duration and closes while the run continues: attach to it again.
+    Reconnect(ReconnectData),
+    /// The server ends the stream early: read the run or attach to it again.
+    Error(ErrorData<'a>),
 }
 
-impl PartialSchema for StreamEvent {
-    fn schema() -> RefOr<Schema> {
-        let mut any = OneOfBuilder::new().description(Some(
-            "One event of a stream. `data` is JSON text on one line. Lines that begin with a colon are comments. \
-             Clients ignore events that they do not know.",
-        ));
-        let mut mapping = Vec::new();
-        for (name, schema_name, _) in EVENTS {
-            let reference = Ref::from_schema_name(schema_name);
-            mapping.push((name, reference.ref_location.clone()));
-            any = any.item(reference);
-        }
-        any.discriminator(Some(Discriminator::with_mapping("event", mapping))).into()
+/// Gives each event a schema with a name, and says that its data are JSON text.
+pub(super) fn describe_events(all: &mut Map<String, Value>) {
+    let (mut mapping, mut events) = (Map::new(), Map::new());
+    for case in all["StreamEvent"]["oneOf"].as_array_mut().into_iter().flatten() {
+        let properties = &mut case["properties"];
+        properties["event"]["description"] = "Name of the event.".into();
+        let data = properties["data"].take();
+        properties["data"] = json!({
+            "type": "string",
+            "description": "JSON text.",
+            "contentMediaType": "application/json",
+            "contentSchema": data,
+        });
+        let event = properties["event"]["enum"][0].as_str().unwrap_or_default().to_owned();
+        let name = format!("{}{}Event", event[..1].to_uppercase(), &event[1..]);
+        let reference = format!("#/components/schemas/{name}");
+        mapping.insert(event, reference.clone().into());
+        events.insert(name, std::mem::replace(case, json!({"$ref": reference})));
     }
-}
-
-fn event(name: &str, text: &str, data: RefOr<Schema>) -> RefOr<Schema> {
-    let data = ObjectBuilder::new()
-        .schema_type(Type::String)
-        .description(Some("JSON text."))
-        .content_media_type("application/json")
-        .content_schema(Some(data));
-    ObjectBuilder::new()
-        .description(Some(text))
-        .property("event", words([name]).description(Some("Name of the event.")))
-        .property("data", data)
-        .required("event")
-        .required("data")
-        .into()
-}
-
-fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
+    all["StreamEvent"]["discriminator"] = json!({"propertyName": "event", "mapping": mapping});
+    all.extend(events);
 }

@@ -25,7 +25,7 @@ const FORMS: &str = "either first and last, or username";
 #[schema(as = VariantList)]
 pub struct Variants {
     /// Number of variants.
-    #[schema(maximum = 100, examples(1))]
+    #[schema(maximum = 100)]
     pub count: usize,
     /// The variants, the most frequent form first.
     #[schema(max_items = 100)]
@@ -50,7 +50,7 @@ pub struct VariantsBody {
     nick: Option<String>,
     /// Year that may follow a name, such as the year of birth.
     #[serde(default, deserialize_with = "request::whole::<_, _, 1900, 2099>")]
-    #[schema(minimum = 1900, maximum = 2099, examples(1985))]
+    #[schema(minimum = 1900, maximum = 2099)]
     year: Option<u16>,
     /// A username.
     #[schema(min_length = 1, max_length = 1024, examples("ada.lovelace"))]
@@ -83,7 +83,7 @@ impl VariantsBody {
             }
         }
         let query = Query::parse(SearchType::Username, &username)
-            .map_err(|error| ApiError::invalid_request("username", error.message, error.allowed))?;
+            .map_err(|error| ApiError::invalid_query("username", error))?;
         let name = query.raw().trim();
         Ok(of_username(name.strip_prefix('@').unwrap_or(name), catalog))
     }
@@ -102,20 +102,12 @@ fn name(field: &str, name: Option<String>) -> Result<Option<String>, ApiError> {
 /// The most frequent forms come first, at most 100. Names are written in Latin letters: `ü` becomes both `ue` and `u`,
 /// and other scripts are transliterated. Names that no enabled module accepts are left out. Nothing is searched. Costs
 /// no credits.
-#[utoipa::path(
-    post,
-    path = "/v1/variants",
-    operation_id = "listVariants",
-    tag = "Searches",
+#[utoipa::path(post, path = "/v1/variants",
     request_body(content = VariantsBody, description = "The names or the username.", examples(
         ("names" = (summary = "Names", value = json!({"first": "Jürgen", "last": "Weiß", "year": 1985}))),
         ("username" = (summary = "Username", value = json!({"username": "ada.lovelace"}))))),
-    responses(
-        (status = 200, description = "The variants.", body = Variants),
-        (status = 415, description = "unsupported_media_type"),
-    )
-)]
-pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The variants.", body = Variants)))]
+pub fn list_variants(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let body: VariantsBody = request::json(call.request)?;
     let variants = body.variants(&api.runs.catalog())?;
     Ok(ok_json(&Variants { count: variants.len(), variants }))

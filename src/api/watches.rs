@@ -2,63 +2,33 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
-use super::context::{Api, Call, json_response, ok_json};
+use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode::{self, SearchBody, SearchRequest};
 use super::error::ApiError;
-use super::pages::{PageParameters, cut};
-use super::reading::{RunPageParameters, SearchList};
+use super::pages::{PageParameters, cut, page_of};
+use super::reading::{RunPageParameters, SearchList, page_of_runs};
 use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
-use crate::http::{Reply, Response};
+use crate::http::Reply;
 use crate::model::interval::Interval;
-use crate::model::page::ListFilter;
+use crate::model::page::{Cursor, ListFilter};
 use crate::model::search::Search;
 use crate::model::watch::{ChangeKind, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
 
-/// A page of the caller's watches, newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct WatchList {
-    /// The watches of this page.
-    #[schema(max_items = 100)]
-    pub watches: Vec<Watch>,
-    /// Number of watches on this page.
-    #[schema(maximum = 100, examples(1))]
-    pub count: usize,
-    /// Requested maximum of watches per page.
-    #[schema(minimum = 1, maximum = 100, examples(20))]
-    pub limit: usize,
-    /// Whether there are older watches.
-    #[schema(examples(false))]
-    pub has_more: bool,
-    /// Value of `cursor` for the next page; null on the last one.
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
-    pub next_cursor: Option<WatchId>,
+page_of! {
+    /// A page of the caller's watches, newest first.
+    WatchList { watches: [Watch], Uuid: "018f4a7e-5c1d-7b3a-9e2f-0123456789ae" }
 }
 
-/// A page of the changes that a watch has found, newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct WatchChangeList {
-    /// The changes of this page.
-    #[schema(max_items = 100)]
-    pub changes: Vec<StoredChange>,
-    /// Number of changes on this page.
-    #[schema(maximum = 100, examples(1))]
-    pub count: usize,
-    /// Requested maximum of changes per page.
-    #[schema(minimum = 1, maximum = 100, examples(20))]
-    pub limit: usize,
-    /// Whether there are older changes.
-    #[schema(examples(false))]
-    pub has_more: bool,
-    /// Value of `cursor` for the next page; null on the last one.
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
-    pub next_cursor: Option<WatchChangeId>,
+page_of! {
+    /// A page of the changes that a watch has found, newest first.
+    WatchChangeList { changes: [StoredChange], Uuid: "018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c" }
 }
 
 /// A watch: the search that is repeated, with its options, and how often. Members of a single search (`wait`, `stream`,
@@ -91,7 +61,7 @@ pub struct WatchOptions {
     /// Webhook that gets the events, whatever it has subscribed to. If it is not given, all webhooks get them that have
     /// subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "request::id")]
-    #[schema(value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    #[schema(value_type = Option<Uuid>)]
     webhook_id: Option<WebhookId>,
 }
 
@@ -110,7 +80,7 @@ pub struct WatchChangeBody {
     notify_on: Option<Vec<ChangeKind>>,
     /// Webhook that gets the events from now on. `null` stands for all webhooks that have subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "new_webhook")]
-    #[schema(value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    #[schema(value_type = Option<Uuid>)]
     webhook_id: Option<Option<WebhookId>>,
     /// `paused` starts no further runs; `active` starts them again. A run that was due meanwhile then starts at once.
     state: Option<WatchState>,
@@ -137,28 +107,12 @@ fn in_order(mut kinds: Vec<ChangeKind>) -> Vec<ChangeKind> {
 ///
 /// Its first run starts at once, and further ones at fixed moments, one interval apart. Each run is charged as a search.
 /// Changes between the runs are listed, and sent to webhooks as `watch.changed`. Creating a watch costs no credits.
-#[utoipa::path(
-    post,
-    path = "/v1/watches",
-    operation_id = "createWatch",
-    tag = "Watches",
-    params(
-        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
-            min_length = 1, max_length = 255, example = "5a0e7c1e-order-17",
-            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
-                characters, kept for 24 hours. The same key with the same body gives the same watch (422 for another \
-                one)."),
-    ),
+#[utoipa::path(post, path = "/v1/watches",
+    params(("Idempotency-Key" = String, Header)),
     request_body(content = WatchRequest, description = "The watch."),
     responses(
-        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch),
-        (status = 403, description = "suppressed"),
-        (status = 409, description = "conflict"),
-        (status = 415, description = "unsupported_media_type"),
-        (status = 422, description = "idempotency_mismatch"),
-    )
-)]
-pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+        (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch), (status = 409)))]
+pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
     let body = request::json_value(call.request)?;
@@ -173,7 +127,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         webhook: options.webhook_id,
         idempotency: None,
     };
-    let services = api.services();
+    let services = &api.services;
     services.check(caller, &search.query, &watch.search, false)?;
     watch.idempotency = key.map(|key| services.idempotency(key, fingerprint(&search, &watch)));
     let watch = api.store.add_watch(&watch, api.clock.now(), &call.origin()?)?;
@@ -190,35 +144,23 @@ fn fingerprint(search: &SearchBody, watch: &NewWatch) -> [u8; 32] {
 /// Lists the watches of the account.
 ///
 /// Newest first. Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/watches",
-    operation_id = "listWatches",
-    tag = "Watches",
+#[utoipa::path(get, path = "/v1/watches",
     params(PageParameters),
-    responses((status = 200, description = "A page of watches.", body = WatchList, headers(("Link" = String))))
-)]
-pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "A page of watches.", body = WatchList, headers(("Link" = String)))))]
+pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let PageParameters { limit, cursor } = request::query(call.request)?;
-    let mut watches = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
-    let next_cursor = cut(&mut watches, limit).map(|last| last.id);
-    let has_more = next_cursor.is_some();
-    let page = WatchList { count: watches.len(), watches, limit, has_more, next_cursor };
-    Ok(api.page(call, &page, next_cursor.as_ref()))
+    let mut found = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
+    let next = cut(&mut found, limit).map(|last| last.id);
+    Ok(WatchList::reply(api, call, found, limit, next))
 }
 
 /// Reads a watch.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/watches/{watch_id}",
-    operation_id = "getWatch",
-    tag = "Watches",
-    responses((status = 200, description = "The watch.", body = Watch))
-)]
-pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/watches/{watch_id}",
+    responses((status = 200, description = "The watch.", body = Watch)))]
+pub fn get_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let watch = api.find_watch(call)?;
     Ok(ok_json(&watch))
 }
@@ -226,18 +168,10 @@ pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Changes a watch.
 ///
 /// Pauses it, resumes it, or changes how often it runs and who gets its events. Costs no credits.
-#[utoipa::path(
-    patch,
-    path = "/v1/watches/{watch_id}",
-    operation_id = "changeWatch",
-    tag = "Watches",
+#[utoipa::path(patch, path = "/v1/watches/{watch_id}",
     request_body(content = WatchChangeBody, description = "What changes."),
-    responses(
-        (status = 200, description = "The changed watch.", body = Watch),
-        (status = 415, description = "unsupported_media_type"),
-    )
-)]
-pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The changed watch.", body = Watch)))]
+pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let change: WatchChangeBody = request::json(call.request)?;
     let update = WatchUpdate {
@@ -254,82 +188,55 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Deletes a watch.
 ///
 /// Its changes are deleted, too. Its runs stay. Costs no credits.
-#[utoipa::path(
-    delete,
-    path = "/v1/watches/{watch_id}",
-    operation_id = "deleteWatch",
-    tag = "Watches",
-    responses((status = 204, description = "The watch is deleted."))
-)]
-pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(delete, path = "/v1/watches/{watch_id}",
+    responses((status = 204, description = "The watch is deleted.")))]
+pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
-    let is_deleted = api.store.delete_watch(account, id, api.clock.now(), &call.origin()?)?;
-    if is_deleted { Ok(Reply::Now(Response::empty(204))) } else { Err(ApiError::no_such("watch")) }
+    no_content(api.store.delete_watch(account, id, api.clock.now(), &call.origin()?)?, "watch")
 }
 
 /// Lists the runs of a watch.
 ///
 /// Newest first, without their results. Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/watches/{watch_id}/runs",
-    operation_id = "listWatchRuns",
-    tag = "Watches",
+#[utoipa::path(get, path = "/v1/watches/{watch_id}/runs",
     params(RunPageParameters),
-    responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String))))
-)]
-pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String)))))]
+pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let watch = api.find_watch(call)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
-    let before = cursor.map(crate::model::page::Cursor::place);
+    let before = cursor.map(Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
     let page = api.runs.reader.page(watch.account, &filter, limit)?;
-    Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
+    Ok(page_of_runs(api, call, &page, limit))
 }
 
 /// Lists the changes that a watch has found.
 ///
 /// Newest first. A run is compared with the last conclusion of each module, so a site that is blocked for a while and then
 /// answers as before is no change. Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/watches/{watch_id}/changes",
-    operation_id = "listWatchChanges",
-    tag = "Watches",
+#[utoipa::path(get, path = "/v1/watches/{watch_id}/changes",
     params(PageParameters),
-    responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String))))
-)]
-pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String)))))]
+pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let found = api.store.watch_changes(account, id, cursor.map(WatchChangeId), limit + 1)?;
     let mut changes = found.ok_or_else(|| ApiError::no_such("watch"))?;
-    let next_cursor = cut(&mut changes, limit).map(|last| last.id);
-    let has_more = next_cursor.is_some();
-    let page = WatchChangeList { count: changes.len(), changes, limit, has_more, next_cursor };
-    Ok(api.page(call, &page, next_cursor.as_ref()))
+    let next = cut(&mut changes, limit).map(|last| last.id);
+    Ok(WatchChangeList::reply(api, call, changes, limit, next))
 }
 
 /// Starts a run of a watch now.
 ///
 /// Also if the watch is paused. The moment of its next run stays. Costs as much as a search. While the last run has not
 /// ended, it is answered, and nothing is charged. Counts as `search`.
-#[utoipa::path(
-    post,
-    path = "/v1/watches/{watch_id}/run",
-    operation_id = "runWatch",
-    tag = "Watches",
+#[utoipa::path(post, path = "/v1/watches/{watch_id}/run",
     responses(
         (status = 200, description = "The run is accepted, or was accepted before.", body = Answer<'_>,
             headers(("Location" = String), ("X-Run-Id" = String))),
-        (status = 402, description = "insufficient_credits"),
-        (status = 403, description = "suppressed"),
-        (status = 409, description = "conflict"),
-        (status = 503, description = "premium_unavailable"),
-    )
-)]
-pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+        (status = 402), (status = 409)))]
+pub fn run_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let watch = api.find_watch(call)?;
-    Ok(accepted_run(&api.services().run_watch(caller, &watch, call.origin()?)?, &api.root))
+    Ok(accepted_run(&api.services.run_watch(caller, &watch, call.origin()?)?, &api.root))
 }

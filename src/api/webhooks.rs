@@ -1,14 +1,16 @@
-//! Webhooks: create, read, change, delete, rotate the secret, test.
+//! Webhooks: create, read, change, delete, rotate the secret, test; their deliveries.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::context::{Api, Call, json_response, ok_json};
+use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::error::ApiError;
+use super::pages::{PageParameters, cut, page_of};
 use super::request;
-use crate::http::{Reply, Response};
+use crate::base::ids::DeliveryId;
+use crate::http::Reply;
 use crate::model::event::EventType;
 use crate::model::webhook::{Delivery, Webhook, WebhookChange};
 use crate::webhooks::registry::WebhookError;
@@ -38,7 +40,7 @@ impl WebhookWithSecret {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookList {
     /// Number of webhooks.
-    #[schema(maximum = 10, examples(1))]
+    #[schema(maximum = 10)]
     pub count: usize,
     /// The webhooks, oldest first.
     #[schema(max_items = 10)]
@@ -68,20 +70,11 @@ fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, ApiError> {
 ///
 /// Its receiver gets a signed message for each event, as [Standard Webhooks](https://www.standardwebhooks.com) says. The
 /// answer shows the secret of the signatures, only this once. Costs no credits.
-#[utoipa::path(
-    post,
-    path = "/v1/webhooks",
-    operation_id = "createWebhook",
-    tag = "Webhooks",
+#[utoipa::path(post, path = "/v1/webhooks",
     request_body(content = WebhookBody, description = "The webhook."),
     responses(
-        (status = 201, description = "The webhook with its secret.", body = WebhookWithSecret),
-        (status = 409, description = "conflict"),
-        (status = 415, description = "unsupported_media_type"),
-        (status = 503, description = "webhooks_unavailable"),
-    )
-)]
-pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+        (status = 201, description = "The webhook with its secret.", body = WebhookWithSecret), (status = 409)))]
+pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let WebhookBody { url, events } = request::json(call.request)?;
     let (url, events) = (api.webhooks.url(&url)?, in_order(events.unwrap_or_default())?);
@@ -92,14 +85,9 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Lists the webhooks of the account.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/webhooks",
-    operation_id = "listWebhooks",
-    tag = "Webhooks",
-    responses((status = 200, description = "The webhooks.", body = WebhookList))
-)]
-pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/webhooks",
+    responses((status = 200, description = "The webhooks.", body = WebhookList)))]
+pub fn list_webhooks(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let webhooks = api.store.webhooks(call.caller()?.account.id)?;
     Ok(ok_json(&WebhookList { count: webhooks.len(), webhooks }))
 }
@@ -107,14 +95,9 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Reads a webhook.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    get,
-    path = "/v1/webhooks/{webhook_id}",
-    operation_id = "getWebhook",
-    tag = "Webhooks",
-    responses((status = 200, description = "The webhook.", body = Webhook))
-)]
-pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(get, path = "/v1/webhooks/{webhook_id}",
+    responses((status = 200, description = "The webhook.", body = Webhook)))]
+pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let webhook = api.webhooks.find(call.caller()?.account.id, call.id("webhook")?)?;
     Ok(ok_json(&webhook))
 }
@@ -122,18 +105,10 @@ pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Changes a webhook.
 ///
 /// Costs no credits.
-#[utoipa::path(
-    patch,
-    path = "/v1/webhooks/{webhook_id}",
-    operation_id = "changeWebhook",
-    tag = "Webhooks",
+#[utoipa::path(patch, path = "/v1/webhooks/{webhook_id}",
     request_body(content = WebhookChange, description = "What changes."),
-    responses(
-        (status = 200, description = "The changed webhook.", body = Webhook),
-        (status = 415, description = "unsupported_media_type"),
-    )
-)]
-pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The changed webhook.", body = Webhook)))]
+pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let mut change: WebhookChange = request::json(call.request)?;
     change.url = change.url.map(|url| api.webhooks.url(&url)).transpose()?;
@@ -145,33 +120,19 @@ pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// Deletes a webhook.
 ///
 /// Its deliveries are deleted, too. Costs no credits.
-#[utoipa::path(
-    delete,
-    path = "/v1/webhooks/{webhook_id}",
-    operation_id = "deleteWebhook",
-    tag = "Webhooks",
-    responses((status = 204, description = "The webhook is deleted."))
-)]
-pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(delete, path = "/v1/webhooks/{webhook_id}",
+    responses((status = 204, description = "The webhook is deleted.")))]
+pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    let is_deleted = api.store.delete_webhook(account, id, api.clock.now(), &call.origin()?)?;
-    if is_deleted { Ok(Reply::Now(Response::empty(204))) } else { Err(ApiError::no_such("webhook")) }
+    no_content(api.store.delete_webhook(account, id, api.clock.now(), &call.origin()?)?, "webhook")
 }
 
 /// Replaces the secret of a webhook.
 ///
 /// For 24 hours, messages are signed with both secrets. The answer shows the new one, only this once. Costs no credits.
-#[utoipa::path(
-    post,
-    path = "/v1/webhooks/{webhook_id}/rotate",
-    operation_id = "rotateWebhookSecret",
-    tag = "Webhooks",
-    responses(
-        (status = 200, description = "The webhook with its new secret.", body = WebhookWithSecret),
-        (status = 503, description = "webhooks_unavailable"),
-    )
-)]
-pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(post, path = "/v1/webhooks/{webhook_id}/rotate",
+    responses((status = 200, description = "The webhook with its new secret.", body = WebhookWithSecret)))]
+pub fn rotate_webhook_secret(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     Ok(ok_json(&WebhookWithSecret::new(api.webhooks.rotate(account, id, &call.origin()?)?)))
 }
@@ -180,17 +141,40 @@ pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// The message has the type `webhook.test` and is sent soon, like any other: its delivery shows what the receiver
 /// answered. Costs no credits.
-#[utoipa::path(
-    post,
-    path = "/v1/webhooks/{webhook_id}/test",
-    operation_id = "testWebhook",
-    tag = "Webhooks",
-    responses(
-        (status = 202, description = "The delivery of the message.", body = Delivery),
-        (status = 409, description = "conflict"),
-    )
-)]
-pub fn test(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+#[utoipa::path(post, path = "/v1/webhooks/{webhook_id}/test",
+    responses((status = 202, description = "The delivery of the message.", body = Delivery), (status = 409)))]
+pub fn test_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let delivery = api.webhooks.test(call.caller()?.account.id, call.id("webhook")?)?;
+    Ok(Reply::Now(json_response(202, &delivery)))
+}
+
+page_of! {
+    /// A page of the deliveries to a webhook, newest first.
+    DeliveryList { deliveries: [Delivery], Uuid: "018f4a7e-5c1d-7b3a-9e2f-0123456789ad" }
+}
+
+/// Lists the deliveries to a webhook.
+///
+/// Newest first. Deliveries are kept for 30 days. Costs no credits.
+#[utoipa::path(get, path = "/v1/webhooks/{webhook_id}/deliveries",
+    params(PageParameters),
+    responses((status = 200, description = "A page of deliveries.", body = DeliveryList, headers(("Link" = String)))))]
+pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
+    let PageParameters { limit, cursor } = request::query(call.request)?;
+    let found = api.store.deliveries(account, id, cursor.map(DeliveryId), limit + 1)?;
+    let mut deliveries = found.ok_or_else(|| ApiError::no_such("webhook"))?;
+    let next = cut(&mut deliveries, limit).map(|last| last.id);
+    Ok(DeliveryList::reply(api, call, deliveries, limit, next))
+}
+
+/// Sends a message again.
+///
+/// Now, and with all attempts of a new one. Its `webhook-id` stays the same. Costs no credits.
+#[utoipa::path(post, path = "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay",
+    responses((status = 202, description = "The delivery, which is pending.", body = Delivery), (status = 409)))]
+pub fn replay_webhook_delivery(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let account = call.caller()?.account.id;
+    let delivery = api.webhooks.replay(account, call.id("webhook")?, call.id("delivery")?)?;
     Ok(Reply::Now(json_response(202, &delivery)))
 }

@@ -42,7 +42,6 @@ const TASKS: &[Task<Maintenance>] = &[
     task("wipe", PAUSE, |own| own.retention.wipe()),
     task("suppression", PAUSE, Maintenance::read_suppression),
     task("catalogue", PAUSE, Maintenance::read_catalogue),
-    task("api_caches", PAUSE, |own| own.services.api.sweep_caches()),
     task("rate_limits", PAUSE, |own| own.services.limiter.sweep()),
     task("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
     task("key_usage", SLOW, Maintenance::flush_key_usage),

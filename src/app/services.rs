@@ -10,7 +10,6 @@ use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::admin::{self, TaskTimes};
-use crate::api::cache::Snapshots;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::{ServeConfig, Time};
@@ -23,10 +22,10 @@ use crate::modules::catalog::Catalog;
 use crate::runs::batches::service::Batches;
 use crate::runs::service::{RunHooks, Runs};
 use crate::runs::suppression::Suppressed;
+use crate::service;
 use crate::store::Store;
 use crate::web::{self, Web, WebConfig};
 use crate::webhooks::dispatcher::Dispatcher;
-use crate::webhooks::registry::Webhooks;
 
 /// A session of the web app ends after this time in any case.
 const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
@@ -39,8 +38,8 @@ pub(super) struct Services {
     pub(super) sign_ins: Arc<SignIns>,
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) engine: Engine,
-    pub(super) batches: Arc<Batches>,
-    pub(super) webhooks: Arc<Webhooks>,
+    /// What the API and the web app are made of.
+    pub(super) shared: service::Services,
     /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
     pub(super) deliveries: Option<Arc<Dispatcher>>,
     pub(super) api: Arc<Api>,
@@ -68,8 +67,7 @@ impl Services {
         let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits)
             .map_err(|error| AppError::failed(error).at("the system provides no random numbers"))?;
         let limiter = Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store)));
-        let snapshots = Arc::new(Snapshots::default());
-        let hooks = hooks(&accounts, &snapshots);
+        let hooks = hooks(&accounts);
         let most_runs = config.server.max_runs;
         let engine =
             Engine::build(&config.engine, catalog, most_runs, Arc::clone(&store), Arc::clone(&clock), hooks)?;
@@ -79,17 +77,16 @@ impl Services {
         let (webhooks, deliveries) = webhooks::start(config, &store, &clock)?;
         let (runs, simulated) = (&engine.runs, engine.sandbox.is_some());
         let batches = Arc::new(Batches::new(Arc::clone(runs)));
-        let api = Arc::new(Api::new(
-            api_config(config, simulated, base_url),
-            Arc::clone(&accounts),
-            Arc::clone(&limiter),
-            Arc::clone(runs),
-            Arc::clone(&store),
-            Arc::clone(&batches),
-            Arc::clone(&webhooks),
-            snapshots,
-            Arc::clone(&clock),
-        ));
+        let shared = service::Services {
+            accounts: Arc::clone(&accounts),
+            limiter: Arc::clone(&limiter),
+            runs: Arc::clone(runs),
+            batches,
+            webhooks,
+            store: Arc::clone(&store),
+            clock: Arc::clone(&clock),
+        };
+        let api = Arc::new(Api::new(api_config(config, simulated, base_url), shared.clone()));
         let services = Arc::new(Self {
             clock,
             store,
@@ -97,8 +94,7 @@ impl Services {
             sign_ins: Arc::new(sign_ins),
             limiter,
             engine,
-            batches,
-            webhooks,
+            shared,
             deliveries,
             api,
             maintained: Arc::default(),
@@ -123,17 +119,8 @@ impl Services {
             stream_timeout: config.server.stream_timeout,
             keep_alive: config.engine.time(Time::KeepAlive),
         };
-        let parts = web::Parts {
-            accounts: Arc::clone(&self.accounts),
-            sign_ins: Arc::clone(&self.sign_ins),
-            limiter: Arc::clone(&self.limiter),
-            runs: Arc::clone(self.runs()),
-            batches: Arc::clone(&self.batches),
-            webhooks: Arc::clone(&self.webhooks),
-            store: Arc::clone(&self.store),
-            clock: Arc::clone(&self.clock),
-            load_reader,
-        };
+        let parts =
+            web::Parts { services: self.shared.clone(), sign_ins: Arc::clone(&self.sign_ins), load_reader };
         Web::new(config, parts)
     }
 
@@ -163,13 +150,12 @@ impl Subscriber for Services {
     }
 }
 
-fn hooks(accounts: &Arc<Accounts>, snapshots: &Arc<Snapshots>) -> RunHooks {
-    let (accounts, snapshots, noted) = (Arc::clone(accounts), Arc::clone(snapshots), Arc::clone(snapshots));
+fn hooks(accounts: &Arc<Accounts>) -> RunHooks {
+    let accounts = Arc::clone(accounts);
     RunHooks {
-        on_deletion: Box::new(move |run| snapshots.forget(run)),
-        on_annotation: Box::new(move |run| noted.renew(run)),
         charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
         continues_batches: true,
+        ..RunHooks::default()
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! To add a page: write `TOPIC.md` here, and add its name to the list in `topic`. The first line is the title, the
 //! first paragraph says what the page is about. A link to another page is `TOPIC.md#heading`. A picture is a file here
-//! that `src/api/docs/assets.rs` lists.
+//! that `src/api/docs/mod.rs` lists.
 
 pub mod render;
 pub mod search;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::RunId;
@@ -17,10 +18,13 @@ use crate::model::start::{Cause, Idempotency, Refused};
 use crate::model::watch::{Watch, WatchError};
 use crate::modules::catalog::ChoiceError;
 use crate::modules::query::{Query, QueryError};
+use crate::runs::batches::service::Batches;
 use crate::runs::family::service::FollowResult;
 use crate::runs::retry::Retry;
 use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult, idempotency_valid_since};
+use crate::store::Store;
 use crate::watches::registry;
+use crate::webhooks::registry::Webhooks;
 
 /// Why no search was started. Nothing was charged, unless the store failed.
 #[derive(Debug)]
@@ -71,18 +75,26 @@ impl From<StorageError> for Refusal {
     }
 }
 
-/// The parts that the use cases need.
-#[derive(Clone, Copy)]
-pub struct Services<'a> {
-    /// The accounts.
-    pub accounts: &'a Accounts,
-    /// The runs.
-    pub runs: &'a Arc<Runs>,
-    /// The clock.
-    pub clock: &'a dyn Clock,
+/// What the API and the web app are made of.
+#[derive(Clone)]
+pub struct Services {
+    /// The accounts with their plans and credits.
+    pub accounts: Arc<Accounts>,
+    /// The limiter of requests per minute.
+    pub limiter: Arc<RateLimiter>,
+    /// The searches.
+    pub runs: Arc<Runs>,
+    /// The batches of searches.
+    pub batches: Arc<Batches>,
+    /// The webhooks.
+    pub webhooks: Arc<Webhooks>,
+    /// The stored data.
+    pub store: Arc<Store>,
+    /// The clock that gives the time of day.
+    pub clock: Arc<dyn Clock>,
 }
 
-impl Services<'_> {
+impl Services {
     /// Checks a search in the order in which all are checked: whether it is suppressed comes before anything about the
     /// caller or the search is revealed. A request with an idempotency key may repeat a choice of modules from an earlier
     /// catalogue, so the choice is then checked only when the search starts.
@@ -154,7 +166,7 @@ impl Services<'_> {
         self.check_plan(caller, retry.is_premium())?;
         let idempotency = key.map(|key| self.idempotency(key, retry.fingerprint()));
         let charge = self.accounts.charge(caller, retry.cost());
-        self.started(caller, charge, retry.start(self.runs, charge, idempotency, origin))
+        self.started(caller, charge, retry.start(&self.runs, charge, idempotency, origin))
     }
 
     /// Starts the search for a lead of a run, or finds the one that it has.
@@ -188,7 +200,7 @@ impl Services<'_> {
     pub fn run_watch(&self, caller: &Caller, watch: &Watch, origin: Origin) -> Result<Found, Refusal> {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
-        match registry::run_now(self.runs, watch, charge, origin) {
+        match registry::run_now(&self.runs, watch, charge, origin) {
             Ok(started) => self.started(caller, charge, started),
             Err(WatchError::Storage(error)) => Err(error.into()),
             Err(error) => Err(Refusal::Conflict(error.to_string())),

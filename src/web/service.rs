@@ -1,5 +1,6 @@
 //! [`Web`]: configuration, parts, cookies and redirects, which all pages share.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use url::Url;
@@ -8,18 +9,11 @@ use super::cookies::{Cookie, Cookies};
 use super::error::WebError;
 use super::notice::Notice;
 use super::visit::Visit;
-use crate::account::rate_limit::RateLimiter;
-use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::account::sign_in::service::Opened;
 use crate::base::address::path_prefix;
-use crate::base::clock::Clock;
 use crate::http::{LoadReader, Reply, Response};
-use crate::runs::batches::service::Batches;
-use crate::runs::service::Runs;
 use crate::service::Services;
-use crate::store::Store;
-use crate::webhooks::registry::Webhooks;
 
 /// The time for which a notice waits for its page.
 const NOTICE_LIFETIME: std::time::Duration = std::time::Duration::from_secs(60);
@@ -42,24 +36,20 @@ pub struct WebConfig {
 
 /// The parts from which pages are made.
 pub struct Parts {
-    /// The accounts with their plans and credits.
-    pub accounts: Arc<Accounts>,
+    /// What the web app shares with the API.
+    pub services: Services,
     /// The sessions, and the use cases of signing in.
     pub sign_ins: Arc<SignIns>,
-    /// The limiter of requests per minute.
-    pub limiter: Arc<RateLimiter>,
-    /// The searches.
-    pub runs: Arc<Runs>,
-    /// The batches of searches.
-    pub batches: Arc<Batches>,
-    /// The webhooks.
-    pub webhooks: Arc<Webhooks>,
-    /// The stored data.
-    pub store: Arc<Store>,
-    /// The clock that gives the time of day.
-    pub clock: Arc<dyn Clock>,
     /// The load of the server.
     pub load_reader: LoadReader,
+}
+
+impl Deref for Parts {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
 }
 
 /// The web app.
@@ -82,9 +72,8 @@ impl Web {
     }
 
     /// Returns the use cases that the web app shares with the API.
-    pub(super) fn services(&self) -> Services<'_> {
-        let Parts { accounts, runs, clock, .. } = &self.parts;
-        Services { accounts, runs, clock: &**clock }
+    pub(super) fn services(&self) -> &Services {
+        &self.parts.services
     }
 
     /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.

@@ -259,7 +259,9 @@ fn wrong_list_parameters_are_refused() {
     ] {
         refused(&server.get(&format!("/v1/searches?{query}")), field);
     }
-    for query in ["limit=1", "limit=100", "type=email", "status=failed", "unknown=1"] {
+    let twice = server.get("/v1/searches?type=email&type=email").json();
+    assert_eq!(twice["message"], "type is given twice");
+    for query in ["limit=1", "limit=100", "type=email", "status=failed", "unknown=1&unknown=2"] {
         assert_eq!(server.get(&format!("/v1/searches?{query}")).status, 200, "{query}");
     }
     charged(&server, 0, 0);

@@ -249,7 +249,7 @@ fn the_manual_explains_each_error() {
     let server = Setup::new().start();
     let page = |name: &str| String::from_utf8(fetch(&server, &format!("/manual/{name}.md")).body).unwrap();
     let (problems, table) = (page("problems"), page("errors-and-limits"));
-    for (status, code, _) in FAILURES {
+    for (status, code) in FAILURES {
         let section =
             problems.split("\n## ").find(|section| section.starts_with(&format!("`{}`", code.as_str())));
         let section = section.unwrap_or_else(|| panic!("{code:?}"));

@@ -13,7 +13,8 @@ use crate::api::accounts::Credits;
 use crate::api::context::Api;
 use crate::api::error::ApiError;
 use crate::api::modules::Module;
-use crate::api::people::PeopleList;
+use crate::api::openapi::schemas::to_json;
+use crate::api::results::PeopleList;
 use crate::base::ids::RunId;
 use crate::base::text::visible;
 use crate::model::coverage::Coverage;
@@ -159,7 +160,7 @@ pub(super) struct CreditsAnswer {
 
 impl RunAnswer {
     pub(super) fn of(api: &Api, record: RunRecord, part: Part) -> Result<Self, ApiError> {
-        let (coverage, run) = (RunCoverage::of(&record.summary), to_json(&RunHead::from(&record.summary))?);
+        let (coverage, run) = (RunCoverage::of(&record.summary), to_json(RunHead::from(&record.summary)));
         let results: Vec<_> = record.results.iter().skip(part.offset).take(part.limit).cloned().collect();
         let results_omitted = record.results.len() - results.len();
         let unanswered = record.modules.iter().filter(|module| !module.status.is_conclusive());
@@ -221,27 +222,26 @@ impl DiffAnswer {
 }
 
 impl ModulesAnswer {
-    pub(super) fn of(fitting: &[Module<'_>], part: Part) -> Result<Self, ApiError> {
+    pub(super) fn of(fitting: &[Module<'_>], part: Part) -> Self {
         let off = fitting.iter().filter(|module| !module.enabled).count();
         let statement = format!(
             "{} modules fit, {off} of them are disabled and never asked. A search asks those that accept its query. Sites \
              without a module are never asked: nothing can be said about them.",
             fitting.len()
         );
-        let modules: Vec<_> =
-            fitting.iter().skip(part.offset).take(part.limit).map(to_json).collect::<Result<_, _>>()?;
-        Ok(Self {
+        let modules: Vec<_> = fitting.iter().skip(part.offset).take(part.limit).map(to_json).collect();
+        Self {
             coverage: ModulesCoverage { statement, is_complete: false },
             count: fitting.len(),
             modules_omitted: fitting.len() - modules.len(),
             modules,
-        })
+        }
     }
 }
 
 impl CreditsAnswer {
-    pub(super) fn of(plan: &str, balance: &Balance) -> Result<Self, ApiError> {
-        Ok(Self { credits: to_json(&Credits::new(plan, balance))? })
+    pub(super) fn of(plan: &str, balance: &Balance) -> Self {
+        Self { credits: to_json(Credits::new(plan, balance)) }
     }
 }
 
@@ -294,13 +294,13 @@ fn modules(count: usize) -> String {
 }
 
 /// Returns an answer as JSON, in which the text of third parties is visible as a whole.
-pub(super) fn document(answer: &impl Serialize) -> Result<Value, ApiError> {
-    let mut answer = to_json(answer)?;
+pub(super) fn document(answer: &impl Serialize) -> Value {
+    let mut answer = to_json(answer);
     let untrusted = answer["untrusted"].as_array().cloned().unwrap_or_default();
     for name in untrusted.iter().filter_map(Value::as_str) {
         make_visible(&mut answer[name]);
     }
-    Ok(answer)
+    answer
 }
 
 fn make_visible(value: &mut Value) {
@@ -314,9 +314,4 @@ fn make_visible(value: &mut Value) {
         Value::Object(members) => members.values_mut().for_each(make_visible),
         _ => {}
     }
-}
-
-fn to_json(value: &impl Serialize) -> Result<Value, ApiError> {
-    // Cannot fail: the types have only string keys and finite numbers.
-    serde_json::to_value(value).map_err(ApiError::internal)
 }

@@ -79,6 +79,6 @@ pub(super) fn read(api: &Api, account: AccountId, params: &Params) -> Result<Val
     let id: RunId = uri.strip_prefix(RUNS).and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
     let found = api.runs.reader.find(id, account).map_err(ApiError::from)?.ok_or_else(unknown)?;
     let record = api.runs.reader.record(&found).map_err(ApiError::from)?;
-    let answer = answers::document(&RunAnswer::of(api, record, RESULTS)?)?;
+    let answer = answers::document(&RunAnswer::of(api, record, RESULTS)?);
     Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": answer.to_string()}]}))
 }

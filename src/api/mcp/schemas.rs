@@ -3,23 +3,13 @@
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::api::openapi::schemas::{Schemas, named, tidy};
-use crate::model::entity::merge::Source;
+use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
 
 /// Returns the schema of a type. What it refers to is put into its place, since some clients follow no references.
 pub(super) fn of<T: ToSchema>() -> Value {
     let mut all = Schemas::new();
-    // The results refer to it only after `tidy`.
-    named::<Source>(&mut all);
     named::<T>(&mut all);
-    let all: Map<String, Value> = all
-        .into_iter()
-        .map(|(name, mut schema)| {
-            tidy(&name, &mut schema);
-            // Cannot fail: the types have only string keys and finite numbers.
-            (name, serde_json::to_value(schema).unwrap_or_default())
-        })
-        .collect();
+    let all = tidied(all);
     let mut schema = all.get(T::name().as_ref()).cloned().unwrap_or_default();
     inline(&mut schema, &all);
     schema
@@ -29,7 +19,7 @@ pub(super) fn of<T: ToSchema>() -> Value {
 /// Null, which stands for a missing member, is not described.
 pub(super) fn arguments<T: ToSchema>() -> Value {
     let mut schema = of::<T>();
-    drop_null(&mut schema);
+    without_null(&mut schema);
     schema["additionalProperties"] = false.into();
     schema
 }
@@ -51,27 +41,4 @@ fn inline(value: &mut Value, all: &Map<String, Value>) {
         Value::Array(items) => items.iter_mut().for_each(|item| inline(item, all)),
         _ => {}
     }
-}
-
-fn drop_null(value: &mut Value) {
-    let Value::Object(members) = value else { return };
-    if let Some(Value::Array(types)) = members.get_mut("type") {
-        types.retain(|name| name != "null");
-        if let [one] = &mut types[..] {
-            members["type"] = one.take();
-        }
-    }
-    if let Some(Value::Array(mut cases)) = members.shift_remove("oneOf") {
-        cases.retain(|case| case["type"] != "null");
-        match &mut cases[..] {
-            [Value::Object(one)] => {
-                let own = std::mem::replace(members, std::mem::take(one));
-                members.extend(own);
-            }
-            _ => {
-                members.insert("oneOf".to_owned(), cases.into());
-            }
-        }
-    }
-    members.values_mut().for_each(drop_null);
 }

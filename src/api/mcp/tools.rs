@@ -14,8 +14,8 @@ use super::exchange::{Client, Exchange};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
 use super::{resources, schemas};
 use crate::api::decode::{self, SearchBody, SearchRequest};
-use crate::api::error::ApiError;
-use crate::api::{diff, modules, people, request};
+use crate::api::error::{ApiError, values};
+use crate::api::{modules, request, results};
 use crate::base::ids::RunId;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
@@ -52,7 +52,7 @@ where
 {
     let function = Box::new(move |call: &mut Call<'_>| {
         let arguments = request::read(call.exchange.arguments())?;
-        function(call, &arguments)?.map(|answer| answers::document(&answer)).transpose()
+        Ok(function(call, &arguments)?.map(|answer| answers::document(&answer)))
     });
     let mut input = schemas::arguments::<A>();
     let text = input.as_object_mut().and_then(|members| members.shift_remove("description"));
@@ -97,7 +97,7 @@ impl Tool {
         let Some(unknown) = arguments.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
         let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
         let shown: String = unknown.chars().take(64).collect();
-        Err(ApiError::invalid_request(&shown, "unknown argument", &names[..]))
+        Err(ApiError::invalid_request(&shown, "unknown argument", values(&names)))
     }
 }
 
@@ -190,7 +190,7 @@ fn search(call: &mut Call<'_>, options: &SearchOptions) -> Answer<RunAnswer> {
     }
     let exchange = call.exchange;
     let body = SearchBody::read(exchange.arguments())?;
-    let (services, caller) = (exchange.api.services(), &exchange.caller);
+    let (services, caller) = (&exchange.api.services, &exchange.caller);
     services.check(caller, &body.query, &body.search, key.is_some())?;
     let idempotency = key.map(|key| services.idempotency(key, body.fingerprint()));
     let found = services.start(caller, body.search, idempotency, exchange.origin())?;
@@ -214,7 +214,7 @@ struct LeadArguments {
 fn follow_lead(call: &mut Call<'_>, arguments: &LeadArguments) -> Answer<RunAnswer> {
     let (exchange, run) = (call.exchange, call.find(&arguments.run_id)?);
     let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| ApiError::no_such("lead"))?;
-    let found = exchange.api.services().follow(&exchange.caller, &run, lead, exchange.origin())?;
+    let found = exchange.api.services.follow(&exchange.caller, &run, lead, exchange.origin())?;
     call.read(found, arguments.wait.unwrap_or(true), Part::default())
 }
 
@@ -257,7 +257,7 @@ struct PeopleArguments {
 fn people_of(call: &mut Call<'_>, arguments: &PeopleArguments) -> Answer<PeopleAnswer> {
     let record = call.record(&arguments.run_id)?;
     let summary = record.summary.clone();
-    Ok(Some(PeopleAnswer::of(&summary, people::people_of(&call.exchange.api, record, true)?)))
+    Ok(Some(PeopleAnswer::of(&summary, results::people_of(&call.exchange.api, record, true)?)))
 }
 
 /// Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor
@@ -272,7 +272,7 @@ struct DiffArguments {
 
 fn compare(call: &mut Call<'_>, arguments: &DiffArguments) -> Answer<DiffAnswer> {
     let (before, after) = (call.record(&arguments.before)?, call.record(&arguments.after)?);
-    let diff = diff::between(&call.exchange.api, &before, &after)?;
+    let diff = results::between(&call.exchange.api, &before, &after)?;
     Ok(Some(DiffAnswer::of(&before.summary, &after.summary, diff)))
 }
 
@@ -302,7 +302,7 @@ fn list_modules(call: &mut Call<'_>, arguments: &ModuleArguments) -> Answer<Modu
             && arguments.category.as_ref().is_none_or(|category| module.category == category)
     });
     let part = Part { offset: arguments.offset.unwrap_or(0), limit: arguments.limit.unwrap_or(100) };
-    ModulesAnswer::of(&fitting, part).map(Some)
+    Ok(Some(ModulesAnswer::of(&fitting, part)))
 }
 
 /// Shows the credits of the account. Free.
@@ -311,7 +311,7 @@ struct NoArguments {}
 
 fn get_credits(call: &mut Call<'_>, _: &NoArguments) -> Answer<CreditsAnswer> {
     let Exchange { api, caller, .. } = call.exchange;
-    CreditsAnswer::of(&caller.plan.name, &api.accounts.balance(caller)?).map(Some)
+    Ok(Some(CreditsAnswer::of(&caller.plan.name, &api.accounts.balance(caller)?)))
 }
 
 impl Call<'_> {
