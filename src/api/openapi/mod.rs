@@ -89,12 +89,6 @@ fn all_schemas() -> Map<String, Value> {
         all.get_mut(name).into_iter().for_each(without_null);
     }
     stream::describe_events(&mut all);
-    // As far as patterns can say it, which texts are queries of each type. No type of ours says it: the decoder also knows
-    // public suffixes and letters of all scripts.
-    let queries: Map<_, _> = serde_json::from_str(include_str!("queries.json")).unwrap_or_default();
-    if let Some(Value::Object(search)) = all.get_mut("SearchRequest") {
-        search.extend(queries);
-    }
     all.sort_keys();
     all
 }
