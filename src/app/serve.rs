@@ -70,7 +70,7 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     if services.engine.sandbox.is_some() {
         warn!("the web is simulated: no result is real");
     }
-    let web = Arc::new(services.web(config, base_url.clone(), load_reader.clone()));
+    let web = Arc::new(services.web(base_url.clone(), load_reader.clone()));
     let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
     let first = first_start::first_account(&services.accounts, &services.sign_ins)?;

@@ -112,13 +112,8 @@ impl Services {
     }
 
     /// Builds the web app.
-    pub(super) fn web(&self, config: &ServeConfig, base_url: String, load_reader: LoadReader) -> Web {
-        let config = WebConfig {
-            base_url,
-            sandbox: self.engine.sandbox.is_some(),
-            stream_timeout: config.server.stream_timeout,
-            keep_alive: config.engine.time(Time::KeepAlive),
-        };
+    pub(super) fn web(&self, base_url: String, load_reader: LoadReader) -> Web {
+        let config = WebConfig { base_url, sandbox: self.engine.sandbox.is_some() };
         let parts =
             web::Parts { services: self.shared.clone(), sign_ins: Arc::clone(&self.sign_ins), load_reader };
         Web::new(config, parts)

@@ -179,7 +179,7 @@ impl Coverage {
     }
 
     /// Returns a text about the modules that were cut, such as `9 not asked: down since 2026-05-06 14:05 UTC; 3 cut
-    /// short: learnt deadline`. Returns `None` if there are none. The web app's script has the same text.
+    /// short: learnt deadline`. Returns `None` if there are none.
     pub fn cuts_text(&self) -> Option<String> {
         let counts = Cut::ALL.map(|cut| (cut, *{ *self }.cut(cut)));
         let counted = counts.into_iter().filter(|(_, count)| *count > 0);

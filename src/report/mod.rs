@@ -106,6 +106,20 @@ impl Format {
         }
     }
 
+    /// Returns what a reader gets.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Html => "Report to read and print (HTML)",
+            Self::Pdf => "The same, printed (PDF)",
+            Self::Md => "Text for notes (Markdown)",
+            Self::Csv => "Spreadsheet (CSV)",
+            Self::Json => "Everything (JSON)",
+            Self::Ndjson => "Results, one on each line (NDJSON)",
+            Self::Graphml => "Graph (GraphML)",
+            Self::Stix => "Graph (STIX 2.1 bundle)",
+        }
+    }
+
     /// Returns the `Content-Security-Policy` of a format that browsers open.
     pub fn content_security_policy(self) -> Option<String> {
         (self == Self::Html).then(html::content_security_policy)

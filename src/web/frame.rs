@@ -56,13 +56,32 @@ impl Frame {
     }
 }
 
+/// A page that asks whether to do what cannot be undone. Its form posts to the address of the page.
+#[derive(Template)]
+#[template(path = "confirm.html", config = "src/web/askama.toml")]
+pub struct Confirm {
+    /// The frame.
+    pub frame: Frame,
+    /// The question, which is the title.
+    pub question: &'static str,
+    /// What it is about.
+    pub subject: String,
+    /// What happens.
+    pub text: String,
+    /// The name and the label of a check box.
+    pub also: Option<(&'static str, String)>,
+    /// The label of the button.
+    pub button: &'static str,
+    /// The page to which the other answer leads.
+    pub back: String,
+}
+
 /// Renders a page with status 200.
 pub fn render(page: &impl Template) -> Response {
     render_as(200, page)
 }
 
-/// Renders a page with this status. It is not compressed, because a page contains the form token together with text
-/// that a caller chose, and the compressed length would reveal the token (BREACH).
+/// Renders a page with this status.
 pub fn render_as(status: u16, page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => Response::new(status, HTML, text.into_bytes()),

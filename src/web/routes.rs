@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use super::error::WebError;
 use super::pages;
-use super::pages::run::{
-    again, delete, diff, events, export, family, follow, graph, leads, notes, page, stop, thumbnail,
-};
+use super::pages::run::{actions, diff, family, graph, page as run};
 use super::pages::{
     account, batches, history, keys, operator, operator_accounts, search, sign_in, watches, webhooks,
 };
@@ -53,6 +51,21 @@ const fn route(method: &'static str, path: &'static str, access: Access, handler
     Route { method, path, endpoint: Endpoint { access, counts: None, is_unattended: false, handler } }
 }
 
+/// A page for everyone who is signed in.
+const fn page(path: &'static str, handler: Handler) -> Route {
+    route("GET", path, Access::SignedIn, handler)
+}
+
+/// A page that reads more than a few rows.
+const fn read(path: &'static str, handler: Handler) -> Route {
+    page(path, handler).counting(Policy::Read)
+}
+
+/// A change.
+const fn write(path: &'static str, handler: Handler) -> Route {
+    route("POST", path, Access::SignedIn, handler).counting(Policy::Read)
+}
+
 impl Route {
     const fn counting(mut self, policy: Policy) -> Self {
         self.endpoint.counts = Some(policy);
@@ -67,90 +80,80 @@ impl Route {
 
 /// All routes.
 pub static ROUTES: &[Route] = &[
-    route("GET", "/app", Access::SignedIn, search::page),
-    route("GET", "/app/searches", Access::SignedIn, history::page).counting(Policy::Read),
+    page("/app", search::page),
+    read("/app/searches", history::page),
     route("POST", "/app/searches", Access::SignedIn, search::start),
-    route("GET", "/app/searches/{run_id}", Access::SignedIn, page::page),
-    route("GET", "/app/searches/{run_id}/events", Access::SignedIn, events::events).counting(Policy::Stream),
-    route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules).counting(Policy::Read),
-    route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export).counting(Policy::Read),
-    route("GET", "/app/searches/{run_id}/graph", Access::SignedIn, graph::page).counting(Policy::Read),
+    page("/app/searches/{run_id}", run::page),
+    route("GET", "/app/searches/{run_id}/live", Access::SignedIn, run::live).unattended(),
+    read("/app/searches/{run_id}/export", actions::export),
+    read("/app/searches/{run_id}/graph", graph::page),
     route("GET", "/app/searches/{run_id}/family", Access::SignedIn, family::family).unattended(),
-    route("GET", "/app/searches/{run_id}/leads", Access::SignedIn, leads::leads)
-        .counting(Policy::Read)
-        .unattended(),
-    route("POST", "/app/searches/{run_id}/leads/{lead_id}/follow", Access::SignedIn, follow::follow)
+    route("POST", "/app/searches/{run_id}/leads/{lead_id}/follow", Access::SignedIn, actions::follow)
         .counting(Policy::Search),
-    route("GET", "/app/searches/{run_id}/thumbnails/{result_id}", Access::SignedIn, thumbnail::thumbnail)
+    route("GET", "/app/searches/{run_id}/thumbnails/{result_id}", Access::SignedIn, actions::thumbnail)
         .unattended(),
-    route("GET", "/app/searches/{run_id}/diff/{other}", Access::SignedIn, diff::page).counting(Policy::Read),
-    route("POST", "/app/searches/{run_id}/stop", Access::SignedIn, stop::stop).counting(Policy::Read),
-    route("POST", "/app/searches/{run_id}/retry", Access::SignedIn, stop::retry).counting(Policy::Search),
-    route("POST", "/app/searches/{run_id}/again", Access::SignedIn, again::again),
-    route("GET", "/app/searches/{run_id}/compare", Access::SignedIn, diff::compare).counting(Policy::Read),
-    route("POST", "/app/searches/{run_id}/notes", Access::SignedIn, notes::note_run).counting(Policy::Read),
-    route("GET", "/app/searches/{run_id}/results/{result_id}/annotation", Access::SignedIn, notes::form)
-        .counting(Policy::Read),
-    route("POST", "/app/searches/{run_id}/results/{result_id}/annotation", Access::SignedIn, notes::annotate)
-        .counting(Policy::Read),
-    route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
-    route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
-    route("GET", "/app/batches", Access::SignedIn, batches::list::page).counting(Policy::Read),
+    read("/app/searches/{run_id}/diff/{other}", diff::page),
+    write("/app/searches/{run_id}/stop", actions::stop),
+    route("POST", "/app/searches/{run_id}/retry", Access::SignedIn, actions::retry).counting(Policy::Search),
+    route("POST", "/app/searches/{run_id}/again", Access::SignedIn, actions::again),
+    read("/app/searches/{run_id}/compare", diff::compare),
+    write("/app/searches/{run_id}/notes", actions::note_run),
+    route(
+        "GET",
+        "/app/searches/{run_id}/results/{result_id}/annotation",
+        Access::SignedIn,
+        actions::annotation,
+    )
+    .counting(Policy::Read),
+    route(
+        "POST",
+        "/app/searches/{run_id}/results/{result_id}/annotation",
+        Access::SignedIn,
+        actions::annotate,
+    )
+    .counting(Policy::Read),
+    page("/app/searches/{run_id}/delete", actions::confirm_delete),
+    route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, actions::delete),
+    read("/app/batches", batches::list::page),
     route("POST", "/app/batches", Access::SignedIn, batches::create::create).counting(Policy::Search),
-    route("GET", "/app/batches/{batch_id}", Access::SignedIn, batches::page::page).counting(Policy::Read),
+    read("/app/batches/{batch_id}", batches::page::page),
     route("GET", "/app/batches/{batch_id}/state", Access::SignedIn, batches::page::state).unattended(),
-    route("GET", "/app/batches/{batch_id}/matrix", Access::SignedIn, batches::matrix::page)
-        .counting(Policy::Read),
-    route("GET", "/app/batches/{batch_id}/export", Access::SignedIn, batches::export::export)
-        .counting(Policy::Read),
-    route("GET", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::page::confirm_stop),
-    route("POST", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::page::stop)
-        .counting(Policy::Read),
+    read("/app/batches/{batch_id}/matrix", batches::matrix::page),
+    read("/app/batches/{batch_id}/export", batches::export::export),
+    page("/app/batches/{batch_id}/stop", batches::page::confirm_stop),
+    write("/app/batches/{batch_id}/stop", batches::page::stop),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
     route("POST", "/app/sign-in", Access::Anyone, sign_in::sign_in),
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),
     route("GET", "/app/set-up/{token}", Access::Anyone, sign_in::set_up_page),
     route("POST", "/app/set-up/{token}", Access::Anyone, sign_in::set_up),
-    route("GET", "/app/keys", Access::SignedIn, keys::page).counting(Policy::Read),
-    route("POST", "/app/keys", Access::SignedIn, keys::create).counting(Policy::Read),
-    route("GET", "/app/keys/{id}/revoke", Access::SignedIn, keys::confirm_revoke),
-    route("POST", "/app/keys/{id}/revoke", Access::SignedIn, keys::revoke).counting(Policy::Read),
-    route("GET", "/app/webhooks", Access::SignedIn, webhooks::page).counting(Policy::Read),
-    route("POST", "/app/webhooks", Access::SignedIn, webhooks::create).counting(Policy::Read),
-    route("GET", "/app/webhooks/{webhook_id}", Access::SignedIn, webhooks::webhook).counting(Policy::Read),
-    route("POST", "/app/webhooks/{webhook_id}/test", Access::SignedIn, webhooks::test).counting(Policy::Read),
-    route("POST", "/app/webhooks/{webhook_id}/rotate", Access::SignedIn, webhooks::rotate)
-        .counting(Policy::Read),
-    route("POST", "/app/webhooks/{webhook_id}/enable", Access::SignedIn, webhooks::enable)
-        .counting(Policy::Read),
-    route("POST", "/app/webhooks/{webhook_id}/disable", Access::SignedIn, webhooks::disable)
-        .counting(Policy::Read),
-    route("GET", "/app/webhooks/{webhook_id}/delete", Access::SignedIn, webhooks::confirm_delete),
-    route("POST", "/app/webhooks/{webhook_id}/delete", Access::SignedIn, webhooks::delete)
-        .counting(Policy::Read),
-    route(
-        "POST",
-        "/app/webhooks/{webhook_id}/deliveries/{delivery_id}/replay",
-        Access::SignedIn,
-        webhooks::replay,
-    )
-    .counting(Policy::Read),
-    route("GET", "/app/watches", Access::SignedIn, watches::list::page).counting(Policy::Read),
-    route("POST", "/app/watches", Access::SignedIn, watches::list::create).counting(Policy::Read),
-    route("GET", "/app/watches/{watch_id}", Access::SignedIn, watches::page::page).counting(Policy::Read),
+    read("/app/keys", keys::page),
+    write("/app/keys", keys::create),
+    page("/app/keys/{id}/revoke", keys::confirm_revoke),
+    write("/app/keys/{id}/revoke", keys::revoke),
+    read("/app/webhooks", webhooks::page),
+    write("/app/webhooks", webhooks::create),
+    read("/app/webhooks/{webhook_id}", webhooks::webhook),
+    write("/app/webhooks/{webhook_id}/test", webhooks::test),
+    write("/app/webhooks/{webhook_id}/rotate", webhooks::rotate),
+    write("/app/webhooks/{webhook_id}/enable", webhooks::enable),
+    write("/app/webhooks/{webhook_id}/disable", webhooks::disable),
+    page("/app/webhooks/{webhook_id}/delete", webhooks::confirm_delete),
+    write("/app/webhooks/{webhook_id}/delete", webhooks::delete),
+    write("/app/webhooks/{webhook_id}/deliveries/{delivery_id}/replay", webhooks::replay),
+    read("/app/watches", watches::list::page),
+    write("/app/watches", watches::list::create),
+    read("/app/watches/{watch_id}", watches::page::page),
     route("POST", "/app/watches/{watch_id}/run", Access::SignedIn, watches::change::run)
         .counting(Policy::Search),
-    route("POST", "/app/watches/{watch_id}/pause", Access::SignedIn, watches::change::pause)
-        .counting(Policy::Read),
-    route("POST", "/app/watches/{watch_id}/resume", Access::SignedIn, watches::change::resume)
-        .counting(Policy::Read),
-    route("GET", "/app/watches/{watch_id}/delete", Access::SignedIn, watches::change::confirm_delete),
-    route("POST", "/app/watches/{watch_id}/delete", Access::SignedIn, watches::change::delete)
-        .counting(Policy::Read),
-    route("GET", "/app/account", Access::SignedIn, account::page),
+    write("/app/watches/{watch_id}/pause", watches::change::pause),
+    write("/app/watches/{watch_id}/resume", watches::change::resume),
+    page("/app/watches/{watch_id}/delete", watches::change::confirm_delete),
+    write("/app/watches/{watch_id}/delete", watches::change::delete),
+    page("/app/account", account::page),
     route("POST", "/app/account/password", Access::SignedIn, account::change_password),
     route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, account::end_session),
-    route("POST", "/app/account/export", Access::SignedIn, account::export).counting(Policy::Read),
+    write("/app/account/export", account::export),
     route("POST", "/app/account/delete", Access::SignedIn, account::delete),
     route("GET", "/app/operator", Access::Operator, operator::page),
     route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),

@@ -28,10 +28,6 @@ pub struct WebConfig {
     pub base_url: String,
     /// Whether a simulated web answers every search. Every page shows it then.
     pub sandbox: bool,
-    /// The duration after which a stream of a run's events ends, and the page requests the rest.
-    pub stream_timeout: std::time::Duration,
-    /// The time without data after which such a stream sends a comment.
-    pub keep_alive: std::time::Duration,
 }
 
 /// The parts from which pages are made.

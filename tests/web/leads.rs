@@ -68,9 +68,7 @@ fn leads_are_followed_by_a_search_or_one_by_one() {
     assert!(page.contains("<form id=\"follow\" method=\"post\" hidden>"), "{page}");
     let button = between(&page, "<button class=\"button small\" form=\"follow\"", "</button>");
     assert!(button.contains(", 1 credit<span"), "{button}");
-    let cards = person.get(&format!("{run}/leads")).json()["cards"].clone();
     let action = action_of(&page[page.find("form=\"follow\" formaction").unwrap()..]);
-    assert!(cards.to_string().contains(&action), "{cards}");
     let child = page_of(&person.post(&run, &action, &[]));
     let graph = format!("{run}/graph");
     assert_eq!(page_of(&person.post(&graph, &action, &[])), child);

@@ -1,11 +1,7 @@
 //! Searches in the web app over HTTP: charged once, followed while the session lasts, listed, exported,
 //! deleted.
 
-use std::collections::BTreeSet;
-
-use serde_json::Value;
-
-use super::person::{PASSWORD, Person, field_of, text};
+use super::person::{PASSWORD, Person, between, field_of, text};
 use crate::support::awaited;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::{Answer, RequestBuilder, Server, Setup};
@@ -65,9 +61,9 @@ fn a_search_is_charged_once_and_followed_to_its_end() {
     let page = one_form_is_one_search(&server, &person);
     no_credits_no_search(&person);
     a_stranger_sees_nothing(&server, &page);
-    a_stream_ends_with_its_session(&server, &person, &page);
+    the_parts_need_a_session(&server, &person, &page);
     site.open();
-    the_end_is_told(&server, &person, &page);
+    the_end_is_told(&person, &page);
     it_is_found_again(&person, &page);
     it_is_kept_as_a_file(&person, &page);
     it_is_deleted(&person, &page);
@@ -118,49 +114,46 @@ fn no_credits_no_search(person: &Person<'_>) {
 
 fn a_stranger_sees_nothing(server: &Server, page: &str) {
     let stranger = Person::signed_in(server, "stranger@example.com", "free");
-    for part in ["", "/events", "/modules", "/graph", "/family", "/leads", "/export?format=json", "/delete"] {
+    for part in ["", "/live", "/graph", "/family", "/export?format=json", "/delete"] {
         assert_eq!(stranger.get(&format!("{page}{part}")).status, 404, "{part}");
     }
     assert_eq!(stranger.post("/app", &format!("{page}/delete"), &[]).status, 404);
     assert!(!text(&stranger.get("/app/searches")).contains("alice"));
 }
 
-/// Also checks that the page of a running search reloads itself without scripts.
-fn a_stream_ends_with_its_session(server: &Server, person: &Person<'_>, page: &str) {
-    let shown = text(&person.get(page));
+/// Without scripts the page reloads itself. With them it asks for its parts while the session lasts, which this does not
+/// prolong.
+fn the_parts_need_a_session(server: &Server, person: &Person<'_>, page: &str) {
+    let shown = awaited("the first results", || {
+        let shown = text(&person.get(page));
+        if shown.contains(&format!("data-part=\"found\">{FREE_SITES}<")) { Ok(shown) } else { Err(shown) }
+    });
     assert!(shown.contains("http-equiv=\"refresh\"") && shown.contains(">Running<"), "{shown}");
-    let (events, cookie) = (format!("{page}/events"), person.cookie("sightline").unwrap());
-    let mut stream = asked(server, &events, &cookie).stream();
-    assert_eq!(stream.status, 200);
-    let mut results = 0;
-    while results < FREE_SITES {
-        results += usize::from(stream.next().unwrap().event == "result");
-    }
+    assert_eq!(shown.matches("id=\"result-").count(), FREE_SITES);
+    let next = next_of(&shown);
+    let cookie = person.cookie("sightline").unwrap();
+    let parts = asked(server, &next, &cookie).send();
+    assert!(text(&parts).contains("data-open") && !text(&parts).contains("id=\"result-"), "{parts}");
+    let all = asked(server, &next.replace("after=3", "after=0"), &cookie).send();
+    assert_eq!(text(&all).matches("id=\"result-").count(), FREE_SITES, "{all}");
     assert_eq!(person.post("/app", "/app/sign-out", &[]).status, 303);
-    // A stream that continued would send comments without end.
-    let rest = std::iter::from_fn(|| stream.next()).filter(|event| event.event != "progress").take(4);
-    let last = rest.last().unwrap();
-    assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &Value::from("unauthorized")));
-    assert_eq!(asked(server, &events, &cookie).send().status, 401);
+    assert_eq!(asked(server, &next, &cookie).send().status, 401);
     assert_eq!(person.sign_in("someone@example.com", PASSWORD).status, 303);
 }
 
-fn the_end_is_told(server: &Server, person: &Person<'_>, page: &str) {
-    let cookie = person.cookie("sightline").unwrap();
-    let stream = |after: &str| asked(server, &format!("{page}/events{after}"), &cookie).stream().all();
-    let events = stream("");
-    let ids: BTreeSet<u64> = events
-        .iter()
-        .filter(|event| event.event == "result")
-        .filter_map(|event| event.data["id"].as_u64())
-        .collect();
-    assert_eq!(ids.len(), FREE_SITES + GATED_SITES);
-    let done = events.last().unwrap();
-    assert_eq!((done.event.as_str(), &done.data["status"]), ("done", &Value::from("completed")));
-    assert!(stream("?after=5").iter().all(|event| event.event != "result"));
-    assert_eq!(person.get(&format!("{page}/events?after=x")).status, 400);
-    let modules = person.get(&format!("{page}/modules")).json();
-    assert_eq!(modules["modules"].as_array().unwrap().len(), FREE_SITES + GATED_SITES);
+/// Returns the address of the next parts.
+fn next_of(shown: &str) -> String {
+    between(shown, "data-next=\"", "\"").replace("&#38;", "&")
+}
+
+/// The parts of a search that has just ended lead to its page.
+fn the_end_is_told(person: &Person<'_>, page: &str) {
+    let next = format!("{page}/live?after={FREE_SITES}&text=&kind=&order=category");
+    let parts = awaited("the end", || {
+        let parts = text(&person.get(&next));
+        if parts.contains("data-open") { Err(parts) } else { Ok(parts) }
+    });
+    assert_eq!((parts.matches("id=\"result-").count(), next_of(&parts)), (GATED_SITES, page.to_owned()));
 }
 
 fn it_is_found_again(person: &Person<'_>, page: &str) {
@@ -170,6 +163,12 @@ fn it_is_found_again(person: &Person<'_>, page: &str) {
         "{shown}"
     );
     assert_eq!(text(&shown).matches("id=\"result-").count(), FREE_SITES + GATED_SITES);
+    for (filter, count) in
+        [("text=127-0-1-1", 1), ("text=nothing", 0), ("kind=email", 0), ("order=newest", 5)]
+    {
+        let shown = text(&person.get(&format!("{page}?{filter}")));
+        assert_eq!(shown.matches("id=\"result-").count(), count, "{filter}: {shown}");
+    }
     let policy = |path: &str| person.get(path).header("content-security-policy").unwrap().to_owned();
     assert!(!policy(page).contains("https:"), "nobody is asked for a picture");
     assert!(!policy(&format!("{page}?pictures=on")).contains("https:"), "an address of an earlier version");
@@ -263,12 +262,11 @@ fn a_refused_form_starts_the_same_search_when_it_is_sent_again() {
 
 #[test]
 fn expensive_pages_count_against_the_rate_limit() {
-    let server = Setup::new().flag("--rate-limits=read=2").flag("--rate-limits=stream=1").start();
+    let server = Setup::new().flag("--rate-limits=read=2").start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
     let run = search(&person, "octocat", &[]).header("location").unwrap().to_owned();
-    assert_eq!(person.get(&format!("{run}/events")).status, 200);
     assert_eq!([(); 3].map(|()| person.get("/app/searches").status), [200, 200, 429]);
-    for path in [format!("{run}/events"), format!("{run}/export?format=json"), "/app/keys".into()] {
+    for path in [format!("{run}/export?format=json"), "/app/keys".into()] {
         let answer = person.get(&path);
         assert_eq!(answer.status, 429, "{path}: {answer}");
         assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() <= 60, "{answer}");

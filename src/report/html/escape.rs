@@ -4,16 +4,16 @@ use std::fmt::{self, Write};
 
 use askama::filters::{Escaper, Html};
 
-use crate::base::text::plain;
+use crate::base::text::visible;
 
-/// Writes every value of a template as [`plain`] text, escaped for elements and quoted attributes. `askama.toml` applies
-/// it, so that a template cannot leave it out except with the filter `safe`.
+/// Writes every value of a template as [`visible`] text, escaped for elements and quoted attributes. The `askama.toml` of
+/// reports and of the web app apply it, so that a template cannot leave it out except with the filter `safe`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plain;
+pub struct Plain;
 
 impl Escaper for Plain {
     fn write_escaped_str<W: Write>(&self, dest: W, text: &str) -> fmt::Result {
-        Html.write_escaped_str(dest, &plain(text))
+        Html.write_escaped_str(dest, &visible(&text.replace("\r\n", "\n")))
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
     fn text_from_outside_is_escaped_and_has_no_control_characters() {
         let hostile = "</p><script>alert('1')</script> & \"\u{202e}\u{0}\n";
         let escaped =
-            "&#60;/p&#62;&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62; &#38; &#34;\u{fffd}\u{fffd} ";
+            "&#60;/p&#62;&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62; &#38; &#34;\u{fffd}\u{fffd}\n";
         assert_eq!(shown("", hostile), format!("{escaped}{escaped}"));
     }
 

@@ -14,7 +14,7 @@
 //!
 //! The web app shows `overview.html` and `graph.html` in its own pages.
 
-mod escape;
+pub mod escape;
 mod graph;
 mod overview;
 mod results;
@@ -34,8 +34,8 @@ use crate::modules::outcome::Outcome;
 use crate::runs::record::RunRecord;
 pub use graph::GraphSvg;
 pub use overview::{Overview, titled};
-pub use results::initial;
-use results::{Category, categories, items};
+use results::{Category, categories};
+pub use results::{facts, initial, items};
 
 const STYLE: &str =
     concat!(include_str!("outcomes.css"), include_str!("parts.css"), include_str!("report.css"));

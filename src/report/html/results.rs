@@ -61,9 +61,14 @@ fn article<'r>(result: &'r ResultRecord, run: &RunRecord) -> Article<'r> {
         platform: result.platform.as_deref().unwrap_or(&result.source),
         thumbnail: run.thumbnails.get(&result.id).map(|png| STANDARD.encode(png)),
         value: text.map(|text| (link.unwrap_or(text), text)),
-        facts: result.metadata.iter().filter(|(name, value)| is_fact(name, value, result)).collect(),
+        facts: facts(result),
         modules: merge::modules(result),
     }
+}
+
+/// Returns the metadata of a result that are listed.
+pub fn facts(result: &ResultRecord) -> Vec<(&String, &Value)> {
+    result.metadata.iter().filter(|(name, value)| is_fact(name, value, result)).collect()
 }
 
 /// Returns the first letter or digit of a name as a capital letter.
@@ -82,7 +87,7 @@ fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
 }
 
 /// Returns the items of a list, or the value itself if it is no list or a deeper one.
-pub(super) fn items(value: &Value) -> &[Value] {
+pub fn items(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => items,
         other => std::slice::from_ref(other),

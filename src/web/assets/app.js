@@ -29,3 +29,31 @@ for (const form of document.querySelectorAll("form[method=post]:not([data-search
     sentAt = -Infinity;
   });
 }
+
+// Menus close by Escape, when the focus leaves them, and by a click elsewhere.
+for (const menu of document.querySelectorAll("details.menu")) {
+  const close = () => menu.removeAttribute("open");
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    close();
+    menu.querySelector("summary").focus();
+  });
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) close();
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (!menu.contains(target)) close();
+  });
+}
+
+// The arrow keys move between results.
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const card = event.target.closest?.(".result");
+  if (!step || !card || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const cards = [...document.querySelectorAll(".result")];
+  const target = cards[cards.indexOf(card) + step]?.querySelector("a, summary");
+  if (!target) return;
+  event.preventDefault();
+  target.focus();
+});

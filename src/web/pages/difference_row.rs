@@ -1,72 +1,35 @@
-//! A result that differs between two runs, as a row of a table.
+//! How the pages show a result that differs between two runs: the texts of `difference-cells.html` and
+//! `difference-fields.html`.
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::base::text::plain;
 use crate::model::diff::{Difference, RunSide, Undecided};
 use crate::model::entity::identified::web_address;
 
 /// The most members and modules of one result, and the most characters of a value.
-const MOST_DETAILS: usize = 8;
+pub(super) const MOST_DETAILS: usize = 8;
 const MOST_CHARS: usize = 200;
 
-/// The data of a difference in a table.
-pub(super) struct DifferenceRow {
-    pub(super) kind: String,
-    pub(super) platform: String,
-    pub(super) value: String,
-    pub(super) href: Option<String>,
-    pub(super) fields: Vec<Field>,
-    pub(super) reasons: Vec<String>,
+pub(super) fn href(difference: &Difference) -> Option<String> {
+    let address = difference.profile_url.as_deref().or(difference.value.as_deref());
+    address.and_then(web_address).map(String::from)
 }
 
-/// A member of a result with its two values.
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) before: String,
-    pub(super) after: String,
-}
-
-impl DifferenceRow {
-    pub(super) fn new(difference: &Difference) -> Self {
-        let text = |text: &Option<String>| text.as_deref().map(shown).unwrap_or_default();
-        let value = difference.value.as_deref();
-        Self {
-            kind: difference.result_type.replace('_', " "),
-            platform: text(&difference.platform),
-            value: text(&difference.value),
-            href: difference.profile_url.as_deref().or(value).and_then(web_address).map(String::from),
-            fields: difference
-                .fields
-                .iter()
-                .take(MOST_DETAILS)
-                .map(|field| Field {
-                    name: plain(&field.name).replace('_', " "),
-                    before: of_json(&field.before),
-                    after: of_json(&field.after),
-                })
-                .collect(),
-            reasons: difference.undecided.iter().take(MOST_DETAILS).map(reason).collect(),
-        }
-    }
-}
-
-fn reason(undecided: &Undecided) -> String {
+pub(super) fn reason(undecided: &Undecided) -> String {
     let run = if undecided.run == RunSide::Before { "earlier" } else { "later" };
     let why = undecided.reason.map(|reason| format!(" ({})", reason.as_phrase())).unwrap_or_default();
-    format!("{} {} in the {run} search{why}", plain(&undecided.module), undecided.cause.as_phrase())
+    format!("{} {} in the {run} search{why}", undecided.module, undecided.cause.as_phrase())
 }
 
-fn of_json(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => shown(text),
-        other => shown(&other.to_string()),
-    }
-}
-
-fn shown(text: &str) -> String {
+/// Returns the beginning of a value of the metadata as text.
+pub(super) fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Null => Cow::from("none"),
+        Value::String(text) => text.into(),
+        other => other.to_string().into(),
+    };
     let start: String = text.chars().take(MOST_CHARS).collect();
-    let more = if start.len() < text.len() { "…" } else { "" };
-    format!("{}{more}", plain(&start))
+    if start.len() < text.len() { format!("{start}…") } else { start }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::form_parts::FormOption;
 use super::form_parts::new_once;
-use super::run::notes::NotesView;
+use super::run::actions::NotesView;
 use super::run_row::RunRow;
 use crate::http::Reply;
 use crate::model::credits::cost;

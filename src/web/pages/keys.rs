@@ -10,7 +10,7 @@ use crate::base::ids::KeyId;
 use crate::http::{Reply, Response};
 use crate::model::account::KeyRecord;
 use crate::web::error::WebError;
-use crate::web::frame::{Frame, render_as};
+use crate::web::frame::{Confirm, Frame, render, render_as};
 use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::show::Moment;
@@ -38,13 +38,6 @@ struct Page {
 struct Made {
     key: String,
     curl: String,
-}
-
-#[derive(Template)]
-#[template(path = "key-revoke.html", config = "src/web/askama.toml")]
-struct RevokePage {
-    frame: Frame,
-    key: KeyRecord,
 }
 
 /// Handles `GET /app/keys`: shows the keys.
@@ -132,7 +125,15 @@ fn plans_with_api(web: &Web) -> String {
 /// Returns 404 for a revoked key or a key of another account, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let key = own_key(web, &visit)?;
-    Ok(Reply::Now(render_as(200, &RevokePage { frame: visit.frame, key })))
+    Ok(Reply::Now(render(&Confirm {
+        frame: visit.frame,
+        question: "Revoke this key?",
+        subject: format!("{PREFIX}…{} {}", key.last_four, key.label),
+        text: "Programs that use it are refused from then on. It cannot be undone.".to_owned(),
+        also: None,
+        button: "Revoke it",
+        back: "/app/keys".to_owned(),
+    })))
 }
 
 /// Handles `POST /app/keys/{id}/revoke`: revokes the key.

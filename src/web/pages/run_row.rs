@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 
 use crate::base::ids::RunId;
-use crate::base::text::plain;
 use crate::model::run::{RunSummary, Status};
 use crate::modules::query::SearchType;
 use crate::web::show::{Moment, ago};
@@ -36,7 +35,7 @@ impl RunRow {
         };
         Self {
             id: run.id,
-            query: plain(&run.query).into_owned(),
+            query: run.query.clone(),
             kind: kind(run.search_type),
             premium: run.premium,
             simulated: run.simulated,

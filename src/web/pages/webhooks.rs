@@ -9,7 +9,7 @@ use crate::base::ids::{DeliveryId, WebhookId};
 use crate::http::{Reply, Response};
 use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange};
 use crate::web::error::WebError;
-use crate::web::frame::{Frame, render_as};
+use crate::web::frame::{Confirm, Frame, render, render_as};
 use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::show::{Moment, lasted};
@@ -42,13 +42,6 @@ struct WebhookPage {
     deliveries: Vec<Delivery>,
     /// The last delivery of this page, if there are older ones.
     older: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "webhook-delete.html", config = "src/web/askama.toml")]
-struct DeletePage {
-    frame: Frame,
-    webhook: Webhook,
 }
 
 /// Returns why nothing is sent, as a sentence.
@@ -217,7 +210,16 @@ fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let webhook = web.parts.webhooks.find(visit.caller()?.account.id, visit.id("webhook_id")?)?;
-    Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, webhook })))
+    let text = "Nothing more is sent to this address, and its deliveries are deleted. It cannot be undone.";
+    Ok(Reply::Now(render(&Confirm {
+        frame: visit.frame,
+        question: "Delete this webhook?",
+        back: address(webhook.id),
+        subject: webhook.url,
+        text: text.to_owned(),
+        also: None,
+        button: "Delete it",
+    })))
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/delete`: deletes the webhook.

@@ -1,6 +1,6 @@
-//! The page of a run that is live: nothing that the reader looks at moves, and the filters beside the bar.
+//! The page of a run that is live: nothing that the reader looks at moves.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Desk;
 use super::axe::Axe;
@@ -21,9 +21,8 @@ const OBSERVE: &str = "
             window.shifts.push({ value: entry.value, moved });
         }
     }).observe({ type: 'layout-shift', buffered: true });";
-/// Whether the script has read the run to its end.
-const HAS_READ_ALL: &str =
-    "document.querySelector('[data-part=said]').textContent.startsWith('Search completed')";
+/// Whether the page has told the end of the run.
+const HAS_READ_ALL: &str = "document.querySelector('#refreshed').textContent.startsWith('Search completed')";
 
 #[test]
 fn a_live_run_does_not_shift() {
@@ -44,7 +43,7 @@ fn a_live_run_does_not_shift() {
 }
 
 #[test]
-fn new_results_wait_while_the_reader_is_among_the_results() {
+fn results_keep_their_places_while_the_reader_is_among_them() {
     let (site, axe) = (GatedSite::start(), Axe::load());
     let desk = Desk::new(Setup::real().flags(&site.flags(12, 2)));
     desk.sign_up("ann@example.com", "pro");
@@ -59,88 +58,45 @@ fn new_results_wait_while_the_reader_is_among_the_results() {
             "document.querySelector('.result summary').focus({ preventScroll: true })"
         };
         desk.browser.run(reach, &[]);
-        let place = "return document.querySelector('.result summary').getBoundingClientRect().top";
+        let place = "const first = document.querySelector('.result');
+            return [first.id, first.getBoundingClientRect().top]";
         let before = desk.browser.run(place, &[]);
-        // Counts the texts for screen readers.
-        desk.browser.run(
-            "window.said = []; new MutationObserver(([{ target }]) => window.said.push(target.textContent))
-                .observe(document.querySelector('[data-part=said]'), { childList: true })",
-            &[],
-        );
         site.open();
         desk.browser.wait_until(HAS_READ_ALL);
-        assert_eq!((desk.results(), desk.browser.run(place, &[])), (12, before));
-        let button = desk.browser.find("[data-part=news]");
-        assert_eq!((button.text().as_str(), button.is_shown()), ("2 new results: show", true));
-        let said = desk.browser.run("return window.said", &[]);
-        let news = said
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|text| text.as_str().is_some_and(|text| text.contains("New results wait")));
-        assert_eq!(news.count(), 1, "{said}");
+        assert_eq!((desk.results(), desk.browser.run(place, &[])), (14, before));
+        let button = desk.browser.find("[data-news]");
+        assert!(button.is_shown() && button.text().starts_with("The search has ended"), "{}", button.text());
         axe.approves(&desk.browser, "results that wait");
         // Enter.
         button.type_keys("\u{e007}");
         desk.browser.wait_until("document.activeElement.id === 'found'");
         assert_eq!((desk.results(), button.is_shown()), (14, false));
+        assert!(!desk.browser.find_all("[id^=category-]").is_empty());
     }
 }
 
 #[test]
-fn the_legend_filters_by_outcome() {
+fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
     let site = GatedSite::start();
-    let desk = Desk::new(Setup::real().flags(&site.flags(2, 1)));
+    let desk = Desk::new(Setup::real().flags(&site.flags(3, 1)));
     desk.sign_up("ann@example.com", "pro");
     desk.search("alice");
-    desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length === 2");
-    desk.browser.click("[data-part=stop] button");
-    desk.has_state("Stopped");
-    let chip = |outcome: &str| format!("[data-part=legend] [data-outcome={outcome}] button");
-    let shown = || {
-        let script = "return [
-            [...document.querySelectorAll('[data-part=coverage] [data-outcome]')].filter((at) => at.checkVisibility())
-                .map((at) => `${at.dataset.outcome} ${at.open ? 'open' : 'closed'}`).join(),
-            document.querySelector('[data-part=results]').checkVisibility(),
-            [...document.querySelectorAll('[data-part=legend] [aria-pressed=true]')].map((at) => at.parentElement.dataset.outcome).join()]";
-        desk.browser.run(script, &[])
+    let has = |count: usize| {
+        desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {count}"));
     };
-    assert_eq!(shown(), json!(["hit closed,skipped closed", true, ""]));
-    desk.browser.find(&chip("skipped")).type_keys(" ");
-    assert_eq!(shown(), json!(["skipped open", false, "skipped"]));
-    desk.browser.wait_until(
-        "document.querySelector('#outcome-skipped li')?.textContent.startsWith('site-127-0-1-1')",
-    );
-    desk.browser.click(&chip("hit"));
-    assert_eq!(shown(), json!(["hit open", true, "hit"]));
-    desk.browser.click(&chip("hit"));
-    assert_eq!(shown(), json!(["hit open,skipped open", true, ""]));
-}
-
-/// What the first results of a page say, with the names of the groups.
-const FIRST: &str = "return [...document.querySelectorAll('.group > h3, .result')].slice(0, 30).map((at) =>
-    [at.id, at.className, (at.querySelector('.result-head, .result-line') ?? at).innerText].join('|'))";
-
-#[test]
-fn the_server_and_the_script_show_the_same_results_in_the_same_order() {
-    let desk = Desk::new(Setup::new());
-    desk.sign_up("ann@example.com", "pro");
-    let mut rows = Vec::new();
-    for query in ["everybody", "example.com"] {
-        let run = desk.search(query);
-        desk.draws_all();
-        desk.browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
-        desk.open(&run);
-        let by_server = desk.browser.run(FIRST, &[]);
-        let links = desk.browser.find_all("[data-part=legend] a[href^='#outcome-']").len();
-        assert_eq!(links, 8, "without scripts, the legend has links");
-        desk.browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": false}));
-        desk.open(&run);
-        desk.draws_all();
-        assert_eq!(by_server, desk.browser.run(FIRST, &[]));
-        rows.extend(by_server.as_array().unwrap().iter().filter_map(Value::as_str).map(str::to_owned));
-    }
-    for kind in ["|result|", "|result bare|", "||"] {
-        assert!(rows.iter().filter(|row| row.contains(kind)).count() > 1, "{kind}: {rows:#?}");
-    }
+    has(3);
+    let site_name = desk.browser.find(".result bdi").text();
+    desk.browser.type_into("#filter", &site_name);
+    has(1);
+    assert!(desk.place().contains("text="), "{}", desk.place());
+    // What comes later is filtered, too.
+    site.open();
+    desk.has_state("Completed");
+    desk.browser.wait_until("!document.querySelector('[data-open]')");
+    assert_eq!((desk.results(), desk.browser.find("[data-part=found]").text().as_str()), (1, "4"));
+    desk.open(&desk.place());
+    assert_eq!(desk.browser.find("[data-part=matching]").text(), "1 of 4 shown");
+    // The legend leads to the sites that ended so.
+    desk.browser.click("[data-part=legend] a[href='#outcome-hit']");
+    desk.browser.wait_until("document.querySelector('#list-hit').open");
 }

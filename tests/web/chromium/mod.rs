@@ -130,16 +130,15 @@ impl Desk {
         counts[0].as_u64().and_then(|count| count.try_into().ok()).unwrap()
     }
 
-    /// Waits until the page's script has read a run to its end, and lets it show everything. Returns the number of
-    /// results. The status text alone may come from the server.
+    /// Waits until the page shows the whole of a run that has ended. Returns the number of results.
     pub(super) fn draws_all(&self) -> usize {
         self.has_state("Completed");
         self.browser.wait_until(
             "(() => {
-                document.querySelector('[data-part=news]:not([hidden])')?.click();
-                const part = (name) => document.querySelector(`[data-part=${name}]`)?.textContent;
-                const told = /^Search completed: (\\d+) results?/.exec(part('said'))?.[1];
-                return told === part('found') && Number(told) === document.querySelectorAll('[id^=result-]').length;
+                document.querySelector('[data-news]:not([hidden])')?.click();
+                const found = document.querySelector('[data-part=found]').textContent;
+                const isOpen = document.querySelector('[data-open], #order:disabled');
+                return !isOpen && Number(found) === document.querySelectorAll('[id^=result-]').length;
             })()",
         );
         self.results()

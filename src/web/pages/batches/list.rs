@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 
 use super::form::BatchForm;
-use super::page::{shown_name, state_of};
+use super::page::{over, shown_name, state_of};
 use crate::base::ids::BatchId;
 use crate::http::{Reply, Response};
 use crate::model::batch::Batch;
@@ -23,41 +23,10 @@ const PAGE: usize = 20;
 struct Page {
     frame: Frame,
     form: BatchForm,
-    batches: Vec<Row>,
+    batches: Vec<Batch>,
     is_later_page: bool,
     /// The last batch of this page, if there are older ones.
     older: Option<BatchId>,
-}
-
-struct Row {
-    id: BatchId,
-    name: String,
-    state: &'static str,
-    tone: &'static str,
-    simulated: bool,
-    total: u32,
-    /// The number of searches that are over.
-    over: u32,
-    failed: u32,
-    created: Moment,
-}
-
-impl From<&Batch> for Row {
-    fn from(batch: &Batch) -> Self {
-        let (state, tone) = state_of(batch.status());
-        let counts = batch.counts;
-        Self {
-            id: batch.id,
-            name: shown_name(batch),
-            state,
-            tone,
-            simulated: batch.simulated,
-            total: counts.total(),
-            over: counts.total() - counts.pending - counts.running,
-            failed: counts.failed + counts.refused,
-            created: Moment(batch.created_at),
-        }
-    }
 }
 
 /// Handles `GET /app/batches`: shows the batches and the form.
@@ -79,7 +48,7 @@ pub(super) fn show(web: &Web, visit: Visit, status: u16, form: BatchForm) -> Res
         form,
         older: batches.last().filter(|_| has_more).map(|batch| batch.id),
         is_later_page: before.is_some(),
-        batches: batches.iter().map(Row::from).collect(),
+        batches,
         frame: visit.frame,
     };
     Ok(render_as(status, &page))

@@ -8,7 +8,6 @@ use askama::Template;
 use super::page::shown_name;
 use super::page::{after, find};
 use crate::base::ids::{BatchId, RunId};
-use crate::base::text::plain;
 use crate::http::{Reply, Response};
 use crate::model::batch::Batch;
 use crate::modules::outcome::Outcome;
@@ -72,7 +71,7 @@ fn show(web: &Web, visit: Visit, batch: &Batch) -> Result<Response, WebError> {
     let last = body.rows.last().map_or(after, |row| row.row);
     let has_more = !web.parts.batches.rows(batch.id, last, 1)?.is_empty();
     let rows = body.rows.iter().map(|row| Row {
-        query: plain(row.query).into_owned(),
+        query: row.query.to_owned(),
         status: row.status.to_owned(),
         run: row.run_id,
         outcomes: row.outcomes.clone(),
@@ -85,7 +84,7 @@ fn show(web: &Web, visit: Visit, batch: &Batch) -> Result<Response, WebError> {
         total: batch.counts.total(),
         shows_all,
         others: asked - with_hits,
-        titles: body.titles().iter().map(|title| plain(title).into_owned()).collect(),
+        titles: body.titles(),
         rows: rows.collect(),
         after,
         next: Some(last).filter(|_| has_more),

@@ -5,16 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
-use jiff::Timestamp;
 
-use crate::base::ids::{BatchId, RunId};
-use crate::base::text::plain;
 use crate::http::Reply;
 use crate::model::batch::{Batch, BatchRow, BatchStatus, RowRefusal, RowState};
 use crate::model::run::Status;
 use crate::report::batch::BatchFormat;
 use crate::web::error::WebError;
-use crate::web::frame::{Frame, render};
+use crate::web::frame::{Confirm, Frame, render};
 use crate::web::pages::run_row::kind;
 use crate::web::service::Web;
 use crate::web::show::{Moment, lasted};
@@ -27,9 +24,6 @@ const PAGE: usize = 50;
 #[template(path = "batch.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    name: String,
-    simulated: bool,
-    created: Moment,
     live: Live,
     exports: [(BatchFormat, &'static str); 3],
 }
@@ -54,14 +48,7 @@ const EXPORTS: [(BatchFormat, &str); 3] = [
 /// Returns 404 for an unknown batch, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let batch = find(web, &visit)?;
-    Ok(Reply::Now(render(&Page {
-        name: shown_name(&batch),
-        simulated: batch.simulated,
-        created: Moment(batch.created_at),
-        live: live(web, &visit, &batch)?,
-        exports: EXPORTS,
-        frame: visit.frame,
-    })))
+    Ok(Reply::Now(render(&Page { live: live(web, &visit, &batch)?, exports: EXPORTS, frame: visit.frame })))
 }
 
 /// Handles `GET /app/batches/{batch_id}/state`: returns the part of the page that changes, for its script.
@@ -79,82 +66,35 @@ fn live(web: &Web, visit: &Visit, batch: &Batch) -> Result<Live, WebError> {
     let mut rows = web.parts.batches.rows(batch.id, after, PAGE + 1)?;
     let has_more = rows.len() > PAGE;
     rows.truncate(PAGE);
-    Ok(Live::new(batch, &rows, after, has_more, web.parts.clock.now()))
+    let remaining = batch.remaining_secs(web.parts.clock.now());
+    Ok(Live {
+        batch: batch.clone(),
+        remaining: remaining.map(|secs| lasted(Duration::from_secs(secs))),
+        next: rows.last().filter(|_| has_more).map(|row| row.position),
+        rows,
+        after,
+    })
 }
 
 /// The state of a batch, and some of its searches.
-pub(super) struct Live {
-    pub(super) id: BatchId,
-    pub(super) state: &'static str,
-    /// The CSS class of the state's badge.
-    pub(super) tone: &'static str,
-    /// Whether searches are in progress or will be.
-    pub(super) is_open: bool,
-    pub(super) can_be_stopped: bool,
-    pub(super) waits_for_credits: bool,
-    pub(super) total: u32,
-    /// The number of searches that are over.
-    pub(super) over: u32,
-    /// The total, but at least 1, as a divisor.
-    pub(super) most: u32,
-    pub(super) shares: Vec<Share>,
+struct Live {
+    batch: Batch,
     /// The estimated time until the end.
-    pub(super) remaining: Option<String>,
-    pub(super) rows: Vec<Row>,
+    remaining: Option<String>,
+    rows: Vec<BatchRow>,
     /// The place after which the rows begin.
-    pub(super) after: u32,
+    after: u32,
     /// The last row of this page, if there are more.
-    pub(super) next: Option<u32>,
+    next: Option<u32>,
 }
 
-/// The searches in one state.
-pub(super) struct Share {
-    /// The name of the state, and its CSS class.
-    pub(super) name: &'static str,
-    pub(super) count: u32,
-    /// The number of searches in the states before it.
-    pub(super) from: u32,
+/// Returns the number of searches of a batch that are over.
+pub(super) fn over(batch: &Batch) -> u32 {
+    batch.counts.total() - batch.counts.pending - batch.counts.running
 }
 
-/// A search of the batch.
-pub(super) struct Row {
-    pub(super) position: u32,
-    pub(super) query: String,
-    pub(super) kind: &'static str,
-    pub(super) state: &'static str,
-    pub(super) tone: &'static str,
-    /// Why the search was refused, as a sentence.
-    pub(super) reason: Option<&'static str>,
-    pub(super) run: Option<RunId>,
-    pub(super) results: Option<u32>,
-}
-
-impl Live {
-    /// Creates the part with the rows after a place.
-    pub(super) fn new(batch: &Batch, rows: &[BatchRow], after: u32, has_more: bool, now: Timestamp) -> Self {
-        let (state, tone) = state_of(batch.status());
-        let counts = batch.counts;
-        Self {
-            id: batch.id,
-            state,
-            tone,
-            is_open: batch.ended_at.is_none(),
-            can_be_stopped: batch.ended_at.is_none() && batch.stopped_at.is_none(),
-            waits_for_credits: batch.status() == BatchStatus::WaitingForCredits,
-            total: counts.total(),
-            over: counts.total() - counts.pending - counts.running,
-            most: counts.total().max(1),
-            shares: shares(batch),
-            remaining: batch.remaining_secs(now).map(|secs| lasted(Duration::from_secs(secs))),
-            rows: rows.iter().map(Row::from).collect(),
-            after,
-            next: rows.last().filter(|_| has_more).map(|row| row.position),
-        }
-    }
-}
-
-/// Returns the searches by state: those that are over first.
-fn shares(batch: &Batch) -> Vec<Share> {
+/// Returns the searches by state: its name, their number, and that of the searches in the states before it.
+fn shares(batch: &Batch) -> Vec<(&'static str, u32, u32)> {
     let counts = batch.counts;
     let states = [
         ("completed", counts.completed),
@@ -167,7 +107,7 @@ fn shares(batch: &Batch) -> Vec<Share> {
     let mut from = 0;
     let share = |(name, count)| {
         from += count;
-        Share { name, count, from: from - count }
+        (name, count, from - count)
     };
     states.into_iter().map(share).collect()
 }
@@ -182,28 +122,17 @@ pub(super) fn state_of(status: BatchStatus) -> (&'static str, &'static str) {
     }
 }
 
-impl From<&BatchRow> for Row {
-    fn from(row: &BatchRow) -> Self {
-        let (state, tone, reason) = match &row.state {
-            RowState::Pending => ("Pending", "", None),
-            RowState::Skipped => ("Skipped", "", None),
-            RowState::Refused(reason) => ("Refused", "bad", Some(sentence_about(*reason))),
-            RowState::Started(run) => match run.status {
-                Status::Running => ("Running", "accent", None),
-                Status::Completed => ("Completed", "good", None),
-                Status::Failed => ("Failed", "bad", None),
-            },
-        };
-        Self {
-            position: row.position,
-            query: plain(&row.search.query).into_owned(),
-            kind: kind(row.search.search_type),
-            state,
-            tone,
-            reason,
-            run: row.run().map(|run| run.id),
-            results: row.run().map(|run| run.total_results),
-        }
+/// Returns the name of a search's state, the CSS class of its badge, and why the search was refused.
+fn state_of_row(row: &BatchRow) -> (&'static str, &'static str, &'static str) {
+    match &row.state {
+        RowState::Pending => ("Pending", "", ""),
+        RowState::Skipped => ("Skipped", "", ""),
+        RowState::Refused(reason) => ("Refused", "bad", sentence_about(*reason)),
+        RowState::Started(run) => match run.status {
+            Status::Running => ("Running", "accent", ""),
+            Status::Completed => ("Completed", "good", ""),
+            Status::Failed => ("Failed", "bad", ""),
+        },
     }
 }
 
@@ -216,23 +145,25 @@ fn sentence_about(reason: RowRefusal) -> &'static str {
     }
 }
 
-#[derive(Template)]
-#[template(path = "batch-stop.html", config = "src/web/askama.toml")]
-struct StopPage {
-    frame: Frame,
-    id: BatchId,
-    name: String,
-    pending: u32,
-}
-
 /// Handles `GET /app/batches/{batch_id}/stop`: asks for confirmation.
 ///
 /// # Errors
 /// Returns 404 for an unknown batch, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let batch = find(web, &visit)?;
-    let (name, pending) = (shown_name(&batch), batch.counts.pending);
-    Ok(Reply::Now(render(&StopPage { frame: visit.frame, id: batch.id, name, pending })))
+    let pending = batch.counts.pending;
+    Ok(Reply::Now(render(&Confirm {
+        frame: visit.frame,
+        question: "Stop this batch?",
+        subject: shown_name(&batch),
+        text: format!(
+            "{pending} {} not begun: they are not made and not charged. Those that have begun go on. It cannot be undone.",
+            if pending == 1 { "search has" } else { "searches have" }
+        ),
+        also: None,
+        button: "Stop it",
+        back: format!("/app/batches/{}", batch.id),
+    })))
 }
 
 /// Handles `POST /app/batches/{batch_id}/stop`: stops the batch and redirects to its page.
@@ -249,7 +180,7 @@ pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 
 /// Returns the name of a batch as it is shown.
 pub(super) fn shown_name(batch: &Batch) -> String {
-    batch.name.as_deref().map_or_else(|| "Batch without a name".to_owned(), |name| plain(name).into_owned())
+    batch.name.clone().unwrap_or_else(|| "Batch without a name".to_owned())
 }
 
 /// Returns the batch of the address.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::lookup::{find, find_in};
+use super::{find, find_in};
 use crate::http::Reply;
 use crate::model::diff::{Diff, DiffCounts, Difference};
 use crate::model::run::RunSummary;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
-use crate::web::pages::difference_row::DifferenceRow;
+use crate::web::pages::difference_row::{MOST_DETAILS, href, reason, shown};
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
@@ -36,7 +36,7 @@ struct Part {
     title: &'static str,
     meaning: &'static str,
     has_details: bool,
-    rows: Vec<DifferenceRow>,
+    rows: Vec<Difference>,
     /// The number of results that the page leaves out.
     more: usize,
 }
@@ -73,7 +73,7 @@ fn parts(diff: &Diff) -> Vec<Part> {
         title,
         meaning,
         has_details: matches!(name, "changed" | "unknown"),
-        rows: list.iter().take(MOST_ROWS).map(DifferenceRow::new).collect(),
+        rows: list.iter().take(MOST_ROWS).cloned().collect(),
         more: list.len().saturating_sub(MOST_ROWS),
     };
     let all = [

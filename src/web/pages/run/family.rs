@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::lookup::find;
+use super::find;
 use crate::base::ids::RunId;
-use crate::base::text::plain;
 use crate::http::Reply;
 use crate::model::follow::Class;
 use crate::model::run::RunSummary;
@@ -56,7 +55,7 @@ impl TreeView {
             branches: branches.collect(),
             follows: run.follow.is_some(),
             is_open: tree.is_open,
-            parent: tree.parent.as_ref().map(|run| (run.id, plain(&run.query).into_owned())),
+            parent: tree.parent.as_ref().map(|run| (run.id, run.query.clone())),
         }
     }
 

@@ -7,14 +7,13 @@ use askama::Template;
 use uuid::Uuid;
 
 use super::family::TreeView;
+use super::find;
 use super::leads::{LeadRow, Owners, label};
-use super::lookup::find;
-use super::people::PeopleView;
-use crate::base::text::plain;
+use super::people::{MOST_LINES, MOST_PEOPLE, PeopleView, account_label, one, tone};
 use crate::http::{Reply, Response};
 use crate::report::graph::GraphFormat;
 use crate::report::graph::drawing::Drawing;
-use crate::report::html::GraphSvg;
+use crate::report::html::{GraphSvg, initial};
 use crate::runs::graph::{EdgeClass, Graph, Node};
 use crate::runs::people::people;
 use crate::web::error::WebError;
@@ -98,7 +97,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let drawing = Drawing::new(&graph);
     Ok(Reply::Now(render(&Page {
         run: RunRow::new(&summary, web.parts.clock.now()),
-        people: PeopleView::new(&people(&findings, profiles), &findings, &visit.frame.root),
+        people: PeopleView::new(people(&findings, profiles), &findings),
         tree: TreeView::new(web, &summary, &family.tree()),
         more_leads: found.len().saturating_sub(MOST_LEADS),
         leads: found.iter().take(MOST_LEADS).map(row).collect(),
@@ -154,7 +153,7 @@ fn entities(graph: &Graph, drawing: &Drawing) -> Vec<Entity> {
             number,
             kind: node.kind.replace('_', " "),
             label: label(node),
-            name: node.display_name.as_deref().map(|name| plain(name).into_owned()),
+            name: node.display_name.clone(),
             joined,
             more,
         })

@@ -1,16 +1,10 @@
 //! Leads: as rows of a table, and on the cards of the results that name them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
-use askama::Template;
-use serde::Serialize;
 use uuid::Uuid;
 
-use super::lookup::find;
 use crate::base::ids::RunId;
-use crate::base::text::plain;
-use crate::http::{Reply, Response};
 use crate::model::entity::identified::web_address;
 use crate::model::follow::Class;
 use crate::modules::definition::ResultType;
@@ -18,16 +12,13 @@ use crate::modules::outcome::Outcome;
 use crate::runs::family::service::{Family, FamilyService};
 use crate::runs::graph::{self, Edge, Graph, Node};
 use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
-use crate::web::error::WebError;
 use crate::web::service::Web;
-use crate::web::visit::Visit;
 
 /// The most places where a lead is named that are shown.
 const MOST_PLACES: usize = 3;
-/// The most leads on one card, on the cards that the server renders, and on those that a script renders.
+/// The most leads on one card, and on all cards of a page.
 const MOST_ON_CARD: usize = 3;
-const MOST_ON_PAGE: usize = 40;
-const MOST_FOR_SCRIPT: usize = 300;
+const MOST_ON_PAGE: usize = 300;
 
 /// A lead as a row of the table.
 pub(super) struct LeadRow {
@@ -99,7 +90,7 @@ pub(super) fn label(node: &Node) -> String {
 }
 
 fn labelled(platform: Option<&str>, value: &str) -> String {
-    plain(&graph::label(platform, value)).into_owned()
+    graph::label(platform, value)
 }
 
 /// A lead on the card of a result.
@@ -122,8 +113,8 @@ pub(super) struct CardLead {
 pub(super) struct CardLeads(BTreeMap<u32, Vec<CardLead>>);
 
 impl CardLeads {
-    /// Returns the leads of a run, at most `most` of them on the cards for which `is_shown` is true.
-    fn of(web: &Web, root: &str, family: &Family, most: usize, is_shown: impl Fn(u32) -> bool) -> Self {
+    /// Returns the leads of a run on the cards for which `is_shown` is true.
+    pub(super) fn of(web: &Web, family: &Family, is_shown: impl Fn(u32) -> bool) -> Self {
         let families = &web.parts.runs.families;
         let (mut cards, mut count) = (BTreeMap::<u32, Vec<CardLead>>::new(), 0);
         if family.is_running() {
@@ -132,7 +123,7 @@ impl CardLeads {
         for lead in families.leads(family).all.iter().filter(|lead| lead.result_id.is_none()) {
             let places = lead.sources.iter().filter(|source| source.run_id == family.id());
             let mut places = places.filter(|source| is_shown(source.result_id)).peekable();
-            if count >= most || places.peek().is_none() {
+            if count >= MOST_ON_PAGE || places.peek().is_none() {
                 continue;
             }
             let can_be_followed = families.can_be_followed(family, lead);
@@ -142,18 +133,13 @@ impl CardLeads {
             let mut last = None;
             for source in places.filter(|source| last.replace(source.result_id) != Some(source.result_id)) {
                 let card = cards.entry(source.result_id).or_default();
-                if card.len() < MOST_ON_CARD && count < most {
-                    card.push(CardLead::new(root, family.id(), lead, source, can_be_followed));
+                if card.len() < MOST_ON_CARD && count < MOST_ON_PAGE {
+                    card.push(CardLead::new(&web.root, family.id(), lead, source, can_be_followed));
                     count += 1;
                 }
             }
         }
         Self(cards)
-    }
-
-    /// Returns the leads of the cards that the server renders.
-    pub(super) fn of_page(web: &Web, root: &str, family: &Family, is_shown: impl Fn(u32) -> bool) -> Self {
-        Self::of(web, root, family, MOST_ON_PAGE, is_shown)
     }
 
     /// Returns the leads on one card.
@@ -175,35 +161,6 @@ impl CardLead {
             became: became(lead),
         }
     }
-}
-
-#[derive(Template)]
-#[template(path = "card-leads.html", config = "src/web/askama.toml")]
-struct Part<'a> {
-    leads: &'a [CardLead],
-}
-
-/// The leads on all cards, each as a part of the page.
-#[derive(Serialize)]
-struct Parts {
-    cards: BTreeMap<u32, String>,
-}
-
-/// Handles `GET /app/searches/{run_id}/leads`: returns the leads on the cards, for the script of the page.
-///
-/// # Errors
-/// Returns 404 for an unknown run, 503 if the store is unavailable.
-pub(in crate::web) fn leads(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let runs = &web.parts.runs;
-    let family = runs.families.of(runs.reader.record(&find(web, &visit)?)?)?;
-    let CardLeads(leads) = CardLeads::of(web, &visit.frame.root, &family, MOST_FOR_SCRIPT, |_| true);
-    let render = |(result, leads): (u32, Vec<CardLead>)| {
-        let text = Part { leads: &leads }.render().map_err(WebError::internal)?;
-        Ok((result, text))
-    };
-    let cards = leads.into_iter().map(render).collect::<Result<_, WebError>>()?;
-    let body = serde_json::to_vec(&Parts { cards }).map_err(WebError::internal)?;
-    Ok(Reply::Now(Response::new(200, "application/json", body)))
 }
 
 /// Returns the search for the lead, if one was started.

@@ -2,38 +2,40 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`page`](mod@page) | the page as the server renders it |
-//! | [`cards`] | results as cards |
-//! | [`coverage`] | the modules by outcome |
-//! | [`events`] | the data for the page's script |
-//! | [`export`] | the run as a file |
+//! | [`page`](mod@page) | the page, and the parts of it that change while the run is running |
+//! | [`cards`] | results as cards: filter and order |
+//! | [`actions`] | what is done with the run: stop, ask again, note, export, delete |
 //! | [`graph`] | what the results point to |
 //! | [`diff`] | what changed since another run |
 //! | [`family`] | the searches for leads, as a tree |
-//! | [`follow`] | follows one lead |
 //! | [`leads`] | leads in a table and on cards |
-//! | [`lookup`] | finds the run of an address |
 //! | [`people`] | the people of the run as cards |
-//! | [`thumbnail`] | the profile picture of a result |
-//! | [`stop`] | stops the run, or asks again what gave no answer |
-//! | [`again`] | starts the same search again |
-//! | [`notes`] | what the owner notes about the run and its results |
-//! | [`delete`] | deletes the run |
 
-pub(in crate::web) mod again;
+pub(in crate::web) mod actions;
 mod cards;
-mod coverage;
-pub(in crate::web) mod delete;
 pub(in crate::web) mod diff;
-pub(in crate::web) mod events;
-pub(in crate::web) mod export;
 pub(in crate::web) mod family;
-pub(in crate::web) mod follow;
 pub(in crate::web) mod graph;
-pub(in crate::web) mod leads;
-mod lookup;
-pub(in crate::web) mod notes;
+mod leads;
 pub(in crate::web) mod page;
 mod people;
-pub(in crate::web) mod stop;
-pub(in crate::web) mod thumbnail;
+
+use crate::runs::service::Found;
+use crate::web::error::WebError;
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+
+/// Returns the run of the address.
+///
+/// # Errors
+/// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
+/// Returns 503 if the store is unavailable.
+fn find(web: &Web, visit: &Visit) -> Result<Found, WebError> {
+    find_in(web, visit, "run_id")
+}
+
+/// Returns the run of a segment of the address, as [`find`] does.
+fn find_in(web: &Web, visit: &Visit, segment: &str) -> Result<Found, WebError> {
+    let (id, account) = (visit.id(segment)?, visit.caller()?.account.id);
+    web.parts.runs.reader.find(id, account)?.ok_or_else(WebError::no_such_page)
+}

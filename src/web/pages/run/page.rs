@@ -1,28 +1,27 @@
-//! The page as the server renders it. It is complete without scripts, and then reloads while the run is
-//! running. With scripts, it is updated from the events.
+//! The page of a run, and the parts of it that change while the run is running. The server renders all of it: without
+//! scripts the page reloads by itself, with them the parts are inserted.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
-use jiff::Timestamp;
+use serde_json::Value;
 
-use super::cards::{self, Group, Site};
-use super::coverage::{self, Part};
+use super::actions::{Again, NotesView};
+use super::cards::{CARDS, Group, View, kinds};
 use super::family::TreeView;
+use super::find;
 use super::leads::CardLeads;
-use super::lookup::find;
-use super::notes::{NotesView, annotations};
-use super::stop::Again;
+use crate::base::clock::to_the_second;
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
-use crate::model::coverage::Coverage;
-use crate::model::run::RunSummary;
+use crate::model::entity::merge;
+use crate::model::run::{ModuleReport, RunSummary};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::html::Overview;
+use crate::report::html::{Overview, facts, initial, items, titled};
 use crate::runs::record::RunRecord;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
@@ -36,13 +35,47 @@ use crate::web::visit::Visit;
 #[template(path = "run.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    run: RunRow,
+    live: Live,
     /// The last search before this one for the same query, if both have ended.
     earlier: Option<RunId>,
     /// The watch that has started the run, unless it was deleted.
     watch: Option<WatchId>,
     /// The batch of the run, if it is of one.
     batch: Option<BatchId>,
+    failure: Option<String>,
+    /// The search whose unanswered modules this one asks again, if it still exists.
+    retry_of: Option<RunId>,
+    /// The overview. It is empty while the run is running.
+    overview: Overview,
+    view: View,
+    kinds: Vec<(String, bool)>,
+    groups: Vec<Group>,
+    /// The number of results that match the filter.
+    matching: usize,
+    /// Whether the overview has all results as tables, so that the cards are collapsed.
+    is_dossier: bool,
+    /// Whether the results are accounts, whose values are short.
+    is_username: bool,
+    notes: NotesView,
+    leads: CardLeads,
+    /// The run whose lead has started this one.
+    parent: Option<(RunId, String)>,
+    exports: Vec<Format>,
+}
+
+/// The parts that change while the run is running, and the results that came last.
+#[derive(Template)]
+#[template(path = "run-live.html", config = "src/web/askama.toml")]
+struct LivePage {
+    frame: Frame,
+    live: Live,
+    groups: Vec<Group>,
+    leads: CardLeads,
+}
+
+/// What changes while the run is running.
+struct Live {
+    run: RunRow,
     /// The number of modules that were asked and have ended, and the number of those that are asked. `most` is the number
     /// of all modules, but at least 1, as a divisor.
     completed: u32,
@@ -50,120 +83,137 @@ struct Page {
     most: u32,
     /// The time from the start to the end, or until now.
     took: String,
-    took_millis: u128,
-    failure: Option<String>,
-    coverage: Coverage,
-    hits: u32,
+    record: RunRecord,
     /// The button that asks again what gave no answer.
     again: Option<Again>,
-    /// The search whose unanswered modules this one asks again, if it still exists.
-    retry_of: Option<RunId>,
     once: String,
-    answered: String,
-    parts: Vec<Part>,
-    /// The overview. It is empty while the run is running.
-    overview: Overview,
-    groups: Vec<Group>,
-    /// Whether the overview has all results as tables, so that the cards are collapsed.
-    is_dossier: bool,
-    /// Whether the results are accounts, whose values are short.
-    is_username: bool,
-    notes: NotesView,
-    /// The annotations by the ids of their results, as JSON for the script.
-    annotations: String,
-    /// The leads on the cards.
-    leads: CardLeads,
     /// The searches for leads. There is none if the run follows none and nobody has followed one by hand.
     tree: Option<TreeView>,
-    /// The run whose lead has started this one.
-    parent: Option<(RunId, String)>,
-    /// The number of results that the page leaves out.
-    more: usize,
-    /// The category and the rank of each module.
-    sites: String,
-    /// The time in milliseconds without data after which the connection counts as lost.
-    silence_millis: u128,
-    sign_in: String,
-    exports: Vec<(Format, &'static str)>,
+    /// The address of the next parts.
+    next: String,
+    /// The address of the page.
+    page: String,
 }
 
-/// Handles `GET /app/searches/{run_id}`: shows the run.
+impl Live {
+    fn new(
+        web: &Web,
+        visit: &Visit,
+        next: String,
+        record: RunRecord,
+        tree: TreeView,
+    ) -> Result<Self, WebError> {
+        let (run, now) = (&record.summary, web.parts.clock.now());
+        let (completed, total) = run.coverage.done_of(run.progress.modules_total);
+        let took = run.completed_at.unwrap_or(now).duration_since(run.created_at);
+        let view = View::of(&visit.query());
+        let query = if view.is_filter() { format!("?{}", view.query()) } else { String::new() };
+        Ok(Self {
+            run: RunRow::new(run, now),
+            completed,
+            total,
+            most: run.progress.modules_total.max(1),
+            took: lasted(Duration::try_from(took).unwrap_or_default()),
+            again: Again::of(web, run, &record.modules, visit.caller()?),
+            once: new_once()?,
+            tree: Some(tree).filter(|tree| !tree.is_empty()),
+            next,
+            page: format!("{}/app/searches/{}{query}", web.root, run.id),
+            record,
+        })
+    }
+
+    /// Returns whether the page will change by itself.
+    fn is_open(&self) -> bool {
+        self.run.is_running || self.tree.as_ref().is_some_and(|tree| tree.is_open)
+    }
+
+    /// Returns a sentence about the share of modules that gave an answer, and one about those that were cut.
+    fn answered(&self) -> String {
+        let coverage = &self.record.summary.coverage;
+        let (conclusive, applicable) = (coverage.conclusive(), coverage.applicable());
+        if applicable == 0 {
+            return "No site has answered yet.".to_owned();
+        }
+        let percent = coverage.ratio() * 100.0;
+        let cuts = coverage.cuts_text().map(|cuts| format!(" {cuts}.")).unwrap_or_default();
+        format!("{conclusive} of {applicable} sites gave an answer ({percent:.0}%).{cuts}")
+    }
+
+    /// Returns the modules with this outcome, by name. Those with an answer are many: they are listed at the end.
+    fn modules_that(&self, outcome: Outcome) -> Vec<&ModuleReport> {
+        let is_listed = !(self.run.is_running && outcome.is_conclusive());
+        if is_listed { self.record.modules_that(outcome) } else { Vec::new() }
+    }
+}
+
+/// Handles `GET /app/searches/{run_id}` with a filter (`text`, `kind`, `order`): shows the run.
 ///
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let found = find(web, &visit)?;
-    let record = web.parts.runs.reader.record(&found)?;
-    let before = Some((record.summary.created_at, record.summary.id));
-    let earlier = web.parts.runs.reader.comparable(&record.summary, before, 1)?.first().map(|run| run.id);
-    let watch = watch(web, &record.summary)?;
-    let again = Again::of(web, &record.summary, &record.modules, visit.caller()?);
-    let retry_of = retry_of(web, &record.summary)?;
-    let once = new_once()?;
-    let mut page = Page { earlier, watch, again, retry_of, once, ..make(web, visit.frame, &record) };
-    let summary = record.summary.clone();
-    let family = web.parts.runs.families.of(record)?;
-    let mut tree = TreeView::new(web, &summary, &family.tree());
-    page.parent = tree.parent.take();
-    page.tree = Some(tree).filter(|tree| !tree.is_empty());
-    let shown: HashSet<u32> = page.groups.iter().flat_map(Group::all).map(|card| card.id).collect();
-    page.leads = CardLeads::of_page(web, &page.frame.root, &family, |result| shown.contains(&result));
+    let (runs, view) = (&web.parts.runs, View::of(&visit.query()));
+    let record = runs.reader.record(&find(web, &visit)?)?;
+    let (run, catalog) = (record.summary.clone(), runs.catalog());
+    let is_running = !run.status.is_terminal();
+    let before = Some((run.created_at, run.id));
+    let earlier = runs.reader.comparable(&run, before, 1)?.first().map(|run| run.id);
+    let groups = view.groups(&record.results, is_running, &catalog);
+    let family = runs.families.of(record.clone())?;
+    let shown: HashSet<u32> = groups.iter().flat_map(Group::all).map(|card| card.result.id).collect();
+    let mut tree = TreeView::new(web, &run, &family.tree());
+    let page = Page {
+        earlier,
+        watch: watch(web, &run)?,
+        batch: run.batch,
+        failure: run.error.as_ref().map(|error| error.message.clone()),
+        retry_of: retry_of(web, &run)?,
+        overview: if is_running { Overview::default() } else { Overview::new(&record, &catalog) },
+        kinds: kinds(&record.results, &view),
+        matching: groups.iter().map(|group| group.count).sum(),
+        is_dossier: !is_running && run.search_type != SearchType::Username && run.total_results > 0,
+        is_username: run.search_type == SearchType::Username,
+        notes: NotesView::of(&run.notes),
+        leads: CardLeads::of(web, &family, |result| shown.contains(&result)),
+        parent: tree.parent.take(),
+        live: Live::new(web, &visit, next(web, &record, &view), record, tree)?,
+        exports: exports(web),
+        groups,
+        view,
+        frame: visit.frame,
+    };
     Ok(Reply::Now(render(&page)))
 }
 
-fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
-    let run = &record.summary;
-    let catalog = web.parts.runs.catalog();
-    let site = |module: &str| {
-        let entry = catalog.get(module).map(|module| module.entry());
-        let category = entry.map(|entry| entry.category.clone());
-        Site { category, rank: entry.and_then(|entry| entry.rank) }
-    };
-    let (groups, more) = cards::groups(&record.results, site);
-    let coverage = run.coverage;
-    let now = web.parts.clock.now();
-    let took = took(run, now);
-    let (completed, total) = coverage.done_of(run.progress.modules_total);
-    Page {
-        run: RunRow::new(run, now),
-        earlier: None,
-        watch: None,
-        batch: run.batch,
-        completed,
-        total,
-        most: run.progress.modules_total.max(1),
-        took: lasted(took),
-        took_millis: took.as_millis(),
-        failure: run.error.as_ref().map(|error| error.message.clone()),
-        hits: coverage.count_of(Outcome::Hit),
-        again: None,
-        retry_of: None,
-        once: String::new(),
-        answered: coverage::answered(&coverage),
-        coverage,
-        parts: coverage::parts(record),
-        overview: if run.status.is_terminal() {
-            Overview::new(record, &catalog)
-        } else {
-            Overview::default()
-        },
-        groups,
-        is_dossier: run.status.is_terminal()
-            && run.search_type != SearchType::Username
-            && run.total_results > 0,
-        is_username: run.search_type == SearchType::Username,
-        notes: NotesView::of(&run.notes),
-        annotations: annotations(&record.results),
-        leads: CardLeads::default(),
-        tree: None,
-        parent: None,
-        more,
-        sites: sites(web, run.search_type),
-        silence_millis: silence(web.config.keep_alive).as_millis(),
-        sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, run.id),
-        exports: exports(web),
-        frame,
+/// Handles `GET /app/searches/{run_id}/live` with a filter, `after` (the last result that the page has) and `ended` (if it
+/// shows a run that has ended): returns the parts of the page that have changed, for its script.
+///
+/// # Errors
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
+pub(in crate::web) fn live(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (runs, query) = (&web.parts.runs, visit.query());
+    let mut record = runs.reader.record(&find(web, &visit)?)?;
+    let view = View::of(&query);
+    let tree = TreeView::new(web, &record.summary, &runs.families.tree(&record.summary)?);
+    let (next, is_new_end) =
+        (next(web, &record, &view), record.summary.status.is_terminal() && !query.is_checked("ended"));
+    let after: u32 = query.get("after").parse().unwrap_or(u32::MAX);
+    record.results.retain(|result| result.id > after);
+    let groups = view.groups(&record.results, true, &runs.catalog());
+    let mut live = Live::new(web, &visit, next, record, tree)?;
+    if is_new_end {
+        live.next.clone_from(&live.page);
     }
+    Ok(Reply::Now(render(&LivePage { live, groups, leads: CardLeads::default(), frame: visit.frame })))
+}
+
+/// Returns the address of the next parts of a page with these results.
+fn next(web: &Web, record: &RunRecord, view: &View) -> String {
+    let state = match record.summary.status.is_terminal() {
+        true => "ended=yes".to_owned(),
+        false => format!("after={}", record.results.iter().map(|result| result.id).max().unwrap_or(0)),
+    };
+    format!("{}/app/searches/{}/live?{state}&{}", web.root, record.summary.id, view.query())
 }
 
 /// Returns the watch that has started the run, unless it was deleted.
@@ -173,58 +223,25 @@ fn watch(web: &Web, run: &RunSummary) -> Result<Option<WatchId>, WebError> {
 }
 
 /// The formats of the file, starting with the one to read.
-const EXPORTS: [(Format, &str); 8] = [
-    (Format::Html, "Report to read and print (HTML)"),
-    (Format::Pdf, "The same, printed (PDF)"),
-    (Format::Md, "Text for notes (Markdown)"),
-    (Format::Csv, "Spreadsheet (CSV)"),
-    (Format::Json, "Everything (JSON)"),
-    (Format::Ndjson, "Results, one on each line (NDJSON)"),
-    (Format::Graphml, "Graph (GraphML)"),
-    (Format::Stix, "Graph (STIX 2.1 bundle)"),
+const EXPORTS: [Format; Format::ALL.len()] = [
+    Format::Html,
+    Format::Pdf,
+    Format::Md,
+    Format::Csv,
+    Format::Json,
+    Format::Ndjson,
+    Format::Graphml,
+    Format::Stix,
 ];
 
 /// Returns the formats that this server has: a PDF needs a browser.
-fn exports(web: &Web) -> Vec<(Format, &'static str)> {
+fn exports(web: &Web) -> Vec<Format> {
     let can_print = web.parts.runs.browsing().prints();
-    EXPORTS.into_iter().filter(|(format, _)| can_print || *format != Format::Pdf).collect()
+    EXPORTS.into_iter().filter(|format| can_print || *format != Format::Pdf).collect()
 }
 
 /// Returns the search whose unanswered modules the run asks again, unless it was deleted.
 fn retry_of(web: &Web, run: &RunSummary) -> Result<Option<RunId>, WebError> {
     let Some(id) = run.retry_of else { return Ok(None) };
     Ok(web.parts.runs.reader.find(id, run.account)?.map(|found| found.id()))
-}
-
-/// Returns the time that the run took, or has taken so far.
-fn took(run: &RunSummary, now: Timestamp) -> Duration {
-    run.completed_at.unwrap_or(now).duration_since(run.created_at).try_into().unwrap_or_default()
-}
-
-/// Returns a time longer than the longest silence of a working server, with a margin for slow networks.
-fn silence(keep_alive: Duration) -> Duration {
-    keep_alive * 2 + Duration::from_secs(5)
-}
-
-/// Returns the modules of this type by category, with the popularity of those whose rank is known:
-/// `coding:github~25 gitlab~310|social:mastodon`.
-fn sites(web: &Web, search_type: SearchType) -> String {
-    let mut categories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let catalog = web.parts.runs.catalog();
-    for module in catalog.modules() {
-        if module.search_type() == search_type {
-            let entry = module.entry();
-            let rank = entry.rank.map_or_else(String::new, |rank| format!("~{rank}"));
-            categories.entry(&entry.category).or_default().push(format!("{}{rank}", module.id()));
-        }
-    }
-    let groups = categories.iter().map(|(category, ids)| format!("{category}:{}", ids.join(" ")));
-    groups.collect::<Vec<_>>().join("|")
-}
-
-impl Page {
-    /// Returns whether the page will change by itself.
-    fn is_open(&self) -> bool {
-        self.run.is_running || self.tree.as_ref().is_some_and(|tree| tree.is_open)
-    }
 }

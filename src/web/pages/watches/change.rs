@@ -2,25 +2,15 @@
 
 use std::sync::Arc;
 
-use askama::Template;
-
 use super::page::{address, find, show};
-use super::row::WatchRow;
 use crate::http::Reply;
-use crate::model::watch::{WatchActivity, WatchState, WatchUpdate};
+use crate::model::watch::{WatchState, WatchUpdate};
 use crate::web::error::WebError;
-use crate::web::frame::{Frame, render_as};
+use crate::web::frame::{Confirm, render};
 use crate::web::notice::Notice;
 use crate::web::pages::search::started;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
-
-#[derive(Template)]
-#[template(path = "watch-delete.html", config = "src/web/askama.toml")]
-struct DeletePage {
-    frame: Frame,
-    watch: WatchRow,
-}
 
 /// Handles `POST /app/watches/{watch_id}/run`: starts a run, and redirects to its page. The last run, if it has not ended,
 /// is shown instead.
@@ -72,8 +62,17 @@ fn switch(web: &Web, visit: &Visit, state: WatchState) -> Result<Reply, WebError
 /// # Errors
 /// Returns 404 for an unknown watch, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let watch = WatchRow::new(&find(web, &visit)?, WatchActivity::default(), web.parts.clock.now());
-    Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, watch })))
+    let watch = find(web, &visit)?;
+    let text = "It starts no further runs, and its changes are deleted. Its runs stay in the history. It cannot be undone.";
+    Ok(Reply::Now(render(&Confirm {
+        frame: visit.frame,
+        question: "Delete this watch?",
+        subject: watch.search.query,
+        text: text.to_owned(),
+        also: None,
+        button: "Delete it",
+        back: address(watch.id),
+    })))
 }
 
 /// Handles `POST /app/watches/{watch_id}/delete`: deletes the watch with its changes.

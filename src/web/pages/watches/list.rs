@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::form::{WatchForm, refused};
 use super::page::address;
-use super::row::WatchRow;
+use super::row::{WatchRow, repeated};
 use crate::base::ids::{RunId, WatchId};
 use crate::http::{Reply, Response};
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
@@ -16,6 +16,7 @@ use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
 use crate::web::pages::form_parts::FormOption;
 use crate::web::pages::refusal::Refusal;
+use crate::web::pages::run_row::kind;
 use crate::web::pages::search_form::SearchForm;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
@@ -103,7 +104,12 @@ fn show(web: &Web, visit: Visit, status: u16, form: WatchForm) -> Result<Respons
     found.truncate(PAGE);
     let activity = store.watch_activity(&found)?;
     let now = web.parts.clock.now();
-    let row = |watch: &Watch| WatchRow::new(watch, activity.get(&watch.id).copied().unwrap_or_default(), now);
+    let older = found.last().filter(|_| has_older).map(|last| last.id);
+    let row = |watch: Watch| WatchRow {
+        activity: activity.get(&watch.id).copied().unwrap_or_default(),
+        watch,
+        now,
+    };
     let webhooks = store.webhooks(account)?;
     let option = |id, url| WebhookOption { id: format!("{id}"), url, is_chosen: form.sends_to(id) };
     let page = Page {
@@ -114,9 +120,9 @@ fn show(web: &Web, visit: Visit, status: u16, form: WatchForm) -> Result<Respons
         has_premium: caller.plan.premium,
         standard_cost: STANDARD_COST,
         premium_cost: PREMIUM_COST,
-        watches: found.iter().map(row).collect(),
+        watches: found.into_iter().map(row).collect(),
         is_later_page: before.is_some(),
-        older: found.last().filter(|_| has_older).map(|last| last.id),
+        older,
         frame: visit.frame,
     };
     Ok(render_as(status, &page))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::row::WatchRow;
+use super::row::{WatchRow, repeated};
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId};
 use crate::http::{Reply, Response};
 use crate::model::diff::Difference;
@@ -13,9 +13,9 @@ use crate::model::page::{Cursor, ListFilter};
 use crate::model::watch::{ChangeKind, StoredChange, Watch};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
-use crate::web::pages::difference_row::DifferenceRow;
+use crate::web::pages::difference_row::{MOST_DETAILS, href, shown};
 use crate::web::pages::refusal::Refusal;
-use crate::web::pages::run_row::RunRow;
+use crate::web::pages::run_row::{RunRow, kind};
 use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::Visit;
@@ -28,13 +28,9 @@ const RUNS: usize = 10;
 #[template(path = "watch.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    watch: WatchRow,
+    row: WatchRow,
     /// Why no run was started.
     refusal: Option<Refusal>,
-    /// The price of a run in credits.
-    cost: u64,
-    /// The ids of the only modules that are asked, if the watch names them.
-    modules: String,
     notify_on: String,
     /// The webhook that gets the events, with its address unless it was deleted. If it is `None`, all get them that have
     /// subscribed.
@@ -81,10 +77,12 @@ pub(super) fn show(
     let kinds: Vec<&str> = watch.notify_on.iter().map(|kind| kind.as_str()).collect();
     let status = refusal.as_ref().map_or(200, |refusal| refusal.status);
     let page = Page {
-        watch: WatchRow::new(watch, activity.get(&watch.id).copied().unwrap_or_default(), now),
+        row: WatchRow {
+            watch: watch.clone(),
+            activity: activity.get(&watch.id).copied().unwrap_or_default(),
+            now,
+        },
         refusal,
-        cost: watch.search().cost(),
-        modules: watch.choice.modules.join(", "),
         notify_on: kinds.join(", "),
         webhook: webhook(web, account, watch)?,
         are_later_changes: before.is_some(),
@@ -136,7 +134,7 @@ struct ChangeRow {
     name: &'static str,
     /// The CSS class of its badge.
     tone: &'static str,
-    row: DifferenceRow,
+    row: Difference,
 }
 
 /// Returns the changes by run, in their order.
@@ -153,7 +151,7 @@ fn by_run(changes: Vec<StoredChange>) -> Result<Vec<ChangedRun>, WebError> {
             ChangeKind::Removed => ("removed", "bad"),
             ChangeKind::Changed => ("changed", "accent"),
         };
-        let row = ChangeRow { name, tone, row: DifferenceRow::new(&difference) };
+        let row = ChangeRow { name, tone, row: difference };
         match runs.last_mut().filter(|last| last.run == run_after) {
             Some(last) => {
                 if !last.before.contains(&run_before) {

@@ -2,55 +2,39 @@
 
 use jiff::Timestamp;
 
-use crate::base::ids::{RunId, WatchId};
-use crate::base::text::plain;
+use crate::base::ids::RunId;
 use crate::model::interval::Interval;
 use crate::model::watch::{PauseReason, Watch, WatchActivity};
-use crate::web::pages::run_row::kind;
 use crate::web::show::Moment;
 
-/// The data of a watch in a table, and on its own page.
+/// A watch in a table, and on its own page.
 #[derive(Debug, Clone)]
 pub(super) struct WatchRow {
-    pub(super) id: WatchId,
-    pub(super) query: String,
-    pub(super) kind: &'static str,
-    pub(super) premium: bool,
-    /// How often it runs, such as `every 12 hours`.
-    pub(super) every: String,
-    /// Why no runs are started, as sentences.
-    pub(super) paused: Option<&'static str>,
-    /// Whether its last run has not ended.
-    pub(super) is_open: bool,
-    /// The moment of the next run, if it lies in the future.
-    pub(super) next: Option<Moment>,
-    /// The last run, unless it was deleted.
-    pub(super) last: Option<(RunId, Moment)>,
-    pub(super) changes: u64,
-    pub(super) created: Moment,
+    pub(super) watch: Watch,
+    pub(super) activity: WatchActivity,
+    pub(super) now: Timestamp,
 }
 
 impl WatchRow {
-    pub(super) fn new(watch: &Watch, activity: WatchActivity, now: Timestamp) -> Self {
-        Self {
-            id: watch.id,
-            query: plain(&watch.query).into_owned(),
-            kind: kind(watch.search_type),
-            premium: watch.premium,
-            every: repeated(watch.every),
-            paused: watch.paused.map(|reason| match reason {
-                PauseReason::User => "You have paused it.",
-                PauseReason::Credits => {
-                    "The account cannot pay for a run: too few credits, or a plan without premium searches. The watch \
-                     becomes active again when it can."
-                }
-            }),
-            is_open: watch.is_open,
-            next: Some(watch.next_at).filter(|next| *next > now).map(Moment),
-            last: watch.last_run.zip(activity.last_run_at.map(Moment)),
-            changes: activity.changes,
-            created: Moment(watch.created_at),
-        }
+    /// Returns why no runs are started, as sentences.
+    pub(super) fn paused(&self) -> Option<&'static str> {
+        self.watch.paused.map(|reason| match reason {
+            PauseReason::User => "You have paused it.",
+            PauseReason::Credits => {
+                "The account cannot pay for a run: too few credits, or a plan without premium searches. The watch \
+                 becomes active again when it can."
+            }
+        })
+    }
+
+    /// Returns the moment of the next run, if it lies in the future.
+    pub(super) fn next(&self) -> Option<Moment> {
+        Some(self.watch.next_at).filter(|next| *next > self.now).map(Moment)
+    }
+
+    /// Returns the last run, unless it was deleted.
+    pub(super) fn last(&self) -> Option<(RunId, Moment)> {
+        self.watch.last_run.zip(self.activity.last_run_at.map(Moment))
     }
 }
 
