@@ -55,11 +55,11 @@ impl Encoding {
     }
 }
 
-/// Returns whether bodies of that type are compressed, which applies to JSON and CSV. HTML is not compressed: a page
-/// may contain a token, and the length of the compressed page would reveal something about it.
+/// Returns whether bodies of that type are compressed, which applies to JSON, CSV and HTML. A page that contains a token
+/// must mask it, since the length of the compressed page would reveal something about it.
 fn is_compressible(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    ["application/json", "application/x-ndjson", "text/csv"].contains(&kind.as_str())
+    ["application/json", "application/x-ndjson", "text/csv", "text/html"].contains(&kind.as_str())
         || kind.ends_with("+json")
 }
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_large_json_and_csv_is_compressed() {
+    fn only_large_texts_are_compressed() {
         let large = vec![b' '; MIN_COMPRESSED_BYTES];
         let json = Response::new(200, "application/json", large.clone());
         assert_eq!(Encoding::choose(&json, true), Encoding::Gzip);
@@ -123,7 +123,7 @@ mod tests {
         for (kind, form) in [
             ("application/x-ndjson", Encoding::Gzip),
             ("text/csv; charset=utf-8", Encoding::Gzip),
-            ("text/html; charset=utf-8", Encoding::Only),
+            ("text/html; charset=utf-8", Encoding::Gzip),
             ("text/event-stream", Encoding::Only),
         ] {
             assert_eq!(Encoding::choose(&Response::new(200, kind, large.clone()), true), form, "{kind}");

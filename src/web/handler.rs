@@ -10,7 +10,7 @@ use super::guard;
 use super::notice::Notice;
 use super::routes::{Access, Endpoint, ROUTES, Route};
 use super::service::Web;
-use super::visit::{SignedIn, Visit, csrf_of};
+use super::visit::{SignedIn, Visit, csrf_of, masked};
 use crate::account::rate_limit::RateLimitError;
 use crate::account::service::Caller;
 use crate::account::sign_in::token::Token;
@@ -126,7 +126,7 @@ impl Web {
             Some(signed_in) => {
                 context.account = Some(signed_in.caller.account.id);
                 context.state.frame.who = Some(signed_in.who());
-                context.state.frame.csrf = signed_in.csrf();
+                context.state.frame.csrf = masked(&signed_in.session.csrf)?;
             }
             None if endpoint.access == Access::Anyone => {
                 context.state.frame.csrf = self.form_token(&request, &mut context.state.cookies)?;
@@ -157,9 +157,10 @@ impl Web {
 
     /// Returns the tokens that a form may send back. A form that needs no session may have been opened before
     /// the user signed in in another tab.
-    fn tokens_for(&self, endpoint: &Endpoint, visit: &Visit) -> Vec<String> {
+    fn tokens_for(&self, endpoint: &Endpoint, visit: &Visit) -> Vec<[u8; 32]> {
         let before = (endpoint.access == Access::Anyone).then(|| self.form_cookie(&visit.request)).flatten();
-        [visit.frame.csrf.clone()].into_iter().chain(before.as_ref().map(csrf_of)).collect()
+        let own = visit.signed_in.as_ref().map(|signed_in| signed_in.session.csrf);
+        own.into_iter().chain(before.as_ref().map(csrf_of)).collect()
     }
 
     /// Returns the form token of a browser that is not signed in, and sets its cookie.
@@ -170,7 +171,7 @@ impl Web {
         };
         // The cookie is set again each time, so that its lifetime begins with the newest form.
         cookies.push(self.cookies.set(Cookie::Form, token.expose(), FORM_TTL));
-        Ok(csrf_of(&token))
+        masked(&csrf_of(&token))
     }
 
     fn form_cookie(&self, request: &Request) -> Option<Token> {

@@ -46,18 +46,28 @@ impl SignedIn {
         let account = &self.caller.account;
         CurrentUser { email: account.email.clone(), is_operator: account.role == Role::Operator }
     }
-
-    /// Returns the token that forms of this session send back.
-    pub(super) fn csrf(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.session.csrf)
-    }
 }
 
 /// Returns the token that forms send back if the browser is not signed in. It is derived from a cookie, which
 /// other sites cannot read.
-pub(super) fn csrf_of(token: &Token) -> String {
-    let hash = Sha256::new().chain_update(b"form\0").chain_update(token.expose()).finalize();
-    URL_SAFE_NO_PAD.encode(hash)
+pub(super) fn csrf_of(token: &Token) -> [u8; 32] {
+    Sha256::new().chain_update(b"form\0").chain_update(token.expose()).finalize().into()
+}
+
+/// Returns a token as a page contains it: with another mask in each page, so that the length of a compressed page reveals
+/// nothing about it (BREACH).
+pub(super) fn masked(token: &[u8; 32]) -> Result<String, WebError> {
+    let mut mask = [0; 32];
+    getrandom::fill(&mut mask).map_err(WebError::internal)?;
+    let hidden = mask.iter().zip(token).map(|(mask, byte)| mask ^ byte);
+    Ok(URL_SAFE_NO_PAD.encode(mask.into_iter().chain(hidden).collect::<Vec<u8>>()))
+}
+
+/// Returns the token that a form has sent back.
+pub(super) fn unmasked(text: &str) -> Option<Vec<u8>> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| bytes.len() == 64)?;
+    let (mask, hidden) = bytes.split_at(32);
+    Some(mask.iter().zip(hidden).map(|(mask, byte)| mask ^ byte).collect())
 }
 
 impl Visit {

@@ -9,7 +9,7 @@ impl Desk {
     /// Creates a watch that has found changes, and returns the path of its page.
     pub(super) fn watch_with_changes(&self) -> String {
         self.open("/app/watches");
-        let csrf = self.browser.find("meta[name=csrf]").attribute("content").unwrap();
+        let csrf = self.browser.find("input[name=csrf]").attribute("value").unwrap();
         let csrf = ("csrf", csrf.as_str());
         let fields = [
             csrf,
