@@ -89,6 +89,24 @@ Examples:
   sightline search octocat --sandbox           a first search, without a server or the network
   sightline key create --account me@example.org";
 
+/// The options under a heading that `-h` shows. `--help` shows all.
+const ORDINARY: [&str; 14] = [
+    "listen",
+    "admin_listen",
+    "base_url",
+    "trusted_proxy",
+    "max_runs",
+    "database",
+    "plans",
+    "retain_days",
+    "sandbox",
+    "modules",
+    "categories",
+    "nsfw",
+    "passive",
+    "follow",
+];
+
 /// Earlier names of commands, each with what to use instead.
 const REPLACED: [(&str, &str); 5] = [
     ("circuit", "sightline health list --kind host` or `sightline health reset --kind host"),
@@ -148,7 +166,16 @@ pub fn command() -> Command {
         }),
         _ => command,
     });
-    config::with_environment(command)
+    config::with_environment(with_short_help(command))
+}
+
+/// Lets `-h` show the ordinary options, so that it fits on a screen.
+fn with_short_help(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let is_hidden = arg.get_help_heading().is_some() && !ORDINARY.contains(&arg.get_id().as_str());
+        arg.hide_short_help(is_hidden)
+    });
+    command.mut_subcommands(with_short_help)
 }
 
 /// Runs the command of `args`, which start with the program's name.

@@ -88,6 +88,18 @@ fn the_help_of_every_command_has_an_example() {
 }
 
 #[test]
+fn short_help_fits_on_a_screen_and_has_fewer_options() {
+    for mut words in commands() {
+        words.push("-h".to_owned());
+        let help = ran(&words, &[]).code_is(0);
+        assert!(help.out.lines().count() <= 50, "{words:?}: {}", help.out);
+        assert!(!help.out.contains("--host-concurrency"), "{}", help.out);
+    }
+    let whole = ran(&["search", "--help"], &[]).code_is(0);
+    assert!(whole.out.contains("--host-concurrency"), "{}", whole.out);
+}
+
+#[test]
 fn help_shows_no_value_of_a_variable() {
     let help = ran(
         &["serve", "--help"],

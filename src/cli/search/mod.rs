@@ -41,13 +41,7 @@ Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed, 130 ended by Ctrl-C.
 Examples:
   sightline search octocat
   sightline search alice bob someone@example.org example.org
-  sightline search username example.org          a username that looks like a domain
   sightline search octocat -o octocat.html -o octocat.csv
-  sightline search domain example.org --format json | jq .coverage
-  sightline search email someone@example.org --format csv > results.csv
-  sightline search username alice --category coding,social --exclude-module gitlab
-  sightline search username alice --follow=2 --format json | sightline report - --format graphml
-  sightline search username --from names.txt --format csv > results.csv
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
     /// The domains, email addresses or usernames to search for. The first word may be their type: domain, email or
@@ -70,13 +64,13 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     premium: bool,
     /// Give every check the whole --check-timeout, even to sites that usually answer sooner
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     patient: bool,
     /// End after this time with the answers so far; the other modules end as timeout
-    #[arg(long, value_name = "DURATION", value_parser = checked(time_budget))]
+    #[arg(long, value_name = "DURATION", value_parser = checked(time_budget), hide_short_help = true)]
     time_budget: Option<TimeBudget>,
     /// Fetch the profile pictures of the accounts that are found; the HTML format shows them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     avatars: bool,
     #[command(flatten)]
     choice: ChoiceArgs,
