@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::database::open_store;
 use super::exit::{Exit, Failure};
 use super::table::{ListFormat, write_list};
-use crate::base::clock::{millis, rfc3339_millis};
+use crate::base::clock::millis;
 use crate::base::storage::StorageError;
 use crate::config::StorageConfig;
 use crate::model::audit::Origin;
@@ -133,29 +133,16 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
             }
         }
     }
-    write_list(
-        out,
-        args.format,
-        &rows,
-        &["KIND", "NAME", "WEB", "FAILURES", "SINCE", "NEXT TRY", "DETAIL"],
-        Row::cells,
-    )?;
-    Ok(())
-}
-
-impl Row {
-    fn cells(&self) -> Vec<String> {
-        let time = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), rfc3339_millis);
-        vec![
-            self.kind.to_owned(),
-            self.name.to_string(),
-            if self.simulated { "simulated" } else { "real" }.to_owned(),
-            self.failures.map_or_else(|| "-".to_owned(), |count| count.to_string()),
-            time(self.open_since),
-            time(self.next_try_at),
-            self.detail.clone(),
-        ]
-    }
+    let columns = [
+        ("KIND", "kind"),
+        ("NAME", "name"),
+        ("SIMULATED", "simulated"),
+        ("FAILURES", "failures"),
+        ("SINCE", "open_since"),
+        ("NEXT TRY", "next_try_at"),
+        ("DETAIL", "detail"),
+    ];
+    Ok(write_list(out, args.format, &rows, &columns)?)
 }
 
 /// Returns all that the store has of a kind.

@@ -11,7 +11,7 @@ use super::database::open_accounts;
 use super::exit::{Exit, Failure};
 use super::table::{ListFormat, write_list};
 use crate::account::plan::PlanTable;
-use crate::base::clock::{millis, rfc3339_millis};
+use crate::base::clock::millis;
 use crate::base::ids::{AccountId, KeyId};
 use crate::config::{StorageConfig, checked};
 use crate::model::account::KeyRecord;
@@ -132,14 +132,16 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let owners: HashMap<AccountId, String> =
         accounts.store.accounts()?.into_iter().map(|account| (account.id, account.email)).collect();
     let lines: Vec<KeyLine<'_>> = keys.iter().map(|key| line(key, &owners)).collect();
-    write_list(
-        out,
-        args.format,
-        &lines,
-        &["ID", "ACCOUNT", "LABEL", "ENDS IN", "CREATED", "LAST USED", "REVOKED"],
-        row,
-    )?;
-    Ok(())
+    let columns = [
+        ("ID", "id"),
+        ("ACCOUNT", "account"),
+        ("LABEL", "label"),
+        ("ENDS IN", "last_four"),
+        ("CREATED", "created_at"),
+        ("LAST USED", "last_used_at"),
+        ("REVOKED", "revoked_at"),
+    ];
+    Ok(write_list(out, args.format, &lines, &columns)?)
 }
 
 fn line<'a>(key: &'a KeyRecord, owners: &'a HashMap<AccountId, String>) -> KeyLine<'a> {
@@ -152,17 +154,4 @@ fn line<'a>(key: &'a KeyRecord, owners: &'a HashMap<AccountId, String>) -> KeyLi
         last_used_at: key.last_used_at,
         revoked_at: key.revoked_at,
     }
-}
-
-fn row(key: &KeyLine<'_>) -> Vec<String> {
-    let moment = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), rfc3339_millis);
-    vec![
-        key.id.to_string(),
-        key.account.to_owned(),
-        key.label.to_owned(),
-        key.last_four.to_owned(),
-        rfc3339_millis(key.created_at),
-        moment(key.last_used_at),
-        moment(key.revoked_at),
-    ]
 }

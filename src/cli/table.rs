@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::base::text::{columns, padded, write_json};
 
@@ -16,17 +17,31 @@ pub(crate) enum ListFormat {
     Json,
 }
 
-/// Writes a list: its items as they are serialized, or a row for each.
+/// Writes a list: its items as they are serialized, or a table with these columns, each with its heading and the member that
+/// it shows.
 pub(crate) fn write_list<T: Serialize>(
     out: &mut dyn Write,
     format: ListFormat,
     items: &[T],
-    head: &[&str],
-    row: impl Fn(&T) -> Vec<String>,
+    columns: &[(&str, &str)],
 ) -> io::Result<()> {
-    match format {
-        ListFormat::Json => write_json(out, &items),
-        ListFormat::Table => write_table(out, head, &items.iter().map(row).collect::<Vec<_>>()),
+    if format == ListFormat::Json {
+        return write_json(out, &items);
+    }
+    let row = |item: &T| -> io::Result<Vec<String>> {
+        let item = serde_json::to_value(item)?;
+        Ok(columns.iter().map(|(_, member)| shown(&item[*member])).collect())
+    };
+    let rows = items.iter().map(row).collect::<io::Result<Vec<Vec<String>>>>()?;
+    write_table(out, &columns.iter().map(|(head, _)| *head).collect::<Vec<_>>(), &rows)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::table::{ListFormat, write_list};
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
-use crate::base::clock::{SystemClock, rfc3339_millis};
+use crate::base::clock::SystemClock;
 use crate::base::ids::WatchId;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::Origin;
@@ -96,24 +96,17 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
         let own = store.watches(owner.id, None, MOST_WATCHES)?;
         lines.extend(own.into_iter().map(|watch| WatchLine { account: &owner.email, watch }));
     }
-    write_list(
-        out,
-        args.format,
-        &lines,
-        &["ID", "ACCOUNT", "TYPE", "QUERY", "EVERY", "STATE", "NEXT RUN"],
-        row,
-    )?;
-    Ok(())
-}
-
-fn row(WatchLine { account, watch }: &WatchLine<'_>) -> Vec<String> {
-    let (state, next) = match watch.paused {
-        None => (watch.state.as_str().to_owned(), rfc3339_millis(watch.next_at)),
-        Some(reason) => (format!("paused ({})", reason.as_str()), "-".to_owned()),
-    };
-    let search_type = watch.search_type.to_string();
-    let (query, every) = (watch.query.clone(), watch.every.to_string());
-    vec![watch.id.to_string(), (*account).to_owned(), search_type, query, every, state, next]
+    let columns = [
+        ("ID", "id"),
+        ("ACCOUNT", "account"),
+        ("TYPE", "type"),
+        ("QUERY", "query"),
+        ("EVERY", "every"),
+        ("STATE", "state"),
+        ("PAUSED", "paused_reason"),
+        ("NEXT RUN", "next_run_at"),
+    ];
+    Ok(write_list(out, args.format, &lines, &columns)?)
 }
 
 fn make_due(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::choice::Choice;
 use super::load::load;
+use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::table::{ListFormat, write_list};
+use crate::cli::table::{ListFormat, write_table};
 use crate::config::CatalogConfig;
 use crate::modules::definition::{Contact, Off, Verified};
 use crate::modules::module::Module;
@@ -61,13 +62,11 @@ pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure
     let catalog = load(&args.catalog)?;
     let modules = args.choice.modules(&catalog)?;
     let lines: Vec<Line<'_>> = modules.into_iter().map(|module| line(module)).collect();
-    write_list(
-        out,
-        args.format,
-        &lines,
-        &["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "VERIFIED", "METADATA", "NOTES"],
-        row,
-    )?;
+    let head = ["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "VERIFIED", "METADATA", "NOTES"];
+    match args.format {
+        ListFormat::Json => write_json(out, &lines)?,
+        ListFormat::Table => write_table(out, &head, &lines.iter().map(row).collect::<Vec<_>>())?,
+    }
     Ok(Exit::Done)
 }
 
