@@ -131,11 +131,11 @@ impl Live {
     /// Returns a sentence about the share of modules that gave an answer, and one about those that were cut.
     fn answered(&self) -> String {
         let coverage = &self.record.summary.coverage;
-        let (conclusive, applicable) = (coverage.conclusive(), coverage.applicable());
+        let (conclusive, applicable) = (coverage.conclusive, coverage.applicable);
         if applicable == 0 {
             return "No site has answered yet.".to_owned();
         }
-        let percent = coverage.ratio() * 100.0;
+        let percent = coverage.ratio * 100.0;
         let cuts = coverage.cuts_text().map(|cuts| format!(" {cuts}.")).unwrap_or_default();
         format!("{conclusive} of {applicable} sites gave an answer ({percent:.0}%).{cuts}")
     }

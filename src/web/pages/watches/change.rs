@@ -67,7 +67,7 @@ pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Rep
     Ok(Reply::Now(render(&Confirm {
         frame: visit.frame,
         question: "Delete this watch?",
-        subject: watch.search.query,
+        subject: watch.query,
         text: text.to_owned(),
         also: None,
         button: "Delete it",
