@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use flate2::Compression;
+
+use super::files::gzip;
 use super::response::Response;
 
 /// The size below which bodies are not compressed. With its head, such an answer fits into one packet.
@@ -39,7 +42,9 @@ impl Encoding {
         match (self, &response.file) {
             (Self::Gzip, Some(file)) => file.compressed(),
             (Self::Only | Self::Identity, Some(file)) => file.uncompressed(),
-            (Self::Gzip, None) => response.compressed.of(&response.body),
+            // The lowest level already shrinks JSON to a sixth. A higher level takes several times as long and saves
+            // another tenth.
+            (Self::Gzip, None) => gzip(&response.body, Compression::fast()),
             (Self::Only | Self::Identity, None) => Arc::clone(&response.body),
         }
     }
@@ -132,18 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn the_compressed_body_is_made_once_and_decompresses_to_the_body() {
+    fn the_compressed_body_decompresses_to_the_body() {
         let body: Vec<u8> = (0..20_000u32).flat_map(|number| format!("{number},").into_bytes()).collect();
         let response = Response::new(200, "application/json", body.clone());
         let first = Encoding::Gzip.body(&response);
-        let again = Encoding::Gzip.body(&response.clone());
-        assert!(Arc::ptr_eq(&first, &again));
         assert!(first.len() < body.len() / 2);
         let mut read = Vec::new();
         GzDecoder::new(&*first).read_to_end(&mut read).unwrap();
         assert!(read == body);
-        let other = Encoding::Gzip.body(&response.with_body(*b"x"));
-        assert!(!Arc::ptr_eq(&first, &other), "another body");
     }
 
     /// Checks that answers to waits are compressed on stream threads, whose stacks are small.

@@ -46,7 +46,7 @@ mod threads;
 mod traffic;
 
 pub use config::ServerConfig;
-pub use files::{Asset, Assets, Compressed, StaticFile, etag_of};
+pub use files::{Asset, Assets, StaticFile, etag_of};
 pub use forwarded::Network;
 pub use handler::{Handler, Refusal, Reply, StreamBody};
 pub use listener::activated_listener;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::files::{Asset, Compressed, StaticFile};
+use super::files::{Asset, StaticFile};
 use super::request::Request;
 
 /// A response: status, headers and a complete body.
@@ -19,8 +19,6 @@ pub struct Response {
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body. A 304 contains the body of the corresponding 200. It is not sent, but the headers depend on it.
     pub body: Arc<[u8]>,
-    /// The compressed form of the body, shared by all responses that share the body.
-    pub compressed: Compressed,
     /// The file that is sent instead of `body`.
     pub(super) file: Option<Arc<StaticFile>>,
 }
@@ -28,13 +26,7 @@ pub struct Response {
 impl Response {
     /// Creates a response without a body.
     pub fn empty(status: u16) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: Arc::from([]),
-            compressed: Compressed::default(),
-            file: None,
-        }
+        Self { status, headers: Vec::new(), body: Arc::from([]), file: None }
     }
 
     /// Creates a response with a body of that media type.
@@ -78,15 +70,7 @@ impl Response {
     #[must_use]
     pub fn with_body(mut self, body: impl Into<Arc<[u8]>>) -> Self {
         self.body = body.into();
-        self.compressed = Compressed::default();
         self.file = None;
-        self
-    }
-
-    /// Sets the compressed form of the body, which an earlier response with the same body has made.
-    #[must_use]
-    pub fn with_compressed(mut self, compressed: Compressed) -> Self {
-        self.compressed = compressed;
         self
     }
 

@@ -57,7 +57,6 @@ pub(super) struct Registry {
     pub(super) drivers: Arc<Drivers>,
     keep_ended: Duration,
     on_deletion: OnRun,
-    on_annotation: OnRun,
 }
 
 impl Registry {
@@ -67,22 +66,10 @@ impl Registry {
         drivers: Arc<Drivers>,
         keep_ended: Duration,
         on_deletion: OnRun,
-        on_annotation: OnRun,
     ) -> Self {
         let (live, changes, reads) = (RwLock::default(), Mutex::default(), Cache::new(BOUNDS));
         let (is_polling, is_disconnected) = Default::default();
-        Self {
-            store,
-            live,
-            changes,
-            reads,
-            is_polling,
-            is_disconnected,
-            drivers,
-            keep_ended,
-            on_deletion,
-            on_annotation,
-        }
+        Self { store, live, changes, reads, is_polling, is_disconnected, drivers, keep_ended, on_deletion }
     }
 
     /// Returns what the readers of a run wait for, whether it is live here or not.
@@ -183,7 +170,6 @@ impl Registry {
         if let Some(live) = self.live(run) {
             live.note_annotated();
         }
-        (self.on_annotation)(run);
     }
 
     /// Stops all runs, and wakes all readers.

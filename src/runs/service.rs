@@ -60,10 +60,6 @@ pub struct RunsConfig {
 
 /// What runs need of other layers.
 pub struct RunHooks {
-    /// A function that is called for each run that is deleted, through this process or another one.
-    pub on_deletion: OnRun,
-    /// A function that is called for each run whose notes are changed, through this process or another one.
-    pub on_annotation: OnRun,
     /// The charges of searches that leads and batches start. Their cost is that of a standard search.
     pub charge_of: ChargeOf,
     /// Whether this process continues batches of searches.
@@ -73,8 +69,7 @@ pub struct RunHooks {
 impl Default for RunHooks {
     /// Returns hooks that do nothing. Leads then start no search.
     fn default() -> Self {
-        let (on_deletion, on_annotation): (OnRun, OnRun) = (Box::new(|_| {}), Box::new(|_| {}));
-        Self { on_deletion, on_annotation, charge_of: Box::new(|_| Ok(None)), continues_batches: false }
+        Self { charge_of: Box::new(|_| Ok(None)), continues_batches: false }
     }
 }
 
@@ -139,7 +134,7 @@ impl Runs {
         config: RunsConfig,
         hooks: RunHooks,
     ) -> Arc<Self> {
-        let RunHooks { on_deletion, on_annotation, charge_of, continues_batches } = hooks;
+        let RunHooks { charge_of, continues_batches } = hooks;
         let Limits { check_timeout, host_retry, quarantine_retry, .. } = config.limits;
         let shared = Some((Arc::clone(&store), config.simulated));
         let health =
@@ -170,12 +165,8 @@ impl Runs {
             driving: AtomicUsize::new(0),
         });
         let sharing = Arc::clone(&context);
-        let on_deletion: OnRun = Box::new(move |run| {
-            sharing.scheduler.answers().forget(run);
-            on_deletion(run);
-        });
-        let registry =
-            Registry::new(Arc::clone(&context.store), drivers, config.keep_ended, on_deletion, on_annotation);
+        let on_deletion: OnRun = Box::new(move |run| sharing.scheduler.answers().forget(run));
+        let registry = Registry::new(Arc::clone(&context.store), drivers, config.keep_ended, on_deletion);
         let registry = Arc::new(registry);
         context.health.share();
         Arc::new(Self {
