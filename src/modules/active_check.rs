@@ -171,11 +171,9 @@ impl<'c> ActiveCheck<'c> {
         Source { number, answers, stop, verdict }
     }
 
-    /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one. Feeds may be
-    /// at hand.
+    /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one.
     #[inline(never)]
-    fn denial(&self, mut probes: Range<usize>) -> Option<Denial> {
-        probes.start = probes.clone().find(|probe| self.module.entry().probes[*probe].feed.is_none())?;
+    fn denial(&self, probes: Range<usize>) -> Option<Denial> {
         let hosts = self.module.hosts_of(self.query, probes);
         hosts.iter().find_map(|host| match self.terms.hosts.access(host) {
             Access::Denied(denial) => Some(denial),

@@ -63,6 +63,7 @@ impl Feeds {
 
 /// Returns whether an answer is a list for all checks, and not an error page or a part of the list.
 fn is_whole(feed: &Response) -> bool {
-    let is_of_query = feed.header("cache-control").is_some_and(|value| value.contains("no-store"));
+    // It is an answer to this request alone (RFC 9110, section 12.5.5).
+    let is_of_query = feed.header("vary").is_some_and(|value| value.trim() == "*");
     (200..300).contains(&feed.status) && !feed.truncated && !feed.body.trim_ascii().is_empty() && !is_of_query
 }

@@ -113,7 +113,8 @@ impl Module {
 
     /// Returns the hosts that a check may contact, as the limit by host counts them: a list for each source, first the main
     /// source, then each fallback, which most checks do not use. Each is a fixed host, the fixed end of a host that begins
-    /// with the query, or the queried domain. Hosts that only an answer names are not included.
+    /// with the query, or the queried domain. Hosts that only an answer names are not included, and neither are those of
+    /// feeds, which one check fetches for all.
     pub fn hosts(&self, query: &Query) -> Vec<Vec<String>> {
         self.sources().into_iter().map(|source| self.hosts_of(query, source)).collect()
     }
@@ -124,7 +125,8 @@ impl Module {
         let searches = Searches::default();
         let values = Values::new(query, &name, &saved, &searches);
         let mut hosts: Vec<String> = Vec::new();
-        for host in probes.filter_map(|probe| self.host(probe).name(&values)) {
+        let asked = probes.filter(|probe| self.entry.probes[*probe].feed.is_none());
+        for host in asked.filter_map(|probe| self.host(probe).name(&values)) {
             if !hosts.contains(&host) {
                 hosts.push(host);
             }

@@ -7,10 +7,28 @@ use std::time::Instant;
 use url::Host;
 
 use super::config::OutboundProxy;
-use super::dial::Target;
 use super::guard;
 use super::resolver::Resolver;
 use crate::modules::probe::ProbeError;
+
+/// Where a connection leads.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The host in the URL, which the server's certificate names.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// The approved addresses of the host. There are none if the proxy resolves its name.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The addresses of the outbound proxy.
+    pub(super) proxy: Vec<SocketAddr>,
+}
+
+impl Target {
+    /// Returns the host as a proxy gets it: without the dot that marks a whole name.
+    pub(super) fn name(&self) -> &str {
+        self.host.strip_suffix('.').unwrap_or(&self.host)
+    }
+}
 
 /// The resolver together with the guard.
 pub(super) struct Approver {

@@ -18,9 +18,9 @@ use ureq::unversioned::transport::{
 use ureq::{Agent, Error, Timeout};
 use url::Url;
 
-use super::approve::Approver;
+use super::approve::{Approver, Target};
 use super::config::{NetConfig, OutboundProxy};
-use super::dial::{self, Target, Timed};
+use super::dial::{self, Timed};
 use super::failure::{connect_error, is_timeout};
 use super::head;
 use super::tls::Tls;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use super::approve::Target;
 use super::config::{OutboundProxy, ProxyKind};
 use super::failure::{connect_error, failed_connection, is_timeout};
 use super::socks;
@@ -19,25 +20,6 @@ const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
 
 /// The maximum size of a proxy's answer to CONNECT, in bytes.
 const MAX_PROXY_HEAD: usize = 8 * 1024;
-
-/// Where a connection leads.
-#[derive(Debug)]
-pub(super) struct Target {
-    /// The host in the URL, which the server's certificate names.
-    pub(super) host: String,
-    pub(super) port: u16,
-    /// The approved addresses of the host. There are none if the proxy resolves its name.
-    pub(super) addresses: Vec<SocketAddr>,
-    /// The addresses of the outbound proxy.
-    pub(super) proxy: Vec<SocketAddr>,
-}
-
-impl Target {
-    /// Returns the host as a proxy gets it: without the dot that marks a whole name.
-    pub(super) fn name(&self) -> &str {
-        self.host.strip_suffix('.').unwrap_or(&self.host)
-    }
-}
 
 /// Connects to the target until `deadline`. A proxy gets the first approved address, or the name if there is none.
 pub(super) fn connect(

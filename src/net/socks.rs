@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 
-use super::dial::Target;
+use super::approve::Target;
 
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;

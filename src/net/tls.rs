@@ -2,7 +2,7 @@
 //! the cache of sessions.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use rustls::client::Resumption;
@@ -10,8 +10,6 @@ use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use ureq::Error;
-
-use super::connection::Socket;
 
 /// The number of servers whose sessions are kept, so that a later connection resumes them. It exceeds the number of
 /// hosts in the catalogue.
@@ -39,11 +37,11 @@ impl Tls {
     }
 
     /// Performs the handshake with the server of that name.
-    pub(super) fn handshake(
+    pub(super) fn handshake<S: Read + Write>(
         &self,
         host: &str,
-        socket: Socket,
-    ) -> Result<Box<StreamOwned<ClientConnection, Socket>>, Error> {
+        socket: S,
+    ) -> Result<Box<StreamOwned<ClientConnection, S>>, Error> {
         let mut stream = self.stream(host, socket)?;
         stream.conn.complete_io(&mut stream.sock)?;
         Ok(stream)
@@ -52,11 +50,11 @@ impl Tls {
     /// Creates a connection that has sent nothing yet. It is not inlined, so that its variables are gone from the stack
     /// before the handshake, which needs much of it.
     #[inline(never)]
-    fn stream(
+    fn stream<S: Read + Write>(
         &self,
         host: &str,
-        socket: Socket,
-    ) -> Result<Box<StreamOwned<ClientConnection, Socket>>, Error> {
+        socket: S,
+    ) -> Result<Box<StreamOwned<ClientConnection, S>>, Error> {
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
             .map_err(|_| Error::Tls("the host is not a valid server name"))?;
         let conn = ClientConnection::new(Arc::clone(&self.0), name)

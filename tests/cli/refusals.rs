@@ -133,9 +133,9 @@ fn each_bad_variable_is_refused_by_its_name() {
     for (variable, value, want) in [
         ("SIGHTLINE_LISTEN", "nowhere", "\"nowhere\" for --listen <ADDRESS> (SIGHTLINE_LISTEN)"),
         ("SIGHTLINE_BASE_URL", "http://a/?b", "(SIGHTLINE_BASE_URL)"),
-        ("SIGHTLINE_REQUEST_WORKERS", "0", "(SIGHTLINE_REQUEST_WORKERS): a whole number from 1 to 1024"),
+        ("SIGHTLINE_MAX_STREAMS", "0", "(SIGHTLINE_MAX_STREAMS): a whole number from 1 to 12000"),
         ("SIGHTLINE_MAX_STREAMS", "x", "(SIGHTLINE_MAX_STREAMS)"),
-        ("SIGHTLINE_WAIT_TIMEOUT", "30", "(SIGHTLINE_WAIT_TIMEOUT): a number with its unit"),
+        ("SIGHTLINE_WAIT_TIMEOUT", "30s", "(SIGHTLINE_WAIT_TIMEOUT): this option is gone"),
         ("SIGHTLINE_STREAM_TIMEOUT", "-1s", "(SIGHTLINE_STREAM_TIMEOUT)"),
         ("SIGHTLINE_KEEP_ALIVE", "1s", "(SIGHTLINE_KEEP_ALIVE): this option is gone: its value is fixed now"),
         ("SIGHTLINE_DRAIN_TIMEOUT", "1", "(SIGHTLINE_DRAIN_TIMEOUT)"),

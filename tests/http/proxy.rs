@@ -15,7 +15,7 @@ use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::nginx::{Nginx, NginxSetup};
 use crate::support::server::Setup;
-use crate::support::site::{Site, ok, read_request};
+use crate::support::site::{Site, closed_port, ok, read_request};
 
 fn through(nginx: &Nginx) -> Client {
     Client::over(nginx.connect())
@@ -311,8 +311,7 @@ fn lists_of_two_mebibytes_and_conditional_requests_pass_the_proxy() {
 fn every_error_of_the_proxy_is_json_over_http_2_too() {
     let server = Setup::new().start();
     let nginx = NginxSetup::before(server.address).with_tls().start();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let without_server = NginxSetup::before(closed).with_tls().start();
+    let without_server = NginxSetup::before(([127, 0, 0, 1], closed_port()).into()).with_tls().start();
     let folder = Folder::new();
     let large = folder.path("large");
     std::fs::write(&large, "x".repeat(3_000_000)).unwrap();

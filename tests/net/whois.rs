@@ -1,7 +1,7 @@
 //! WHOIS queries over real sockets.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sightline::net::{HttpProber, NetConfig};
 
 use super::proxy::socks_proxy;
 use super::{get, lab, send, within};
-use crate::support::site::{Site, hold};
+use crate::support::site::{Site, closed_port, hold};
 
 /// Starts a server that receives one line and gives the connection to `answer`.
 fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> (Site, Receiver<String>) {
@@ -83,7 +83,7 @@ fn a_forbidden_address_is_not_asked() {
     let prober = HttpProber::new(NetConfig::default());
     assert_eq!(send(&prober, &ask(&site, "example.de")).unwrap_err(), ProbeError::ForbiddenAddress);
     assert!(lines.try_recv().is_err());
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = SocketAddr::from(([127, 0, 0, 1], closed_port()));
     let request = Request { via: Via::Whois, ..get(&format!("http://{closed}/example.de")) };
     assert!(matches!(send(&lab(), &request), Err(ProbeError::Connect(_))));
 }

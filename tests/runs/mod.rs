@@ -395,11 +395,10 @@ fn a_rate_limited_host_is_paused_even_if_a_second_source_has_a_conclusion() {
 }
 
 #[test]
-fn a_local_list_is_read_even_if_its_host_is_paused_and_the_daily_limit_is_reached() {
+fn a_list_in_memory_is_read_even_if_its_host_is_paused() {
     let mut feed = module("ok-feed", "feed.example.com");
     feed["probes"] = json!([{"url": "https://feed.example.com/list", "feed": {"keep_s": 3600}}]);
     feed["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
-    feed["per_day"] = 1.into();
     let mut single = module("ok-single", "single.example.com");
     single["per_day"] = 1.into();
     let bench = bench(&[feed, single, module("limit-000", "feed.example.com")], config());

@@ -44,8 +44,8 @@
 //! A probe with `"feed": {"keep_s": 3600}` fetches a list that is the same for every query. The list is kept for `keep_s`
 //! seconds, for all checks of this module and of other modules that send the same request. The request contains no part
 //! of the query and no saved value. Rules and extractors read the list like any other answer. Up to 8 MiB of it are read.
-//! An answer is not kept if its status is no success, if it is blank or larger than 8 MiB, or if its `Cache-Control` has
-//! `no-store`.
+//! An answer is not kept if its status is no success, if it is blank or larger than 8 MiB, or if its `Vary` is `*`, which
+//! means that it is for this request alone.
 //!
 //! # Browser modules
 //! A probe with `"via": "browser"` opens its page in a real browser. Rules and extractors then read the

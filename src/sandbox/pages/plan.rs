@@ -139,7 +139,7 @@ impl Plan {
         }
         if entry.feed.is_some() {
             // The list has the names of this query alone, so other checks must not read it.
-            draft.add(Part::Header("Cache-Control".to_owned(), "no-store".to_owned()));
+            draft.add(Part::Header("Vary".to_owned(), "*".to_owned()));
         }
         Some(draft)
     }
