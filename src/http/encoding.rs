@@ -27,7 +27,7 @@ impl Encoding {
         if response.file.is_some() {
             return if accepts_gzip { Self::Gzip } else { Self::Identity };
         }
-        let is_encoded = response.header("Content-Encoding").is_some();
+        let is_encoded = response.is_plain || response.header("Content-Encoding").is_some();
         if is_encoded || !response.header("Content-Type").is_some_and(is_compressible) {
             Self::Only
         } else if accepts_gzip && response.body.len() >= MIN_COMPRESSED_BYTES {

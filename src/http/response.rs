@@ -19,6 +19,8 @@ pub struct Response {
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body. A 304 contains the body of the corresponding 200. It is not sent, but the headers depend on it.
     pub body: Arc<[u8]>,
+    /// Whether the answer is never compressed.
+    pub(super) is_plain: bool,
     /// The file that is sent instead of `body`.
     pub(super) file: Option<Arc<StaticFile>>,
 }
@@ -26,7 +28,7 @@ pub struct Response {
 impl Response {
     /// Creates a response without a body.
     pub fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Arc::from([]), file: None }
+        Self { status, headers: Vec::new(), body: Arc::from([]), is_plain: false, file: None }
     }
 
     /// Creates a response with a body of that media type.
@@ -63,6 +65,14 @@ impl Response {
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Keeps the answer from being compressed, because it has private data beside text of the request: from lengths,
+    /// somebody who chooses that text could guess the data (BREACH).
+    #[must_use]
+    pub fn uncompressed(mut self) -> Self {
+        self.is_plain = true;
         self
     }
 

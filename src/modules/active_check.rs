@@ -168,7 +168,17 @@ impl<'c> ActiveCheck<'c> {
             }
         }
         let verdict = self.verdict(&answers, stop.as_ref());
+        self.forget_useless_feed(&answers, verdict.outcome);
         Source { number, answers, stop, verdict }
+    }
+
+    /// Forgets the feed that was read last if it led to no conclusion: it may be an error page with the status 200.
+    fn forget_useless_feed(&self, answers: &[Option<Arc<Response>>], outcome: Outcome) {
+        let last = answers.iter().rposition(Option::is_some).filter(|_| !outcome.is_conclusive());
+        let feed = last.filter(|probe| self.module.entry().probes[*probe].feed.is_some());
+        if let Some(request) = feed.and_then(|probe| self.prepare(probe).ok()) {
+            self.checker.feeds.forget(&request);
+        }
     }
 
     /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one.

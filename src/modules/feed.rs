@@ -34,6 +34,11 @@ impl Feeds {
         self.0.sweep(now);
     }
 
+    /// Forgets a feed that turned out to be none.
+    pub(crate) fn forget(&self, request: &Request) {
+        self.0.remove(&key(request));
+    }
+
     /// Returns whether the feed is in memory, so that a check needs no request for it.
     pub(crate) fn has(&self, request: &Request) -> bool {
         self.0.contains_key(&key(request))

@@ -28,6 +28,8 @@ pub struct RequestState {
     frame: Frame,
     /// The `Set-Cookie` headers of pages.
     cookies: Vec<String>,
+    /// Whether the address has a query, of which pages may repeat text.
+    has_query: bool,
 }
 
 type Context = ResponseContext<RequestState>;
@@ -56,7 +58,7 @@ impl Service for Web {
             notice: None,
             sandbox: self.config.sandbox,
         };
-        RequestState { frame, cookies: Vec::new() }
+        RequestState { frame, cookies: Vec::new(), has_query: false }
     }
 
     fn call(
@@ -67,6 +69,7 @@ impl Service for Web {
         context: &mut Context,
     ) -> Result<Reply, WebError> {
         context.state.frame.here = route.path;
+        context.state.has_query = !request.query.is_empty();
         let visit = self.visit(&route.endpoint, segments, request, context)?;
         if let Some(answer) = self.access_refusal(route, &visit)? {
             return Ok(Reply::Now(answer));
@@ -88,6 +91,9 @@ impl Service for Web {
             for cookie in &context.state.cookies {
                 response = response.with_header("Set-Cookie", cookie.clone());
             }
+        }
+        if context.state.has_query {
+            response = response.uncompressed();
         }
         if response.header("Content-Security-Policy").is_none() {
             response = response.with_header("Content-Security-Policy", POLICY);

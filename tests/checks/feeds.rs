@@ -131,7 +131,8 @@ fn a_check_waits_for_a_shared_fetch_until_its_own_deadline() {
 #[test]
 fn only_a_whole_list_is_kept() {
     type Answer = fn() -> Result<Response, ProbeError>;
-    let answers: [Answer; 5] = [
+    let answers: [Answer; 6] = [
+        || Ok(respond(200, &[("content-type", "text/html")], "<title>Down</title><p>Back soon")),
         || Err(ProbeError::Dns("no such name".into())),
         || Ok(respond(500, &[], "")),
         || Ok(respond(200, &[], " ")),

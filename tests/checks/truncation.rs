@@ -30,7 +30,7 @@ fn an_absent_text_in_a_truncated_body_is_not_a_hit() {
 
 #[test]
 fn every_condition_on_a_truncated_body_works() {
-    let text = "<h1>bob</h1><p id=a title=t>hello bob</p> <b>end bob";
+    let text = "<h1>bob</h1><p id=a title=t>hello bob</p> <div><b>end bob";
     for (rule, body, whole, cut_off) in [
         (json!({"words": ["hello", "{query}"]}), text, true, true),
         (json!({"any_word": ["nobody", "hello"]}), text, true, true),

@@ -310,7 +310,10 @@ impl Reader {
 
     fn finish(mut self) -> Page {
         self.end_title();
+        let end = self.page.text.len();
         self.close_to(0);
+        // Nothing follows the last element, so that its text counts as incomplete on a cut page.
+        self.page.text.truncate(end);
         self.page
     }
 }

@@ -78,7 +78,9 @@ async function refresh(page) {
       const { next, over } = fresh.querySelector("[data-next]")?.dataset ?? {};
       page.dataset.over = over ?? page.dataset.over;
       const isOpen = fresh.querySelector("[data-open]") !== null;
-      isOver = !isOpen && used.length === 0 && (!whole || at === whole);
+      isOver = !isOpen && (!whole || at === whole);
+      // What the reader still uses at the end changes when the focus leaves it.
+      if (isOver) for (const { shown, part } of used) shown.addEventListener("focusout", () => replace(shown, part), { once: true });
       page.dataset.next = isOpen || !whole ? next ?? first : whole;
     } catch {
       say("The service does not answer: trying again.", true);
