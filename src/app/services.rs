@@ -150,7 +150,6 @@ fn hooks(accounts: &Arc<Accounts>) -> RunHooks {
     RunHooks {
         charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
         continues_batches: true,
-        ..RunHooks::default()
     }
 }
 

@@ -168,13 +168,16 @@ impl<'c> ActiveCheck<'c> {
             }
         }
         let verdict = self.verdict(&answers, stop.as_ref());
-        self.forget_useless_feed(&answers, verdict.outcome);
+        if !verdict.outcome.is_conclusive() {
+            self.forget_useless_feed(&answers, stop.as_ref());
+        }
         Source { number, answers, stop, verdict }
     }
 
-    /// Forgets the feed that was read last if it led to no conclusion: it may be an error page with the status 200.
-    fn forget_useless_feed(&self, answers: &[Option<Arc<Response>>], outcome: Outcome) {
-        let last = answers.iter().rposition(Option::is_some).filter(|_| !outcome.is_conclusive());
+    /// Forgets the feed that was read last if it led no further: it may be an error page with the status 200.
+    fn forget_useless_feed(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) {
+        let is_of_feed = matches!(stop, None | Some(Stop::Barrier | Stop::Unfilled(_)));
+        let last = answers.iter().rposition(Option::is_some).filter(|_| is_of_feed);
         let feed = last.filter(|probe| self.module.entry().probes[*probe].feed.is_some());
         if let Some(request) = feed.and_then(|probe| self.prepare(probe).ok()) {
             self.checker.feeds.forget(&request);
