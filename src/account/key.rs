@@ -5,7 +5,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::base::secret::Secret;
+use crate::base::secret::{Secret, random};
 use crate::model::account::SecretHash;
 
 /// The prefix of each key.
@@ -28,25 +28,22 @@ pub struct MalformedKey;
 
 impl ApiKey {
     /// Generates a key from the system's random numbers.
-    ///
-    /// # Errors
-    /// Returns an error if the system provides no random numbers.
-    pub fn generate() -> Result<Self, getrandom::Error> {
+    pub fn generate() -> Self {
         let mut text = String::with_capacity(PREFIX.len() + SECRET_CHARS + CHECKSUM_CHARS);
         text.push_str(PREFIX);
         while text.len() < PREFIX.len() + SECRET_CHARS {
-            let mut bytes = [0u8; 48];
-            getrandom::fill(&mut bytes)?;
             // Since 248 = 4 * 62, larger bytes are dropped, so that all characters are equally likely.
-            for byte in
-                bytes.into_iter().filter(|byte| *byte < 248).take(PREFIX.len() + SECRET_CHARS - text.len())
+            for byte in random::<48>()
+                .into_iter()
+                .filter(|byte| *byte < 248)
+                .take(PREFIX.len() + SECRET_CHARS - text.len())
             {
                 text.push(char::from(BASE62[usize::from(byte % 62)]));
             }
         }
         let checksum = checksum(&text);
         text.push_str(&checksum);
-        Ok(Self(Secret::new(text)))
+        Self(Secret::new(text))
     }
 
     /// Parses a text as a key.
@@ -100,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_new_key_is_read_back_and_a_changed_one_is_not() {
-        let key = ApiKey::generate().unwrap();
+        let key = ApiKey::generate();
         let text = key.expose();
         assert_eq!(text.len(), 44);
         assert_eq!(ApiKey::parse(text).unwrap().hash(), key.hash());
@@ -117,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_key_never_prints() {
-        let key = ApiKey::generate().unwrap();
+        let key = ApiKey::generate();
         assert!(!format!("{key:?} {:?}", key.hash()).contains(key.last_four()));
     }
 }

@@ -71,9 +71,6 @@ pub enum AccountError {
          does the same command: {0}"
     )]
     Unfinished(#[source] StorageError),
-    /// The system provided no random numbers.
-    #[error("the system provides no random numbers: {0}")]
-    Random(#[source] getrandom::Error),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -167,8 +164,7 @@ impl Accounts {
     /// Creates a key. Only the caller of this function gets the key itself.
     ///
     /// # Errors
-    /// Returns [`AccountError::InvalidLabel`], [`AccountError::UnknownAccount`], [`AccountError::Random`], or an
-    /// error of the store.
+    /// Returns [`AccountError::InvalidLabel`], [`AccountError::UnknownAccount`], or an error of the store.
     pub fn create_key(
         &self,
         account: &Account,
@@ -179,7 +175,7 @@ impl Accounts {
         if label.chars().count() > 100 || label.chars().any(char::is_control) {
             return Err(AccountError::InvalidLabel);
         }
-        let key = ApiKey::generate().map_err(AccountError::Random)?;
+        let key = ApiKey::generate();
         let record = KeyRecord {
             id: KeyId::new(),
             account: account.id,

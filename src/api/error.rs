@@ -459,7 +459,6 @@ impl From<WebhookError> for ApiError {
             WebhookError::UnknownAccount => AccountError::InvalidKey.into(),
             WebhookError::UnknownWebhook => Self::no_such("webhook"),
             WebhookError::UnknownDelivery => Self::no_such("delivery"),
-            WebhookError::Random(_) => Self::internal(message),
             WebhookError::Storage(error) => error.into(),
         }
     }

@@ -64,8 +64,7 @@ impl Services {
         let plans = config.accounts.plans.clone();
         let accounts = Arc::new(Accounts::new(Arc::clone(&store), plans, Arc::clone(&clock)));
         let limits = SessionLimits { idle: config.engine.time(Time::SessionIdle), longest: LONGEST_SESSION };
-        let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits)
-            .map_err(|error| AppError::failed(error).at("the system provides no random numbers"))?;
+        let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
         let limiter = Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store)));
         let hooks = hooks(&accounts);
         let most_runs = config.server.max_runs;

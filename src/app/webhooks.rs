@@ -114,7 +114,7 @@ fn read_key(path: &Path) -> Result<SealingKey, AppError> {
 
 /// Creates a key that only its owner can read.
 fn create_key(path: &Path) -> io::Result<()> {
-    let key = SealingKey::generate().map_err(io::Error::other)?;
+    let key = SealingKey::generate();
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = PathBuf::from(draft);

@@ -1,6 +1,19 @@
-//! Values that must not appear in log lines, error messages or debug output.
+//! Secrets: their random bytes, and values that must not appear in log lines, error messages or debug output.
 
 use std::fmt;
+
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+/// Returns random bytes from the system, which nobody can guess.
+///
+/// # Panics
+/// If the system provides none, which Linux always does. Nothing can be done without them: ids are made of
+/// them, too.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).expect("the system provides random numbers");
+    bytes
+}
 
 /// Wraps a value and prints `[redacted]` in its place.
 #[derive(Clone, PartialEq, Eq)]

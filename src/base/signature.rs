@@ -11,7 +11,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject as _;
 
-use super::secret::Secret;
+use super::secret::{Secret, random};
 
 /// The bytes before the 32 bytes of a private key in the encoding of RFC 8410.
 const DER_HEAD: [u8; 16] =
@@ -52,14 +52,9 @@ pub struct SigningKey(Ed25519KeyPair);
 
 impl SigningKey {
     /// Returns the PEM of a new key.
-    ///
-    /// # Errors
-    /// Fails if the system provides no random numbers.
-    pub fn generate() -> Result<Secret<String>, getrandom::Error> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key)?;
-        let der = BASE64.encode([&DER_HEAD[..], &key].concat());
-        Ok(Secret::new(format!("-----BEGIN PRIVATE KEY-----\n{der}\n-----END PRIVATE KEY-----\n")))
+    pub fn generate() -> Secret<String> {
+        let der = BASE64.encode([&DER_HEAD[..], &random::<32>()].concat());
+        Secret::new(format!("-----BEGIN PRIVATE KEY-----\n{der}\n-----END PRIVATE KEY-----\n"))
     }
 
     /// Reads the PEM of a key.
@@ -106,7 +101,7 @@ mod tests {
 
     #[test]
     fn only_the_signed_message_is_verified_and_only_with_the_right_key() {
-        let pem = SigningKey::generate().unwrap();
+        let pem = SigningKey::generate();
         let key = SigningKey::from_pem(pem.expose()).unwrap();
         let signature = key.sign(b"message");
         assert!(key.public_key().verifies(b"message", &signature));

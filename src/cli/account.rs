@@ -246,7 +246,7 @@ fn link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), Failure> {
 fn set_role(args: &SetRoleArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let accounts = open_accounts(&args.storage, PlanTable::default())?;
     let account = accounts.open_account(&args.email)?;
-    sign_ins(&accounts.store)?.set_role(account.id, args.role, &Origin::CLI)?;
+    sign_ins(&accounts.store).set_role(account.id, args.role, &Origin::CLI)?;
     writeln!(out, "{} is now {}", account.email, args.role.as_str())?;
     Ok(())
 }
@@ -258,7 +258,7 @@ fn write_link(
     account: &Account,
     base_url: &BaseUrl,
 ) -> Result<(), Failure> {
-    let link = sign_ins(store)?.make_link(account.id, &Origin::CLI)?;
+    let link = sign_ins(store).make_link(account.id, &Origin::CLI)?;
     writeln!(
         out,
         "the owner can choose a password here, once, within 72 hours:\n{}/app/set-up/{}",
@@ -269,10 +269,9 @@ fn write_link(
 }
 
 /// Opens the sign-ins. A command begins no session, so the lifetimes do not matter.
-fn sign_ins(store: &Arc<Store>) -> Result<SignIns, Failure> {
+fn sign_ins(store: &Arc<Store>) -> SignIns {
     let limits = SessionLimits { idle: Duration::ZERO, longest: Duration::ZERO };
     SignIns::new(Arc::clone(store), Arc::new(SystemClock), limits)
-        .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))
 }
 
 /// Write everything that is stored about an account as JSON: itself, keys, sessions, ledger, searches with

@@ -116,7 +116,6 @@ impl From<AccountError> for Failure {
             | AccountError::UnknownKey
             | AccountError::BeingDeleted
             | AccountError::Unfinished(_)
-            | AccountError::Random(_)
             | AccountError::Storage(_) => Self::Failed(message),
         }
     }

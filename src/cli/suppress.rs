@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::catalog::search_type;
 use super::exit::{Exit, Failure};
 use crate::base::encoding::hex;
-use crate::base::secret::Secret;
+use crate::base::secret::{Secret, random};
 use crate::config::{checked, secret, suppress_key};
 use crate::modules::query::{Query, SearchType};
 use crate::runs::suppression::SuppressKey;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &SuppressArgs, out: &mut dyn Write) -> Result<Exit, Fail
             let lines = hash(args, io::stdin().lock())?;
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        Action::Key(KeyArgs { .. }) => writeln!(out, "{}", new_key()?)?,
+        Action::Key(KeyArgs { .. }) => writeln!(out, "{}", new_key())?,
     }
     Ok(Exit::Done)
 }
@@ -83,9 +83,6 @@ fn hash(args: &HashArgs, input: impl BufRead) -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-fn new_key() -> Result<String, Failure> {
-    let mut bytes = [0u8; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))?;
-    Ok(hex(&bytes))
+fn new_key() -> String {
+    hex(&random::<32>())
 }

@@ -170,10 +170,9 @@ impl From<AccountError> for WebError {
             AccountError::UnknownAccount | AccountError::BeingDeleted | AccountError::InvalidKey => {
                 Self::not_signed_in()
             }
-            AccountError::EmailTaken
-            | AccountError::InvalidEmail
-            | AccountError::UnknownPlan(_)
-            | AccountError::Random(_) => Self::internal(error),
+            AccountError::EmailTaken | AccountError::InvalidEmail | AccountError::UnknownPlan(_) => {
+                Self::internal(error)
+            }
         }
     }
 }
@@ -182,7 +181,6 @@ impl From<WebhookError> for WebError {
     fn from(error: WebhookError) -> Self {
         match error {
             WebhookError::Storage(error) => error.into(),
-            WebhookError::Random(_) => Self::internal(error),
             WebhookError::UnknownAccount => Self::not_signed_in(),
             WebhookError::UnknownWebhook | WebhookError::UnknownDelivery => Self::no_such_page(),
             WebhookError::Disabled => Self::new(409, "The webhook is disabled", "Enable it first."),
@@ -216,7 +214,7 @@ impl From<SignInError> for WebError {
         match error {
             SignInError::Storage(error) => error.into(),
             SignInError::Hashing(HashingError::Busy) => Self::unavailable(),
-            SignInError::Random(_) | SignInError::Hashing(_) => Self::internal(error),
+            SignInError::Hashing(_) => Self::internal(error),
             SignInError::UnknownAccount => Self::not_signed_in(),
             SignInError::UnknownSession | SignInError::LinkOver => Self::no_such_page(),
             SignInError::TooMany(wait) => Self::too_many(too_many(wait), wait),

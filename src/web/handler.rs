@@ -132,10 +132,10 @@ impl Web {
             Some(signed_in) => {
                 context.account = Some(signed_in.caller.account.id);
                 context.state.frame.who = Some(signed_in.who());
-                context.state.frame.csrf = masked(&signed_in.session.csrf)?;
+                context.state.frame.csrf = masked(&signed_in.session.csrf);
             }
             None if endpoint.access == Access::Anyone => {
-                context.state.frame.csrf = self.form_token(&request, &mut context.state.cookies)?;
+                context.state.frame.csrf = self.form_token(&request, &mut context.state.cookies);
             }
             None => {}
         }
@@ -170,10 +170,10 @@ impl Web {
     }
 
     /// Returns the form token of a browser that is not signed in, and sets its cookie.
-    fn form_token(&self, request: &Request, cookies: &mut Vec<String>) -> Result<String, WebError> {
+    fn form_token(&self, request: &Request, cookies: &mut Vec<String>) -> String {
         let token = match self.form_cookie(request) {
             Some(token) => token,
-            None => Token::generate().map_err(WebError::internal)?,
+            None => Token::generate(),
         };
         // The cookie is set again each time, so that its lifetime begins with the newest form.
         cookies.push(self.cookies.set(Cookie::Form, token.expose(), FORM_TTL));

@@ -12,6 +12,7 @@ use crate::account::service::Caller;
 use crate::account::sign_in::service::SignInClient;
 use crate::account::sign_in::token::Token;
 use crate::base::ids::RequestId;
+use crate::base::secret::random;
 use crate::http::{Request, Segments};
 use crate::model::account::Role;
 use crate::model::audit::Origin;
@@ -56,11 +57,10 @@ pub(super) fn csrf_of(token: &Token) -> [u8; 32] {
 
 /// Returns a token as a page contains it: with another mask in each page, so that the length of a compressed page reveals
 /// nothing about it (BREACH).
-pub(super) fn masked(token: &[u8; 32]) -> Result<String, WebError> {
-    let mut mask = [0; 32];
-    getrandom::fill(&mut mask).map_err(WebError::internal)?;
+pub(super) fn masked(token: &[u8; 32]) -> String {
+    let mask: [u8; 32] = random();
     let hidden = mask.iter().zip(token).map(|(mask, byte)| mask ^ byte);
-    Ok(URL_SAFE_NO_PAD.encode(mask.into_iter().chain(hidden).collect::<Vec<u8>>()))
+    URL_SAFE_NO_PAD.encode(mask.into_iter().chain(hidden).collect::<Vec<u8>>())
 }
 
 /// Returns the token that a form has sent back.

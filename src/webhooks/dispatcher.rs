@@ -16,6 +16,7 @@ use super::attempt::{TIME_LIMIT, attempt};
 use super::secret::SealingKey;
 use crate::base::count::Counter;
 use crate::base::ids::{DeliveryId, WebhookId};
+use crate::base::secret::random;
 use crate::base::storage::StorageError;
 use crate::model::webhook::{Claimed, KEPT_FOR};
 use crate::modules::probe::Prober;
@@ -236,7 +237,7 @@ impl Shared {
 
     fn send(&self, claimed: &Claimed) {
         let answer = attempt(&*self.parts.prober, &self.parts.key, claimed);
-        let pause = answer.next_pause(claimed.attempts, random());
+        let pause = answer.next_pause(claimed.attempts, fraction());
         let Figures { delivered, failed, disabled } = &self.figures;
         if answer.is_delivered() { delivered } else { failed }.one();
         let until = Instant::now() + RECORD_PATIENCE;
@@ -276,11 +277,7 @@ impl Shared {
     }
 }
 
-/// Returns a random number from 0 to 1. Without random numbers it is 0.
-fn random() -> f64 {
-    let mut bytes = [0; 4];
-    match getrandom::fill(&mut bytes) {
-        Ok(()) => f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
-        Err(_) => 0.0,
-    }
+/// Returns a random number from 0 to 1.
+fn fraction() -> f64 {
+    f64::from(u32::from_le_bytes(random())) / f64::from(u32::MAX)
 }

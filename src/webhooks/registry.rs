@@ -44,9 +44,6 @@ pub enum WebhookError {
     /// The webhook is disabled, so that nothing is sent.
     #[error("the webhook is disabled: enable it first")]
     Disabled,
-    /// The system provided no random numbers.
-    #[error("the system provides no random numbers: {0}")]
-    Random(#[source] getrandom::Error),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -100,8 +97,8 @@ impl Webhooks {
     /// Creates a webhook. Only the caller of this function gets the secret itself.
     ///
     /// # Errors
-    /// Returns [`WebhookError::NoKey`], [`WebhookError::TooMany`], [`WebhookError::UnknownAccount`],
-    /// [`WebhookError::Random`], or an error of the store.
+    /// Returns [`WebhookError::NoKey`], [`WebhookError::TooMany`], [`WebhookError::UnknownAccount`], or an error of the
+    /// store.
     pub fn create(
         &self,
         account: AccountId,
@@ -121,8 +118,8 @@ impl Webhooks {
             previous_secret_expires_at: None,
             created_at: self.clock.now(),
         };
-        let secret = SigningSecret::generate().map_err(WebhookError::Random)?;
-        let sealed = key.seal(webhook.id, &secret).map_err(WebhookError::Random)?;
+        let secret = SigningSecret::generate();
+        let sealed = key.seal(webhook.id, &secret);
         match self.store.add_webhook(&webhook, &sealed, by)? {
             WebhookAdded::Done => Ok((webhook, secret)),
             WebhookAdded::TooMany => Err(WebhookError::TooMany),
@@ -143,8 +140,7 @@ impl Webhooks {
     /// of this function gets the new secret.
     ///
     /// # Errors
-    /// Returns [`WebhookError::NoKey`], [`WebhookError::UnknownWebhook`], [`WebhookError::Random`], or an error of the
-    /// store.
+    /// Returns [`WebhookError::NoKey`], [`WebhookError::UnknownWebhook`], or an error of the store.
     pub fn rotate(
         &self,
         account: AccountId,
@@ -152,8 +148,8 @@ impl Webhooks {
         by: &Origin,
     ) -> Result<(Webhook, SigningSecret), WebhookError> {
         let key = self.key.as_ref().ok_or(WebhookError::NoKey)?;
-        let secret = SigningSecret::generate().map_err(WebhookError::Random)?;
-        let sealed = key.seal(id, &secret).map_err(WebhookError::Random)?;
+        let secret = SigningSecret::generate();
+        let sealed = key.seal(id, &secret);
         let webhook = self.store.rotate_secret(account, id, &sealed, SECRET_OVERLAP, self.clock.now(), by)?;
         Ok((webhook.ok_or(WebhookError::UnknownWebhook)?, secret))
     }

@@ -6,7 +6,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 
 use crate::base::ids::WebhookId;
-use crate::base::secret::Secret;
+use crate::base::secret::{Secret, random};
 use crate::model::webhook::{NONCE_BYTES, SEALED_BYTES, SECRET_BYTES, SealedSecret};
 
 /// The start of the text of a secret (Standard Webhooks).
@@ -18,13 +18,8 @@ pub struct SigningSecret(Secret<[u8; SECRET_BYTES]>);
 
 impl SigningSecret {
     /// Generates a secret.
-    ///
-    /// # Errors
-    /// Fails if the system provides no random numbers.
-    pub fn generate() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0; SECRET_BYTES];
-        getrandom::fill(&mut bytes)?;
-        Ok(Self(Secret::new(bytes)))
+    pub fn generate() -> Self {
+        Self(Secret::new(random()))
     }
 
     /// Returns the text that receivers are configured with: `whsec_` and Base64.
@@ -46,13 +41,8 @@ pub struct SealingKey(LessSafeKey);
 
 impl SealingKey {
     /// Returns the text of a new key: the Base64 of 32 bytes.
-    ///
-    /// # Errors
-    /// Fails if the system provides no random numbers.
-    pub fn generate() -> Result<Secret<String>, getrandom::Error> {
-        let mut bytes = [0; SECRET_BYTES];
-        getrandom::fill(&mut bytes)?;
-        Ok(Secret::new(BASE64.encode(bytes)))
+    pub fn generate() -> Secret<String> {
+        Secret::new(BASE64.encode(random::<SECRET_BYTES>()))
     }
 
     /// Reads the text of a key. White space around it is ignored.
@@ -68,13 +58,9 @@ impl SealingKey {
     }
 
     /// Encrypts a secret for a webhook. [`SealingKey::open`] accepts it for no other webhook.
-    ///
-    /// # Errors
-    /// Fails if the system provides no random numbers.
-    pub fn seal(&self, webhook: WebhookId, secret: &SigningSecret) -> Result<SealedSecret, getrandom::Error> {
-        let mut nonce = [0; NONCE_BYTES];
+    pub fn seal(&self, webhook: WebhookId, secret: &SigningSecret) -> SealedSecret {
         // A random nonce repeats after about 2^48 secrets, which no service ever has.
-        getrandom::fill(&mut nonce)?;
+        let nonce: [u8; NONCE_BYTES] = random();
         let mut bytes = *secret.0.expose();
         let tag = self
             .0
@@ -83,12 +69,11 @@ impl SealingKey {
                 Aad::from(webhook.0.as_bytes()),
                 &mut bytes,
             )
-            // Fails only for texts of many gigabytes.
-            .map_err(|_| getrandom::Error::UNEXPECTED)?;
+            .expect("only texts of many gigabytes cannot be encrypted");
         let mut sealed = [0; SEALED_BYTES];
         let parts = nonce.iter().chain(&bytes).chain(tag.as_ref());
         sealed.iter_mut().zip(parts).for_each(|(place, byte)| *place = *byte);
-        Ok(SealedSecret(sealed))
+        SealedSecret(sealed)
     }
 
     /// Decrypts the secret of a webhook. Returns `None` if it was encrypted with another key, or changed.
@@ -106,16 +91,16 @@ mod tests {
     use super::*;
 
     fn key() -> SealingKey {
-        SealingKey::parse(SealingKey::generate().unwrap().expose()).unwrap()
+        SealingKey::parse(SealingKey::generate().expose()).unwrap()
     }
 
     #[test]
     fn a_sealed_secret_opens_only_with_its_key_and_for_its_webhook() {
         let (key, webhook) = (key(), WebhookId::new());
-        let secret = SigningSecret::generate().unwrap();
-        let sealed = key.seal(webhook, &secret).unwrap();
+        let secret = SigningSecret::generate();
+        let sealed = key.seal(webhook, &secret);
         assert_eq!(key.open(webhook, &sealed), Some(secret.clone()));
-        assert_ne!(key.seal(webhook, &secret).unwrap(), sealed);
+        assert_ne!(key.seal(webhook, &secret), sealed);
         assert_eq!(key.open(WebhookId::new(), &sealed), None);
         assert_eq!(self::key().open(webhook, &sealed), None);
         for at in 0..SEALED_BYTES {

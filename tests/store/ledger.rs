@@ -14,7 +14,7 @@ use sightline::model::start::{NewRun, Refused, Started};
 use super::{Fixture, at, cycle, new_account};
 
 pub(super) fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
-    let key = ApiKey::generate().unwrap();
+    let key = ApiKey::generate();
     let record = KeyRecord {
         id: KeyId::new(),
         account: account.id,

@@ -25,7 +25,7 @@ fn session(account: AccountId, seen: Timestamp) -> Session {
 }
 
 fn hash() -> SecretHash {
-    Token::generate().unwrap().hash()
+    Token::generate().hash()
 }
 
 impl Fixture {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use unicode_normalization::UnicodeNormalization as _;
 use zxcvbn::{Score, zxcvbn};
 
-use crate::base::secret::Secret;
+use crate::base::secret::{Secret, random};
 
 /// The minimum number of characters of a password, which suffices against a thousand guesses a day.
 pub const LEAST_CHARS: usize = 12;
@@ -96,9 +96,6 @@ pub enum HashingError {
     /// Too many callers are already waiting, or no hash could be started in time.
     #[error("too many passwords are being verified")]
     Busy,
-    /// The system provided no random numbers.
-    #[error("the system provides no random numbers: {0}")]
-    Random(#[from] getrandom::Error),
     /// Argon2 failed, most likely because there is not enough memory.
     #[error("cannot hash the password")]
     Failed(#[source] argon2::password_hash::Error),
@@ -117,13 +114,10 @@ pub struct PasswordHasher {
 
 impl PasswordHasher {
     /// Creates a hasher with the parameters of this module.
-    ///
-    /// # Errors
-    /// Returns an error if the system provides no random numbers.
-    pub fn new() -> Result<Self, getrandom::Error> {
+    pub fn new() -> Self {
         let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).unwrap_or_default();
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        Ok(Self { argon2, turns: Default::default(), callers: Arc::default(), dummy: random_hash()? })
+        Self { argon2, turns: Default::default(), callers: Arc::default(), dummy: random_hash() }
     }
 
     /// Returns the PHC string of a password with a new salt.
@@ -131,8 +125,7 @@ impl PasswordHasher {
     /// # Errors
     /// Returns [`HashingError`] if no hash was computed.
     pub fn hash(&self, password: &Password) -> Result<String, HashingError> {
-        let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt)?;
+        let salt: [u8; SALT_BYTES] = random();
         self.in_turn(|| {
             let hash = self.argon2.hash_password_with_salt(password.0.expose().as_bytes(), &salt);
             hash.map(|hash| hash.to_string()).map_err(HashingError::Failed)
@@ -169,12 +162,10 @@ impl PasswordHasher {
 }
 
 /// Returns a PHC string with a random hash that no password has.
-fn random_hash() -> Result<String, getrandom::Error> {
-    let (mut salt, mut hash) = ([0; SALT_BYTES], [0; HASH_BYTES]);
-    getrandom::fill(&mut salt)?;
-    getrandom::fill(&mut hash)?;
+fn random_hash() -> String {
+    let (salt, hash) = (random::<SALT_BYTES>(), random::<HASH_BYTES>());
     let (salt, hash) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash));
-    Ok(format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}"))
+    format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${hash}")
 }
 
 #[cfg(test)]
@@ -183,7 +174,7 @@ mod tests {
 
     #[test]
     fn passwords_are_hashed_with_owasp_parameters() {
-        let hasher = PasswordHasher::new().unwrap();
+        let hasher = PasswordHasher::new();
         let password = Password::new("correct horse battery");
         let hash = hasher.hash(&password).unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -197,7 +188,7 @@ mod tests {
     /// Tests that the same work is done. The duration is not tested, because it depends on the machine.
     #[test]
     fn an_account_without_a_password_costs_as_much_time() {
-        let dummy = PasswordHasher::new().unwrap().dummy;
+        let dummy = PasswordHasher::new().dummy;
         let parsed = argon2::password_hash::phc::PasswordHash::new(&dummy).unwrap();
         let params = Params::try_from(&parsed).unwrap();
         assert_eq!((params.m_cost(), params.t_cost(), params.p_cost()), (MEMORY_KIB, PASSES, LANES));
@@ -206,7 +197,7 @@ mod tests {
 
     #[test]
     fn passwords_that_look_the_same_are_the_same() {
-        let hasher = PasswordHasher::new().unwrap();
+        let hasher = PasswordHasher::new();
         let hash = hasher.hash(&Password::new("cafe\u{301} au lait 12")).unwrap();
         assert!(hasher.verify(&Password::new("caf\u{e9} au lait 12"), Some(&hash)).unwrap());
     }
@@ -260,7 +251,7 @@ mod tests {
 
     #[test]
     fn concurrent_hashes_are_bounded() {
-        let hasher = PasswordHasher::new().unwrap();
+        let hasher = PasswordHasher::new();
         let turns: Vec<_> = hasher.turns.iter().map(|turn| turn.lock()).collect();
         let callers = vec![Arc::clone(&hasher.callers); MOST_CALLERS];
         assert!(matches!(hasher.in_turn(|| ()), Err(HashingError::Busy)));

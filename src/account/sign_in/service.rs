@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use log::debug;
 
 use super::password::{HashingError, Password, PasswordHasher, WeakPassword};
-use super::token::{Token, random};
+use super::token::Token;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, SessionId};
+use crate::base::secret::random;
 use crate::base::storage::StorageError;
 use crate::model::account::{Account, Role};
 use crate::model::audit::{Actor, Origin};
@@ -45,9 +46,6 @@ pub enum SignInError {
     /// No hash of a password was computed.
     #[error(transparent)]
     Hashing(#[from] HashingError),
-    /// The system provided no random numbers.
-    #[error("the system provides no random numbers: {0}")]
-    Random(#[from] getrandom::Error),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -86,15 +84,8 @@ pub struct SignIns {
 
 impl SignIns {
     /// Creates the use cases with a store.
-    ///
-    /// # Errors
-    /// Returns an error if the system provides no random numbers.
-    pub fn new(
-        store: Arc<Store>,
-        clock: Arc<dyn Clock>,
-        limits: SessionLimits,
-    ) -> Result<Self, getrandom::Error> {
-        Ok(Self { store, clock, hasher: PasswordHasher::new()?, limits })
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, limits: SessionLimits) -> Self {
+        Self { store, clock, hasher: PasswordHasher::new(), limits }
     }
 
     /// Returns the lifetimes of sessions.
@@ -150,11 +141,11 @@ impl SignIns {
         client: &SignInClient,
     ) -> Result<Opened, SignInError> {
         let now = self.clock.now();
-        let token = Token::generate()?;
+        let token = Token::generate();
         let session = Session {
             id: SessionId::new(),
             account,
-            csrf: random()?,
+            csrf: random(),
             created_at: now,
             last_seen_at: now,
             expires_at: self.limits.end_of(now, now),
@@ -277,7 +268,7 @@ impl SignIns {
     /// # Errors
     /// Returns [`SignInError::UnknownAccount`], or an error of the store.
     pub fn make_link(&self, account: AccountId, by: &Origin) -> Result<Token, SignInError> {
-        let (token, now) = (Token::generate()?, self.clock.now());
+        let (token, now) = (Token::generate(), self.clock.now());
         let expires_at = now.saturating_add(LINK_LIFETIME).unwrap_or(Timestamp::MAX);
         let link = SetUpLink { token: token.hash(), account, created_at: now, expires_at };
         match self.store.add_set_up_link(&link, by)? {

@@ -61,8 +61,7 @@ pub(super) fn run(args: &BundleArgs, out: &mut dyn Write) -> Result<Exit, Failur
 }
 
 fn make_key(file: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let pem = SigningKey::generate()
-        .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))?;
+    let pem = SigningKey::generate();
     let key = SigningKey::from_pem(pem.expose()).map_err(Failure::Failed)?;
     File::options()
         .write(true)

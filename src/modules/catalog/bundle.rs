@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     fn key() -> SigningKey {
-        SigningKey::from_pem(SigningKey::generate().unwrap().expose()).unwrap()
+        SigningKey::from_pem(SigningKey::generate().expose()).unwrap()
     }
 
     fn entry(id: &str) -> Entry {

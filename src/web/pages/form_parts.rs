@@ -1,20 +1,14 @@
 //! Parts of forms: options, and tokens of forms that do their work only once, even if they are sent several times.
 
-use uuid::Uuid;
-
-use crate::web::error::WebError;
+use crate::base::encoding::hex;
+use crate::base::secret::random;
 
 /// The prefix of the token as an idempotency key, so that it never equals a key that a program of the account uses.
 const ONCE_PREFIX: &str = "web-form:";
 
 /// Returns a new token.
-///
-/// # Errors
-/// Returns 500 if the system gives no random numbers.
-pub(in crate::web) fn new_once() -> Result<String, WebError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(WebError::internal)?;
-    Ok(Uuid::from_bytes(bytes).simple().to_string())
+pub(in crate::web) fn new_once() -> String {
+    hex(&random::<16>())
 }
 
 /// Returns the token as an idempotency key, or `None` if the app did not create it.

@@ -52,7 +52,7 @@ impl Row {
         let mut notes = NotesView::of(&run.notes);
         notes.note = notes.note.map(|note| beginning(&note));
         let price = cost(run.premium);
-        Ok(Self { run: RunRow::new(run, now), notes, price, once: new_once()? })
+        Ok(Self { run: RunRow::new(run, now), notes, price, once: new_once() })
     }
 }
 

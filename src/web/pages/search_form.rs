@@ -75,7 +75,7 @@ impl SearchForm {
     /// # Errors
     /// Returns 500 if the system gives no random numbers.
     pub(super) fn fresh() -> Result<Self, WebError> {
-        Ok(Self { avatars: true, once: new_once()?, ..Self::default() })
+        Ok(Self { avatars: true, once: new_once(), ..Self::default() })
     }
 
     /// Returns a form with the query and the type of an address. Nothing is started.
@@ -180,7 +180,7 @@ impl SearchForm {
     ///
     /// Returns 500 if the system gives no random numbers.
     pub(super) fn with(self, refusal: Refusal) -> Result<Self, WebError> {
-        let once = if refusal.is_of_form { new_once()? } else { self.once };
+        let once = if refusal.is_of_form { new_once() } else { self.once };
         Ok(Self { once, refusal: Some(refusal), ..self })
     }
 

@@ -97,9 +97,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     let origin = visit.origin()?;
     match created.and_then(|(url, events)| webhooks.create(account, url, events, &origin)) {
         Ok((_, secret)) => Ok(Reply::Now(web.redirect_with_secret("/app/webhooks", &secret.expose()))),
-        Err(error @ (WebhookError::Storage(_) | WebhookError::Random(_) | WebhookError::UnknownAccount)) => {
-            Err(error.into())
-        }
+        Err(error @ (WebhookError::Storage(_) | WebhookError::UnknownAccount)) => Err(error.into()),
         Err(error) => show_all(web, visit, 422, None, Some(error.to_string())).map(Reply::Now),
     }
 }

@@ -72,7 +72,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         }
         Some(_) => show(web, visit, 200, form, &order, false).map(Reply::Now),
         None => {
-            let form = BatchForm { once: new_once()?, ..form };
+            let form = BatchForm { once: new_once(), ..form };
             show(web, visit, 200, form, &order, false).map(Reply::Now)
         }
     }
@@ -97,7 +97,7 @@ fn start(
     match added {
         Started::Created | Started::Repeated(_) => Ok(web.redirect(&format!("/app/batches/{id}"))),
         Started::Refused(Refused::UnknownAccount) => Err(WebError::not_signed_in()),
-        Started::Refused(_) => show(web, visit, 409, BatchForm { once: new_once()?, ..form }, &order, true),
+        Started::Refused(_) => show(web, visit, 409, BatchForm { once: new_once(), ..form }, &order, true),
     }
 }
 

@@ -48,7 +48,7 @@ impl BatchForm {
             name: String::new(),
             list: String::new(),
             search_type: Some(SearchType::Username),
-            once: new_once()?,
+            once: new_once(),
             mistake: None,
         })
     }

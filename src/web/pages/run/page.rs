@@ -115,7 +115,7 @@ impl Live {
             most: run.progress.modules_total.max(1),
             took: lasted(Duration::try_from(took).unwrap_or_default()),
             again: Again::of(web, run, &record.modules, visit.caller()?),
-            once: new_once()?,
+            once: new_once(),
             tree: Some(tree).filter(|tree| !tree.is_empty()),
             next,
             page: format!("{}/app/searches/{}{query}", web.root, run.id),
