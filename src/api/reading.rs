@@ -11,11 +11,12 @@ use super::error::ApiError;
 use super::pages::page_of;
 use super::{notes, pages, request};
 use crate::base::ids::RunId;
-use crate::http::{Reply, etag_of};
+use crate::http::{Reply, Response, etag_of};
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, RunSummary, Status};
 use crate::modules::query::SearchType;
 use crate::report::body::{RunBody, RunHead};
+use crate::runs::record::RunState;
 
 /// Reads a run and its results.
 ///
@@ -26,22 +27,23 @@ use crate::report::body::{RunBody, RunHead};
     responses((status = 200, description = "The run.", body = RunBody<'_>,
         headers(("ETag" = String), ("Last-Modified" = String)))))]
 pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let found = api.find(call)?;
-    let record = api.runs.reader.record_with_follow(&found)?;
-    let body = RunBody::from(&record);
+    let (found, reader) = (api.find(call)?, &api.runs.reader);
+    let state = reader.state(&found)?;
+    let RunState { summary, annotations, .. } = &state;
+    let head = RunHead { follow: state.follow, ..RunHead::from(summary) };
+    // The results change only with the revision and the annotations.
+    let version = (env!("CARGO_PKG_VERSION"), summary.revision, &head, annotations);
+    let etag = etag_of(&serde_json::to_vec(&version).map_err(ApiError::internal)?);
     // Notes may change after the end of the run, and so may the runs of its family.
-    let may_change = found.is_following_root()
-        || !record.summary.notes.is_empty()
-        || body.results.iter().any(|result| result.annotation.is_some());
-    let last_modified = last_modified(&record.summary).filter(|_| !may_change);
-    let mut response = json_response(200, &body);
-    let etag = etag_of(&response.body);
-    // A 304 gets the body too: the server derives the headers of the 200 response from it and leaves the body
-    // out.
-    if call.request.has_current_copy(&etag, last_modified.as_deref()) {
-        response.status = 304;
-    }
-    response = response.with_header("ETag", etag).with_header("Cache-Control", "private, no-cache");
+    let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();
+    let last_modified = last_modified(summary).filter(|_| !may_change);
+    let response = if call.request.has_current_copy(&etag, last_modified.as_deref()) {
+        Response::new(304, "application/json", [])
+    } else {
+        let results = reader.results(&found, &state, 0)?;
+        json_response(200, &RunBody { head, results: results.iter().map(Arc::as_ref).collect() })
+    };
+    let mut response = response.with_header("ETag", etag).with_header("Cache-Control", "private, no-cache");
     if let Some(moment) = last_modified {
         response = response.with_header("Last-Modified", moment);
     }

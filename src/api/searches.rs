@@ -19,7 +19,6 @@ use crate::base::storage::StorageError;
 use crate::http::{Reply, Response};
 use crate::model::coverage::Coverage;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
-use crate::runs::record::RunRecord;
 use crate::runs::service::Found;
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
@@ -182,8 +181,10 @@ fn at_end(api: &Api, found: Found, until: Instant) -> Result<Option<Response>, S
     if !found.status().is_terminal() {
         return Ok(Some(accepted(&found).with_header("Retry-After", POLL_AFTER_SECS)));
     }
-    let RunRecord { summary, results, .. } = reader.record(&found)?;
-    Ok(Some(json_response(200, &Answer::ended(&summary, results.iter().collect()))))
+    let state = reader.state(&found)?;
+    let results = reader.results(&found, &state, 0)?;
+    let results = results.iter().map(Arc::as_ref).collect();
+    Ok(Some(json_response(200, &Answer::ended(&state.summary, results))))
 }
 
 /// Returns the answer for a run that was accepted and is not waited for.

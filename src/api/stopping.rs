@@ -26,7 +26,7 @@ pub fn stop_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if !api.runs.stop(id, account, &call.origin()?)? {
         return Err(ApiError::no_such("run"));
     }
-    let summary = api.runs.reader.summary(&api.find(call)?)?;
+    let summary = api.runs.reader.state(&api.find(call)?)?.summary;
     Ok(ok_json(&RunHead::from(&summary)))
 }
 

@@ -265,7 +265,7 @@ impl LocalSearches {
             }
             let (summary, results, version) = run.snapshot();
             for result in &results[shown..] {
-                sink(SearchEvent::Result(&result.record))?;
+                sink(SearchEvent::Result(result))?;
             }
             shown = results.len();
             if completed != Some(summary.progress.modules_completed) {

@@ -30,7 +30,7 @@ impl Encoding {
         let is_encoded = response.is_plain || response.header("Content-Encoding").is_some();
         if is_encoded || !response.header("Content-Type").is_some_and(is_compressible) {
             Self::Only
-        } else if accepts_gzip && response.body.len() >= MIN_COMPRESSED_BYTES {
+        } else if accepts_gzip && (response.status == 304 || response.body.len() >= MIN_COMPRESSED_BYTES) {
             Self::Gzip
         } else {
             Self::Identity

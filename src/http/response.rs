@@ -17,7 +17,7 @@ pub struct Response {
     /// The headers in order, as name and value. A value must consist of visible ASCII, spaces and tabs. The server
     /// leaves out other values and logs an error.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body. A 304 contains the body of the corresponding 200. It is not sent, but the headers depend on it.
+    /// The body, which is not sent with a 304.
     pub body: Arc<[u8]>,
     /// Whether the answer is never compressed.
     pub(super) is_plain: bool,

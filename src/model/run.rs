@@ -257,6 +257,13 @@ pub struct RunSummary {
     pub notes: RunNotes,
 }
 
+impl RunSummary {
+    /// Returns whether the run is the first of a family whose leads are followed.
+    pub fn is_following_root(&self) -> bool {
+        self.follow.is_some() && self.family.is_none()
+    }
+}
+
 /// Converts a length to the type of the API. A run has far fewer results and modules than that type can count.
 pub fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)

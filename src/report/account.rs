@@ -29,7 +29,7 @@ use crate::model::sign_in::Session;
 use crate::model::watch::{StoredChange, Watch};
 use crate::model::webhook::{Delivery, Webhook};
 use crate::modules::catalog::Choice;
-use crate::runs::record::all_results;
+use crate::runs::record::results_after;
 use crate::store::Store;
 
 /// The number of items of a list that are read from the store at once.
@@ -219,7 +219,7 @@ impl<'a> Export<'a> {
     }
 
     fn run(&mut self, list: &mut List, run: &RunSummary) -> Result<(), ExportError> {
-        let mut results = all_results(self.store, run.id)?;
+        let mut results = results_after(self.store, run.id, 0)?;
         self.store.notes(run.id)?.annotate(&mut results);
         let modules = self.store.modules(run.id)?;
         let thumbnails = self.store.thumbnails(run.id)?;

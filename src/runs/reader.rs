@@ -9,7 +9,7 @@ use super::context::RunContext;
 use super::family::state::FollowState;
 use super::follow::{Follower, Next};
 use super::live::LiveRun;
-use super::record::{RunRecord, all_results, read_run};
+use super::record::{RunRecord, RunState, read_run, results_after};
 use super::registry::Registry;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -49,12 +49,6 @@ impl Found {
             Self::Live(run) => run.summary(),
             Self::Stored(summary) => *summary,
         }
-    }
-
-    /// Returns whether the run is the first of a family whose leads are followed.
-    pub fn is_following_root(&self) -> bool {
-        let run = self.summary();
-        run.follow.is_some() && run.family.is_none()
     }
 
     /// Returns the current status of a live run, or the status of a stored run when it was read.
@@ -99,14 +93,6 @@ impl Reader {
         self.registry.live(id)
     }
 
-    /// Returns all results of a stored run.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn stored_results(&self, id: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-        all_results(&self.context.store, id)
-    }
-
     /// Returns the reports of the modules that have ended.
     ///
     /// # Errors
@@ -140,19 +126,51 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn record_with_follow(&self, found: &Found) -> Result<RunRecord, StorageError> {
         let mut record = self.record(found)?;
-        if found.is_following_root() {
-            let RunSummary { id, account, .. } = record.summary;
-            record.follow = self.context.store.family(id, account)?.as_ref().map(FollowState::of);
-        }
+        record.follow = self.follow_state(&record.summary)?;
         Ok(record)
     }
 
-    /// Returns the state of a run with what is noted about it.
+    fn follow_state(&self, run: &RunSummary) -> Result<Option<FollowState>, StorageError> {
+        if !run.is_following_root() {
+            return Ok(None);
+        }
+        Ok(self.context.store.family(run.id, run.account)?.as_ref().map(FollowState::of))
+    }
+
+    /// Returns the state of a run without its results and modules.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn summary(&self, found: &Found) -> Result<RunSummary, StorageError> {
-        Ok(RunSummary { notes: self.notes(found)?.run, ..found.summary() })
+    pub fn state(&self, found: &Found) -> Result<RunState, StorageError> {
+        let (notes, summary) = (self.notes(found)?, found.summary());
+        let (follow, annotations) = (self.follow_state(&summary)?, notes.results);
+        Ok(RunState { summary: RunSummary { notes: notes.run, ..summary }, follow, annotations })
+    }
+
+    /// Returns the results with ids above `after` that a run had in this state, with what is noted about them. All
+    /// readers of a live run share them.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn results(
+        &self,
+        found: &Found,
+        state: &RunState,
+        after: u32,
+    ) -> Result<Vec<Arc<ResultRecord>>, StorageError> {
+        let mut results = match found {
+            Found::Live(run) => run.snapshot().1,
+            Found::Stored(run) => {
+                results_after(&self.context.store, run.id, after)?.into_iter().map(Arc::new).collect()
+            }
+        };
+        results.retain(|result| result.id > after && result.id <= state.summary.total_results);
+        for result in &mut results {
+            if let Some(annotation) = state.annotations.get(&result.id) {
+                Arc::make_mut(result).annotation = Some(annotation.clone());
+            }
+        }
+        Ok(results)
     }
 
     /// Returns what is noted about a run and its results. The store is not asked about a run in memory of which nothing

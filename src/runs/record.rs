@@ -1,5 +1,7 @@
 //! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,6 +11,7 @@ use crate::base::ids::RunId;
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::model::follow::Lookup;
+use crate::model::notes::Annotation;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
@@ -31,6 +34,16 @@ pub struct RunRecord {
     pub as_of: Timestamp,
     /// The thumbnails of the results, as far as they were read: only pages for people show them.
     pub thumbnails: Thumbnails,
+}
+
+/// The state of a run without its results and modules.
+pub struct RunState {
+    /// The run, with what is noted about it.
+    pub summary: RunSummary,
+    /// How far its leads are followed, if it is the first run of a family that follows some.
+    pub follow: Option<FollowState>,
+    /// What is noted about its results, by their ids.
+    pub annotations: BTreeMap<u32, Annotation>,
 }
 
 /// Names a result.
@@ -97,12 +110,14 @@ impl RunRecord {
 /// The maximum number of results that are read from the store at once.
 const PAGE: usize = 1000;
 
-/// Returns all results of a stored run.
+/// Returns the results of a stored run with ids above `after`.
 ///
 /// # Errors
 /// Returns an error if the store fails.
-pub fn all_results(store: &Store, run: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-    all_pages(PAGE, |last: Option<&ResultRecord>| store.results(run, last.map_or(0, |last| last.id), PAGE))
+pub fn results_after(store: &Store, run: RunId, after: u32) -> Result<Vec<ResultRecord>, StorageError> {
+    all_pages(PAGE, |last: Option<&ResultRecord>| {
+        store.results(run, last.map_or(after, |last| last.id), PAGE)
+    })
 }
 
 /// Reads a run. A run that another instance drives may change between the reads, so its counts are computed again.
@@ -111,7 +126,7 @@ pub(super) fn read_run(
     mut summary: RunSummary,
     as_of: Timestamp,
 ) -> Result<RunRecord, StorageError> {
-    let results = all_results(store, summary.id)?;
+    let results = results_after(store, summary.id, 0)?;
     let lookups = store.lookups(summary.id)?;
     let modules = store.modules(summary.id)?;
     summary.total_results = count(results.len());

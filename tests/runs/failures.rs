@@ -38,7 +38,7 @@ fn the_next_process_finishes_a_run_of_a_stopped_one() {
     let first = bench(&catalog, config());
     let run = first.start("alice");
     eventually("ten are found", || run.summary().total_results == 10);
-    let before: Vec<ResultRecord> = run.snapshot().1.iter().map(|result| result.record.clone()).collect();
+    let before: Vec<ResultRecord> = run.snapshot().1.iter().map(|result| (**result).clone()).collect();
     first.runs.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
 
@@ -51,7 +51,7 @@ fn the_next_process_finishes_a_run_of_a_stopped_one() {
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
     let (summary, results, _) = resumed.snapshot();
     assert_eq!((summary.status, summary.total_results), (Status::Completed, 15));
-    let after: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
+    let after: Vec<ResultRecord> = results.iter().map(|result| (**result).clone()).collect();
     assert_eq!(after[..10], before, "what was found keeps its ids");
     assert_eq!((web.asked("ok-000"), web.asked("gate-000")), (0, 1), "only what had not ended is asked");
 }

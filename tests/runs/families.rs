@@ -107,7 +107,7 @@ fn accounts_are_looked_up_and_other_leads_are_searched() {
     bench.has_profile("c", "alice-b", json!({}));
     let root = bench.follow("alice", ORDER);
     assert_eq!(bench.queries(root), ["alice", "alice@mail.example.net", "alice-b"]);
-    let looked_up = bench.runs.reader.stored_results(root).unwrap();
+    let looked_up = results_after(&bench.store, root, 0).unwrap();
     let by: Vec<Option<FoundBy>> = looked_up.iter().map(|result| FoundBy::of(&result.metadata)).collect();
     assert_eq!(looked_up.len(), 2, "{looked_up:?}");
     assert_eq!(by[0], None);

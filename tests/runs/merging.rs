@@ -38,7 +38,7 @@ fn named(kind: &str, count: usize) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 fn records(run: &LiveRun) -> Vec<ResultRecord> {
-    run.snapshot().1.iter().map(|result| result.record.clone()).collect()
+    run.snapshot().1.iter().map(|result| (**result).clone()).collect()
 }
 
 fn modules_of(record: &ResultRecord) -> BTreeSet<String> {
@@ -110,7 +110,7 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
             prop_assert_eq!(summary.total_results as usize, want.len());
             prop_assert_eq!(client, as_followed(&records));
             eventually("the store has it", || run.is_stored());
-            prop_assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records.clone());
+            prop_assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records.clone());
             let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
             prop_assert_eq!(&stored, &run.summary());
             let mut replay = bench.runs.reader.follow(Found::Stored(Box::new(stored)), 0);
@@ -288,5 +288,5 @@ fn no_source_is_lost_while_the_store_is_unavailable() {
         want.entry(address).or_default().extend(modules);
     }
     assert_eq!(entities(&records(&run)), want);
-    assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records(&run));
+    assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records(&run));
 }

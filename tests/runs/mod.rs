@@ -28,6 +28,7 @@ use sightline::runs::context::Limits;
 use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
+use sightline::runs::record::results_after;
 use sightline::runs::service::{Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
@@ -420,8 +421,8 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
         panic!("not stored")
     };
     assert_eq!(*stored, live);
-    let records: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
-    assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records);
+    let records: Vec<ResultRecord> = results.iter().map(|result| (**result).clone()).collect();
+    assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records);
     let mut follower = bench.runs.reader.follow(Found::Stored(stored), 0);
     let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");

@@ -7,6 +7,7 @@
 //! To add a page: write a template that extends `layout.html` and whose struct has a field `frame`, and add a handler here
 //! and a row in the route table.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use askama::Template;
@@ -66,6 +67,28 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
             include_bytes!("../../manual/follow-the-leads-family.png"),
         ),
     ])
+});
+
+/// The overview, for the real and for the simulated web.
+static LANDING: LazyLock<[Arc<StaticFile>; 2]> = LazyLock::new(|| {
+    [false, true].map(|sandbox| html(&LandingPage { frame: Frame { root: "", here: "" }, sandbox }))
+});
+static SWAGGER_UI: LazyLock<Arc<StaticFile>> =
+    LazyLock::new(|| html(&SwaggerUiPage { frame: Frame { root: "", here: "docs" } }));
+static REDOC: LazyLock<Arc<StaticFile>> =
+    LazyLock::new(|| html(&RedocPage { frame: Frame { root: "", here: "redoc" } }));
+static MANUAL: LazyLock<Arc<StaticFile>> =
+    LazyLock::new(|| html(&IndexPage { frame: Frame { root: "", here: "manual" } }));
+static LLMS: LazyLock<Arc<StaticFile>> =
+    LazyLock::new(|| Arc::new(StaticFile::plain(MARKDOWN, manual::index_for_programs().into_bytes())));
+
+/// The pages of the manual by their names, and their sources.
+static TOPIC_FILES: LazyLock<HashMap<&str, [Arc<StaticFile>; 2]>> = LazyLock::new(|| {
+    let files = |topic: &'static Topic| {
+        let page = html(&TopicPage { frame: Frame { root: "../", here: topic.name }, topic });
+        (topic.name, [page, Arc::new(StaticFile::plain(MARKDOWN, topic.markdown.as_bytes()))])
+    };
+    TOPICS.iter().map(files).collect()
 });
 
 /// The data of `layout.html`. The struct of every page has it in the field `frame`.
@@ -148,33 +171,33 @@ struct SearchPage<'a> {
     found: Vec<Found>,
 }
 
-/// Answers with a page, whose policy gets the part `may`. With a slash at the end of the path its relative addresses would be
-/// wrong, so such a request is redirected.
-fn show(page: &impl Template, may: &str, request: &Request) -> Reply {
-    let path = request.path.trim_end_matches('/');
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if request.path.len() > 1 && request.path.ends_with('/') {
-        return Reply::Now(Response::empty(308).with_header("Location", format!("../{name}")));
-    }
+/// Renders a page.
+fn html(page: &impl Template) -> Arc<StaticFile> {
     let html = page.render().unwrap_or_else(|failure| {
         error!("cannot render a page: {failure}");
         String::new()
     });
-    let file = Arc::new(StaticFile::plain("text/html; charset=utf-8", html.into_bytes()));
-    let response = answer(&file, request)
+    Arc::new(StaticFile::plain("text/html; charset=utf-8", html.into_bytes()))
+}
+
+/// Answers with a page, whose policy gets the part `may`. With a slash at the end of the path its relative addresses would be
+/// wrong, so such a request is redirected.
+fn show(page: &Arc<StaticFile>, may: &str, request: &Request) -> Result<Reply, ApiError> {
+    let path = request.path.trim_end_matches('/');
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if request.path.len() > 1 && request.path.ends_with('/') {
+        return Ok(Reply::Now(Response::empty(308).with_header("Location", format!("../{name}"))));
+    }
+    let response = answer(page, request)
         .with_header("Content-Security-Policy", format!("{BASE_POLICY}; {may}"))
         .with_header("Referrer-Policy", "no-referrer");
-    Reply::Now(response)
+    Ok(Reply::Now(response))
 }
 
 /// Answers with a file. Browsers may store it but must revalidate it, since its address does not change with its
 /// content.
 fn answer(file: &Arc<StaticFile>, request: &Request) -> Response {
     Response::of_file(file, request).with_header("Cache-Control", "no-cache")
-}
-
-fn markdown(text: impl Into<Arc<[u8]>>, request: &Request) -> Reply {
-    Reply::Now(answer(&Arc::new(StaticFile::plain(MARKDOWN, text)), request))
 }
 
 /// Gets the OpenAPI 3.1 document.
@@ -189,29 +212,18 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
 }
 
 /// `GET /`: an overview with links to the documentation and to the addresses for programs.
-///
-/// # Errors
-/// Returns no error.
 pub fn landing(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let page = LandingPage { frame: Frame { root: "", here: "" }, sandbox: api.config.sandbox };
-    Ok(show(&page, LANDING_POLICY, call.request))
+    show(&LANDING[usize::from(api.config.sandbox)], LANDING_POLICY, call.request)
 }
 
 /// `GET /docs`: Swagger UI over `/openapi.json`.
-///
-/// # Errors
-/// Returns no error.
 pub fn swagger_ui(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let page = SwaggerUiPage { frame: Frame { root: "", here: "docs" } };
-    Ok(show(&page, SWAGGER_UI_POLICY, call.request))
+    show(&SWAGGER_UI, SWAGGER_UI_POLICY, call.request)
 }
 
 /// `GET /redoc`: ReDoc over `/openapi.json`.
-///
-/// # Errors
-/// Returns no error.
 pub fn redoc(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(show(&RedocPage { frame: Frame { root: "", here: "redoc" } }, REDOC_POLICY, call.request))
+    show(&REDOC, REDOC_POLICY, call.request)
 }
 
 /// The query parameters of the manual's index.
@@ -227,12 +239,12 @@ struct IndexParameters {
 pub fn manual_index(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let IndexParameters { q } = request::query(call.request)?;
     let query: String = q.unwrap_or_default().trim().chars().take(MOST_QUERY_CHARS).collect();
-    let frame = Frame { root: "", here: "manual" };
     if query.is_empty() {
-        return Ok(show(&IndexPage { frame }, MANUAL_POLICY, call.request));
+        return show(&MANUAL, MANUAL_POLICY, call.request);
     }
+    let frame = Frame { root: "", here: "manual" };
     let page = SearchPage { frame, query: &query, found: manual::search(&query) };
-    Ok(show(&page, MANUAL_POLICY, call.request))
+    show(&html(&page), MANUAL_POLICY, call.request)
 }
 
 /// `GET /manual/{topic}`: a page, or its source with `.md` at the end.
@@ -242,35 +254,25 @@ pub fn manual_index(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub fn manual_page(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let name = call.segments.get("topic").unwrap_or_default();
     let source = name.strip_suffix(".md");
-    let topic = TOPICS.iter().find(|topic| topic.name == source.unwrap_or(name));
-    let topic = topic.ok_or_else(|| ApiError::no_such("address"))?;
-    if source.is_some() {
-        return Ok(markdown(topic.markdown.as_bytes(), call.request));
+    let files = TOPIC_FILES.get(source.unwrap_or(name));
+    let [page, markdown] = files.ok_or_else(|| ApiError::no_such("address"))?;
+    match source {
+        Some(_) => Ok(Reply::Now(answer(markdown, call.request))),
+        None => show(page, MANUAL_POLICY, call.request),
     }
-    let page = TopicPage { frame: Frame { root: "../", here: topic.name }, topic };
-    Ok(show(&page, MANUAL_POLICY, call.request))
 }
 
 /// `GET /llms.txt`: the index of the manual for programs.
-///
-/// # Errors
-/// Returns no error.
 pub fn llms(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(markdown(manual::index_for_programs().into_bytes(), call.request))
+    Ok(Reply::Now(answer(&LLMS, call.request)))
 }
 
 /// `GET /docs/licenses`: the licences of the files of other projects.
-///
-/// # Errors
-/// Returns no error.
 pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(Reply::Now(answer(&LICENSES, call.request)))
 }
 
 /// `GET /favicon.ico`, which browsers request for text and JSON answers, since these cannot name an icon.
-///
-/// # Errors
-/// Returns no error.
 pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(Reply::Now(answer(&ICON.file, call.request)))
 }

@@ -49,7 +49,7 @@ impl<'a> PictureFetcher<'a> {
         let most = if run.opening().options.avatars { MAX_PICTURES } else { 0 };
         let mut pictures = Self { scope, query, most, open: 0, known: HashSet::new(), end: None };
         let (_, results, _) = run.snapshot();
-        results.iter().for_each(|result| pictures.add_of(&result.record));
+        results.iter().for_each(|result| pictures.add_of(result));
         pictures
     }
 

@@ -70,14 +70,14 @@ impl<'a> Recorder<'a> {
         let mut known = HashMap::with_capacity(results.len());
         for result in &results {
             // An earlier version stored equal entities as separate results. The first of them gets later sources.
-            known.entry(EntityKey::of(&result.record)).or_insert(result.record.id);
+            known.entry(EntityKey::of(result)).or_insert(result.id);
         }
         Self {
             context,
             run,
             newest: context.clock.now(),
             known,
-            next_id: results.last().map_or(1, |last| last.record.id + 1),
+            next_id: results.last().map_or(1, |last| last.id + 1),
             unsaved: run.unchanged(),
             has_lookups: false,
             save_at: Instant::now() + SAVE_EVERY,

@@ -57,7 +57,7 @@ struct State {
     /// The results in the order of their ids.
     results: Vec<Arc<PublishedResult>>,
     /// The modules that have ended, each with the revision of the write that added it.
-    reports: Vec<(u64, ModuleReport)>,
+    reports: Vec<(u64, Arc<ModuleReport>)>,
     lookups: Vec<Lookup>,
     /// The runs that leads of this run have started, as far as they are known before the run ends.
     children: Vec<(FollowedLead, RunSummary)>,
@@ -77,10 +77,9 @@ struct State {
 }
 
 /// A result with its frame.
-#[derive(Debug)]
-pub struct PublishedResult {
+struct PublishedResult {
     /// The stored form of the result.
-    pub record: ResultRecord,
+    record: Arc<ResultRecord>,
     frame: Frame,
     /// The revision of the write that added or changed it last.
     revision: u64,
@@ -106,7 +105,8 @@ pub struct Step {
 }
 
 fn published(records: Vec<ResultRecord>, revision: u64) -> Vec<Arc<PublishedResult>> {
-    let new = |record| PublishedResult { frame: frame("result", &record), record, revision };
+    let new =
+        |record| PublishedResult { frame: frame("result", &record), record: Arc::new(record), revision };
     records.into_iter().map(|record| Arc::new(new(record))).collect()
 }
 
@@ -118,7 +118,7 @@ impl State {
     /// Returns a progress frame with the modules that have ended since a revision, if there are any.
     fn progress_since(&self, next: u64) -> Option<Frame> {
         let seen = self.reports.partition_point(|(revision, _)| *revision < next);
-        let ended = self.reports[seen..].iter().map(|(_, report)| report);
+        let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
         (seen < self.reports.len()).then(|| frame("progress", &ProgressData::of(&self.summary, ended)))
     }
 
@@ -130,7 +130,7 @@ impl State {
                 self.results[at] = Arc::clone(result);
             }
         }
-        self.reports.extend(delta.reports.into_iter().map(|report| (revision, report)));
+        self.reports.extend(delta.reports.into_iter().map(|report| (revision, Arc::new(report))));
         (self.summary.progress, self.summary.coverage) = (delta.progress, delta.coverage);
         self.summary.total_results = count(self.results.len());
         if self.ring.len() == RING_WRITES
@@ -191,7 +191,7 @@ impl LiveRun {
         let state = State {
             summary: RunSummary { status, total_results, progress, coverage, ..opening.clone() },
             results: published(from.results, base),
-            reports: from.done.into_iter().map(|report| (base, report)).collect(),
+            reports: from.done.into_iter().map(|report| (base, Arc::new(report))).collect(),
             lookups: from.lookups,
             children: Vec::new(),
             ring: VecDeque::new(),
@@ -234,10 +234,11 @@ impl LiveRun {
     }
 
     /// Returns the current state with all results, and a version that changes with them.
-    pub fn snapshot(&self) -> (RunSummary, Vec<Arc<PublishedResult>>, u64) {
+    pub fn snapshot(&self) -> (RunSummary, Vec<Arc<ResultRecord>>, u64) {
         let version = self.version();
         let state = self.state.lock();
-        (state.summary.clone(), state.results.clone(), version)
+        let results = state.results.iter().map(|result| Arc::clone(&result.record)).collect();
+        (state.summary.clone(), results, version)
     }
 
     /// Returns a number that changes whenever anything in the run changes.
@@ -247,12 +248,16 @@ impl LiveRun {
 
     /// Returns the complete run in its current state.
     pub fn record(&self, as_of: Timestamp) -> RunRecord {
-        let state = self.state.lock();
+        // The driver needs the lock, so results and reports are copied without it.
+        let (summary, lookups, results, reports) = {
+            let State { summary, lookups, results, reports, .. } = &*self.state.lock();
+            (summary.clone(), lookups.clone(), results.clone(), reports.clone())
+        };
         RunRecord {
-            summary: state.summary.clone(),
-            results: state.results.iter().map(|result| result.record.clone()).collect(),
-            modules: state.reports.iter().map(|(_, report)| report.clone()).collect(),
-            lookups: state.lookups.clone(),
+            summary,
+            results: results.iter().map(|result| (*result.record).clone()).collect(),
+            modules: reports.iter().map(|(_, report)| (**report).clone()).collect(),
+            lookups,
             follow: None,
             as_of,
             thumbnails: Thumbnails::new(),
@@ -261,13 +266,14 @@ impl LiveRun {
 
     /// Returns the reports of the modules that have ended.
     pub fn reports(&self) -> Vec<ModuleReport> {
-        self.state.lock().reports.iter().map(|(_, report)| report.clone()).collect()
+        let reports = self.state.lock().reports.clone();
+        reports.iter().map(|(_, report)| (**report).clone()).collect()
     }
 
     /// Returns the current state of a result.
     pub fn result(&self, id: u32) -> Option<ResultRecord> {
         let state = self.state.lock();
-        state.place(id).map(|at| state.results[at].record.clone())
+        state.place(id).map(|at| (*state.results[at].record).clone())
     }
 
     /// Returns whether the run has ended and is stored completely. It can then be removed from memory.
