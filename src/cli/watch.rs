@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::database::open_store;
 use super::exit::{Exit, Failure};
@@ -94,7 +95,14 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for owner in &owners {
         let own = store.watches(owner.id, None, MOST_WATCHES)?;
-        lines.extend(own.into_iter().map(|watch| WatchLine { account: &owner.email, watch }));
+        lines.extend(own.into_iter().map(|watch| {
+            let has_no_next_run = watch.paused.is_some() && args.format == ListFormat::Table;
+            let mut line = json!(WatchLine { account: &owner.email, watch });
+            if has_no_next_run {
+                line["next_run_at"] = Value::Null;
+            }
+            line
+        }));
     }
     let columns = [
         ("ID", "id"),

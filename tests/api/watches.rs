@@ -192,6 +192,7 @@ fn mistakes_are_named_and_foreign_watches_are_unknown() {
     let paused = send(&server, "PATCH", &watch, Some(&json!({"state": "paused"}))).json();
     let table = server.cli(&["watch", "list"]);
     assert!(table.starts_with("ID ") && table.contains("  paused  user  "), "{table}");
+    assert!(table.trim_end().ends_with("  -"), "a paused watch has no next run: {table}");
     let refused =
         sightline(&["watch", "run", &watch[1..], "--database", &server.database], &[]).output().unwrap();
     let told = String::from_utf8(refused.stderr).unwrap();
