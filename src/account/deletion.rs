@@ -29,8 +29,8 @@ impl Accounts {
     /// [`AccountError::Unfinished`] after that.
     pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), AccountError> {
         let account = self.account_by_email(email)?;
-        let erased = self.close(account.id, by)?;
-        self.erase(account.id).map_err(AccountError::Unfinished)?;
+        let erased = self.close_account(account.id, by)?;
+        self.erase(account.id, None).map_err(AccountError::Unfinished)?;
         Ok((account, erased))
     }
 
@@ -39,22 +39,21 @@ impl Accounts {
     /// # Errors
     /// Returns [`AccountError::UnknownAccount`], or an error of the store.
     pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
-        let erased = self.close(id, by)?;
-        *self.deletions_due.lock() = Instant::now();
-        Ok(erased)
-    }
-
-    fn close(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
         let closed = self.store.close_account(id, self.clock.now(), by)?;
         self.evict_access_of(id);
+        *self.deletions_due.lock() = Instant::now();
         closed.ok_or(AccountError::UnknownAccount)
     }
 
-    fn erase(&self, account: AccountId) -> Result<(), StorageError> {
+    /// Removes the data of a closed account, until that moment at most.
+    fn erase(&self, account: AccountId, until: Option<Instant>) -> Result<Erasure, StorageError> {
         loop {
             let begun = Instant::now();
             if self.store.erase_closed(account)? == Erasure::Done {
-                return Ok(());
+                return Ok(Erasure::Done);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(Erasure::More);
             }
             thread::sleep(begun.elapsed().clamp(PAUSE.0, PAUSE.1));
         }
@@ -68,39 +67,26 @@ impl Accounts {
             return;
         }
         match self.finish_some(Instant::now() + ROUND) {
-            Ok(Erasure::More) => {}
-            Ok(Erasure::Done) => *due = Instant::now() + POLL_INTERVAL,
-            Err(error) => {
-                log!(error.log_level(), "cannot continue the deletion of accounts: {error}");
-                *due = Instant::now() + POLL_INTERVAL;
-            }
+            Ok(Erasure::More) => return,
+            Ok(Erasure::Done) => {}
+            Err(error) => log!(error.log_level(), "cannot continue the deletion of accounts: {error}"),
         }
+        *due = Instant::now() + POLL_INTERVAL;
     }
 
     fn finish_some(&self, until: Instant) -> Result<Erasure, StorageError> {
-        let mut failure = None;
+        let mut finished = Ok(Erasure::Done);
         for account in self.store.closed_accounts()? {
-            match self.finish_one(account, until) {
+            match self.erase(account, Some(until)) {
                 Ok(Erasure::More) => return Ok(Erasure::More),
-                Ok(Erasure::Done) => {
-                    info!("account {account}: finished its interrupted deletion");
-                }
+                Ok(Erasure::Done) => info!("account {account}: finished its interrupted deletion"),
                 // A failing deletion must not block the following ones.
                 Err(error) => {
                     warn!("account {account}: cannot finish its interrupted deletion");
-                    failure = Some(error);
+                    finished = Err(error);
                 }
             }
         }
-        failure.map_or(Ok(Erasure::Done), Err)
-    }
-
-    fn finish_one(&self, account: AccountId, until: Instant) -> Result<Erasure, StorageError> {
-        while self.store.erase_closed(account)? == Erasure::More {
-            if Instant::now() >= until {
-                return Ok(Erasure::More);
-            }
-        }
-        Ok(Erasure::Done)
+        finished
     }
 }
