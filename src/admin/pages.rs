@@ -199,7 +199,7 @@ fn write_deliveries(page: &mut Exposition, parts: &Parts) {
 }
 
 fn write_store(page: &mut Exposition, parts: &Parts) {
-    let (load, operations) = (parts.store.load(), parts.store.metrics().operations());
+    let (load, operations) = (parts.store.load(), parts.store.operations());
     let help = "Open connections of the store's pool.";
     let connections = [("used", load.used as u64), ("idle", load.idle as u64)];
     page.by("state", Gauge, "sightline_store_connections", help, connections);
@@ -210,14 +210,14 @@ fn write_store(page: &mut Exposition, parts: &Parts) {
     page.gauge("sightline_store_away", help, f64::from(u8::from(load.is_unavailable)));
     let help = "Duration of operations of the store, including the wait for a connection, and failures.";
     let mut durations = page.family(Histogram, "sightline_store_operation_duration_seconds", help);
-    for operation in &operations {
-        durations.histogram(&[("operation", operation.name)], &operation.spread);
+    for (name, metrics) in &operations {
+        durations.histogram(&[("operation", name)], &metrics.durations.snapshot());
     }
     let help = "Failed operations of the store: unavailable can be retried, broken is a defect.";
     let mut failures = page.family(Counter, "sightline_store_failures_total", help);
-    for operation in &operations {
-        for (kind, count) in [("unavailable", operation.unavailable), ("broken", operation.broken)] {
-            failures.sample(&[("operation", operation.name), ("kind", kind)], count as f64);
+    for (name, metrics) in &operations {
+        for (kind, count) in [("unavailable", &metrics.unavailable), ("broken", &metrics.broken)] {
+            failures.sample(&[("operation", name), ("kind", kind)], count.get() as f64);
         }
     }
 }

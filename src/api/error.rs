@@ -16,13 +16,14 @@ use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
 use crate::model::watch::{ChangeKind, WatchError};
+use crate::model::webhook::WebhookError;
 use crate::modules::catalog::ChoiceError;
 use crate::modules::query::QueryError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::NotComparable;
 use crate::service;
-use crate::webhooks::registry::{WebhookError, event_names};
+use crate::webhooks::registry::event_names;
 
 /// Declares the codes of errors: the documentation of each says when it happens, and its statuses follow, the usual one first.
 macro_rules! codes {

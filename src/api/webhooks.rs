@@ -12,8 +12,7 @@ use super::request;
 use crate::base::ids::DeliveryId;
 use crate::http::Reply;
 use crate::model::event::EventType;
-use crate::model::webhook::{Delivery, Webhook, WebhookChange};
-use crate::webhooks::registry::WebhookError;
+use crate::model::webhook::{Delivery, Webhook, WebhookChange, WebhookError};
 use crate::webhooks::secret::SigningSecret;
 
 /// A webhook with its secret, which is shown only once.

@@ -178,6 +178,13 @@ impl AuditEvent {
         self.detail.insert(name.to_owned(), value.into());
         self
     }
+
+    /// Adds the names of the parts that were changed, separated by commas.
+    #[must_use]
+    pub fn with_parts<const N: usize>(self, parts: [(&str, bool); N]) -> Self {
+        let changed: Vec<&str> = parts.into_iter().filter(|part| part.1).map(|(name, _)| name).collect();
+        self.with("parts", changed.join(","))
+    }
 }
 
 /// An entry of the audit that was read from the store. Its action is text, because a newer version may have further

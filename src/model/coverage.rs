@@ -44,71 +44,52 @@ impl Cut {
 #[serde(remote = "Self")]
 pub struct Coverage {
     /// Modules that ended: the sum of all outcomes.
-    #[schema(examples(231))]
     pub checked: u32,
     /// Modules with a conclusion: `hit` or `miss`.
-    #[schema(examples(209))]
     pub conclusive: u32,
     /// Modules that could take the query: `checked` without those that were skipped for the query, a missing key or
     /// browser, or a fault of the server.
-    #[schema(examples(228))]
     pub applicable: u32,
     /// Modules that could take the query but got no request: `down`, `quarantined`, `stopped` and `limited`.
-    #[schema(examples(3))]
     not_asked: u32,
     /// The query was found on the site.
-    #[schema(examples(17))]
     hit: u32,
     /// The query was not found on the site.
-    #[schema(examples(192))]
     miss: u32,
     /// A captcha, a challenge or a login page blocked the check.
-    #[schema(examples(9))]
     blocked: u32,
     /// The site refused more requests for now.
-    #[schema(examples(2))]
     rate_limited: u32,
     /// The site did not answer in time.
-    #[schema(examples(4))]
     timeout: u32,
     /// There was no usable answer: the connection failed, or the module does not know the answer.
-    #[schema(examples(3))]
     error: u32,
     /// The site reports a made-up name as found or a known account as missing, so its answer proves nothing.
-    #[schema(examples(1))]
     unreliable: u32,
     /// The site was not searched: the query is not valid there, a key or a browser is missing, or the search was stopped.
-    #[schema(examples(3))]
     skipped: u32,
     /// Modules that were not asked because their host gave no answer to the last checks: a part of `timeout` and `error`.
-    #[schema(examples(1))]
     down: u32,
     /// Modules that were not asked because they failed their last control checks: a part of `unreliable`.
-    #[schema(examples(1))]
     quarantined: u32,
     /// Modules that were not asked because the search was stopped before: a part of `skipped`.
-    #[schema(examples(0))]
     stopped: u32,
     /// Modules that were not asked because their host had asked for a pause, or because their checks of the day were
     /// used up: a part of `rate_limited` and `skipped`.
-    #[schema(examples(1))]
     limited: u32,
     /// Modules without an answer by the deadline that was learnt from their earlier answers: a part of `timeout`.
-    #[schema(examples(2))]
     cut_by_learnt_deadline: u32,
     /// Modules without an answer by the end of the search's time budget: a part of `timeout`.
-    #[schema(examples(0))]
     cut_by_time_budget: u32,
     /// Modules whose checks were running when the search was stopped: a part of `skipped`.
-    #[schema(examples(0))]
     cut_by_stop: u32,
     /// A time since which the hosts of all modules of `down` are down: RFC 3339, UTC, milliseconds; null if there is
     /// none.
     #[serde(with = "millis::option")]
-    #[schema(required, value_type = Option<String>, format = DateTime, examples("2026-05-06T07:08:09.010Z"))]
+    #[schema(required, value_type = Option<String>, format = DateTime)]
     down_since: Option<Timestamp>,
     /// `conclusive` divided by `applicable`, from 0.0 to 1.0 with three decimals; 0.0 if that is 0.
-    #[schema(minimum = 0.0, maximum = 1.0, examples(0.917))]
+    #[schema(minimum = 0.0, maximum = 1.0)]
     pub ratio: f64,
 }
 

@@ -11,12 +11,3 @@ pub struct BatchSize {
     /// The maximum number of results of all runs together, unless a single run has more.
     pub results: u64,
 }
-
-/// The result of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemovalResult {
-    /// The number of removed runs. It is 0 if none was old enough.
-    Runs(u64),
-    /// Another instance is removing runs.
-    Busy,
-}

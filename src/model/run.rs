@@ -64,7 +64,7 @@ pub struct RunError {
 #[schema(as = Result)]
 pub struct ResultRecord {
     /// The number of the result in its run: from 1, without gaps.
-    #[schema(minimum = 1, examples(1))]
+    #[schema(minimum = 1)]
     pub id: u32,
     /// Kind of entity, such as `account`, `profile`, `email` or `dns_record`.
     #[serde(rename = "type")]
@@ -80,7 +80,7 @@ pub struct ResultRecord {
     #[schema(required, examples("octocat"))]
     pub value: Option<String>,
     /// The confidence from 0.0 to 1.0, computed from the evidence.
-    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
     /// The id of the module that found it first: see `GET /v1/modules`.
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
@@ -92,7 +92,6 @@ pub struct ResultRecord {
     pub metadata: Map<String, Value>,
     /// Time at which the result was recorded: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
     /// Present only if the owner of the search has noted something about the result. Streams leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,10 +124,9 @@ pub struct ModuleReport {
     #[schema(value_type = Option<String>, required, examples("captcha"))]
     pub reason: Option<Reason>,
     /// The last HTTP status that the site sent; null where it sent none.
-    #[schema(required, minimum = 100, maximum = 999, examples(200))]
+    #[schema(required, minimum = 100, maximum = 999)]
     pub http_status: Option<u16>,
     /// Milliseconds from the start of the check to its end, without the time in the queue.
-    #[schema(examples(412))]
     pub elapsed_ms: u64,
     /// Present only with the reasons `circuit_open` (the site was not asked, because it gave no answer to the last
     /// checks) and `quarantined` (the module was not asked, because it failed its last control checks).
@@ -143,7 +141,6 @@ pub struct ModuleReport {
     /// Present only if true: the site may have more about the query than was read, since a request failed, or a body or a
     /// list was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[schema(examples(true))]
     pub partial: bool,
 }
 
@@ -192,13 +189,10 @@ impl ModuleReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// Modules of the run.
-    #[schema(examples(500))]
     pub modules_total: u32,
     /// Modules that ended, with any outcome.
-    #[schema(examples(231))]
     pub modules_completed: u32,
     /// Modules that ended as a hit.
-    #[schema(examples(17))]
     pub modules_with_hits: u32,
 }
 

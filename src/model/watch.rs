@@ -46,7 +46,7 @@ pub struct NewWatch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Watch {
     /// Identifies the watch.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
+    #[schema(value_type = uuid::Uuid)]
     pub id: WatchId,
     /// The account that is charged for its runs.
     #[serde(skip)]
@@ -58,7 +58,6 @@ pub struct Watch {
     #[schema(examples("octocat"))]
     pub query: String,
     /// Whether modules that need a browser take part.
-    #[schema(examples(false))]
     pub premium: bool,
     /// How long its checks may take.
     #[serde(skip)]
@@ -75,7 +74,7 @@ pub struct Watch {
     pub notify_on: Vec<ChangeKind>,
     /// Webhook that gets the events; null if all get them that have subscribed to `watch.changed`.
     #[serde(rename = "webhook_id")]
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    #[schema(value_type = Option<uuid::Uuid>, required)]
     pub webhook: Option<WebhookId>,
     /// Whether runs are started.
     pub state: WatchState,
@@ -86,18 +85,16 @@ pub struct Watch {
     /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
     // Or was due.
     #[serde(rename = "next_run_at", with = "millis")]
-    #[schema(examples("2026-05-07T07:31:09.010Z"))]
     pub next_at: Timestamp,
     /// The last run, which may have been deleted since; null if there was none.
     #[serde(rename = "last_run_id")]
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Option<uuid::Uuid>, required)]
     pub last_run: Option<RunId>,
     /// Whether the last run has not ended, or has not been compared.
     #[serde(skip)]
     pub is_open: bool,
     /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
 }
 
@@ -161,21 +158,6 @@ pub struct WatchUpdate {
     pub is_due: bool,
 }
 
-impl WatchUpdate {
-    /// Returns the names of the parts that change, separated by commas.
-    pub fn parts(&self) -> String {
-        let parts = [
-            ("every", self.every.is_some()),
-            ("notify_on", self.notify_on.is_some()),
-            ("webhook_id", self.webhook.is_some()),
-            ("state", self.state.is_some()),
-            ("next_run_at", self.is_due),
-        ];
-        let names: Vec<&str> = parts.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
-        names.join(",")
-    }
-}
-
 words! {
     /// The kind of a change.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
@@ -197,22 +179,21 @@ words! {
 pub struct StoredChange {
     /// Identifies the change.
     // The ids are in the order of the changes.
-    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
+    #[schema(value_type = uuid::Uuid)]
     pub id: WatchChangeId,
     /// Kind of the change.
     pub kind: ChangeKind,
     /// Run with which the result was compared: the last one in which its module came to a conclusion. It may have been
     /// deleted since.
     #[serde(rename = "run_before_id")]
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid)]
     pub run_before: RunId,
     /// Run in which the change was found. It may have been deleted since.
     #[serde(rename = "run_after_id")]
-    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1b"))]
+    #[schema(value_type = uuid::Uuid)]
     pub run_after: RunId,
     /// Time at which the change was found: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-07T07:32:21.500Z"))]
     pub at: Timestamp,
     /// The result, with the data that differs.
     #[serde(rename = "result")]

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
+use crate::base::storage::StorageError;
 use crate::base::words::words;
 use crate::model::event::EventType;
 
@@ -23,7 +24,7 @@ pub const MOST_URL_BYTES: usize = 2048;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Webhook {
     /// Identifies the webhook.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    #[schema(value_type = uuid::Uuid)]
     pub id: WebhookId,
     /// The account whose events are sent.
     #[serde(skip)]
@@ -36,7 +37,6 @@ pub struct Webhook {
     #[schema(min_items = 1)]
     pub events: Vec<EventType>,
     /// Whether events are sent.
-    #[schema(examples(true))]
     pub enabled: bool,
     /// Reason why the webhook is disabled; null if it is enabled.
     #[schema(required)]
@@ -44,16 +44,15 @@ pub struct Webhook {
     /// Time of the first failed attempt since the last success: RFC 3339, UTC, milliseconds; null after a success. Five
     /// days later the webhook is disabled.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
+    #[schema(required)]
     pub failing_since: Option<Timestamp>,
     /// Time until which messages are signed with the earlier secret, too: RFC 3339, UTC, milliseconds; null if there is
     /// none.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-07T07:08:09.010Z"))]
+    #[schema(required)]
     pub previous_secret_expires_at: Option<Timestamp>,
     /// Time at which the webhook was created: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-01T07:08:09.010Z"))]
     pub created_at: Timestamp,
 }
 
@@ -84,21 +83,7 @@ pub struct WebhookChange {
     #[schema(min_items = 1)]
     pub events: Option<Vec<EventType>>,
     /// Whether events are sent. Enabling a webhook that was disabled also sends its deliveries that are pending.
-    #[schema(examples(true))]
     pub enabled: Option<bool>,
-}
-
-impl WebhookChange {
-    /// Returns the names of the parts that change, separated by commas.
-    pub fn parts(&self) -> String {
-        let parts = [
-            ("url", self.url.is_some()),
-            ("events", self.events.is_some()),
-            ("enabled", self.enabled.is_some()),
-        ];
-        let names: Vec<&str> = parts.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
-        names.join(",")
-    }
 }
 
 /// An address that is not allowed. Its text says what is allowed.
@@ -165,7 +150,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Delivery {
     /// Identifies the delivery. The receiver gets it as `webhook-id`, the same at each attempt.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    #[schema(value_type = uuid::Uuid)]
     pub id: DeliveryId,
     /// Type of the message: an event, or `webhook.test`.
     #[serde(rename = "type")]
@@ -174,15 +159,13 @@ pub struct Delivery {
     /// State of the delivery.
     pub status: DeliveryStatus,
     /// Number of attempts, counted anew after a replay.
-    #[schema(examples(1))]
     pub attempts: u32,
     /// Time at which the event was reported: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
     /// Time of the next attempt: RFC 3339, UTC, milliseconds; null if there will be none.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:08:14.010Z"))]
+    #[schema(required)]
     pub next_attempt_at: Option<Timestamp>,
     /// The last attempt; null before the first one has ended.
     #[schema(required)]
@@ -196,17 +179,15 @@ pub struct Attempt {
     /// Time at which the attempt ended: RFC 3339, UTC, milliseconds.
     // The store dates it when it records the attempt.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.310Z"))]
     pub at: Timestamp,
     /// HTTP status of the answer; null if there was none.
-    #[schema(required, minimum = 100, maximum = 999, examples(200))]
+    #[schema(required, minimum = 100, maximum = 999)]
     pub http_status: Option<u16>,
     /// Machine-readable reason why there was no answer, such as `dns`, `tls` or `timeout_first_byte`; null if there was
     /// one.
     #[schema(required, pattern = "^[a-z_]+$", examples("dns"))]
     pub error: Option<String>,
     /// Milliseconds from the begin of the attempt to the head of the answer.
-    #[schema(examples(112))]
     pub latency_ms: u64,
     /// Beginning of the head of the answer, a header in each line, at most 2 KiB; null if there was no answer.
     #[schema(required, examples("HTTP 200\ncontent-length: 0"))]
@@ -254,15 +235,38 @@ pub struct Claimed {
     pub now: Timestamp,
 }
 
-/// The result of [`Store::add_webhook`](crate::store::Store::add_webhook).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WebhookAdded {
-    /// The webhook was added.
-    Done,
+/// The reasons why an operation on webhooks fails.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// The operator has given this server no key for the secrets of webhooks.
+    #[error(
+        "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)"
+    )]
+    NoKey,
+    /// The address is not allowed.
+    #[error("invalid address: {0}")]
+    InvalidUrl(#[from] InvalidUrl),
+    /// No event was given, or one to which no webhook can subscribe.
+    #[error("invalid events: {} are allowed", EventType::ALL.map(EventType::as_str).join(", "))]
+    InvalidEvents,
     /// The account has the most webhooks that are allowed.
+    #[error("an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used")]
     TooMany,
-    /// The account does not exist or is being deleted.
+    /// The account was deleted just before.
+    #[error("no such account")]
     UnknownAccount,
+    /// The account has no such webhook.
+    #[error("unknown webhook")]
+    UnknownWebhook,
+    /// The webhook has no such delivery.
+    #[error("unknown delivery")]
+    UnknownDelivery,
+    /// The webhook is disabled, so that nothing is sent.
+    #[error("the webhook is disabled: enable it first")]
+    Disabled,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// The size of a signing secret and of the key that encrypts secrets, in bytes.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::base::clock::{Clock, rfc3339_millis};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::model::retention::{BATCH, RemovalResult};
+use crate::model::retention::BATCH;
 use crate::store::Store;
 
 /// The interval of searches for old runs when none is left.
@@ -86,8 +86,8 @@ impl RetentionTask {
         let until = Instant::now() + ROUND;
         while Instant::now() < until {
             match self.store.sweep(before, BATCH, now, &Origin::SYSTEM)? {
-                RemovalResult::Runs(0) | RemovalResult::Busy => return Ok(POLL_INTERVAL),
-                RemovalResult::Runs(runs) => *removed += runs,
+                Some(0) | None => return Ok(POLL_INTERVAL),
+                Some(runs) => *removed += runs,
             }
         }
         Ok(Duration::ZERO)

@@ -1,5 +1,6 @@
-//! [`Store`]: the open database with its metrics. Its operations are in `queries`.
+//! [`Store`]: the open database with the metrics of its operations. Its operations are in `queries`.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -8,8 +9,9 @@ use parking_lot::Mutex;
 
 use super::error::Result;
 use super::limits::TRIAL_WAIT;
-use super::metrics::StoreMetrics;
+use super::metrics::OperationMetrics;
 use super::outage::Outage;
+use super::queries::fragments::complete;
 use super::tx::{Operation, Tx};
 use super::value::{FromRow, Row, Value};
 use super::{postgres, sqlite};
@@ -20,7 +22,7 @@ use crate::model::drive::Subscriber;
 /// An open database, SQLite or PostgreSQL. Every operation is one transaction.
 pub struct Store {
     backend: Backend,
-    metrics: StoreMetrics,
+    operations: Mutex<BTreeMap<&'static str, Arc<OperationMetrics>>>,
     outage: Outage,
     before_each: Mutex<Option<Arc<Hook>>>,
 }
@@ -49,13 +51,13 @@ type Hook = dyn Fn(&'static str) -> Result<()> + Send + Sync;
 
 impl Store {
     pub(super) fn on(backend: Backend) -> Arc<Self> {
-        let (metrics, outage, before_each) = Default::default();
-        Arc::new(Self { backend, metrics, outage, before_each })
+        let (operations, outage, before_each) = Default::default();
+        Arc::new(Self { backend, operations, outage, before_each })
     }
 
-    /// Returns the metrics of all operations since the start.
-    pub fn metrics(&self) -> &StoreMetrics {
-        &self.metrics
+    /// Returns the metrics of all operations since the start, sorted by name.
+    pub fn operations(&self) -> Vec<(&'static str, Arc<OperationMetrics>)> {
+        self.operations.lock().iter().map(|(name, metrics)| (*name, Arc::clone(metrics))).collect()
     }
 
     /// Returns how busy the database is at this moment, without a query and without waiting.
@@ -180,9 +182,9 @@ impl Store {
         sql: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>> {
-        let operation = operation.into();
+        let (operation, sql) = (operation.into(), complete::<()>(sql));
         self.measured(operation.name, true, || match &self.backend {
-            Backend::Sqlite(database) => database.write(operation, |_| true, |tx| tx.rows(sql, values)),
+            Backend::Sqlite(database) => database.write(operation, |_| true, |tx| tx.rows::<()>(sql, values)),
             Backend::Postgres(database) => database.change(operation, sql, values),
         })
     }
@@ -215,7 +217,8 @@ impl Store {
             Backend::Sqlite(database) => database.note_failure(error),
             Backend::Postgres(_) => error,
         });
-        self.metrics.note(name, began.elapsed(), done.as_ref().err());
+        let metrics = Arc::clone(self.operations.lock().entry(name).or_default());
+        metrics.note(began.elapsed(), done.as_ref().err());
         self.outage.note(name, writes, done.as_ref().err(), Instant::now());
         done
     }

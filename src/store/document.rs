@@ -11,7 +11,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::error::Result;
@@ -31,13 +31,9 @@ pub(super) fn encode_ids(ids: impl IntoIterator<Item = Uuid>) -> Result<String> 
 
 /// Decodes JSON text. The error tells the position, and nothing of the text.
 pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|e| {
-        StorageError::broken(format!(
-            "a stored document is unreadable at line {}, column {}",
-            e.line(),
-            e.column()
-        ))
-    })
+    let unreadable =
+        |line, column| format!("a stored document is unreadable at line {line}, column {column}");
+    serde_json::from_str(text).map_err(|error| StorageError::broken(unreadable(error.line(), error.column())))
 }
 
 /// A column with JSON text.
@@ -75,20 +71,11 @@ fn flatten(value: &mut Value, levels: usize) {
 }
 
 /// Encodes module reports, each as an array, which is shorter than an object.
-pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String> {
-    let shorten = |report: &ModuleReport| {
+pub(super) fn encode_reports<'a>(reports: &'a [ModuleReport]) -> Result<String> {
+    let shorten = |report: &'a ModuleReport| {
+        let ModuleReport { module, platform, .. } = report;
         let ModuleReport { status, reason, http_status, elapsed_ms, circuit, rules, partial, .. } = *report;
-        json!([
-            report.module,
-            report.platform,
-            status,
-            reason,
-            http_status,
-            elapsed_ms,
-            circuit,
-            rules,
-            partial
-        ])
+        (module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial)
     };
     encode(&reports.iter().map(shorten).collect::<Vec<_>>())
 }

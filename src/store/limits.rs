@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// The numbers of a server's connections for reading, for writing, and for health checks. Its 16 request workers and up
-/// to 64 drivers hold one for about a millisecond at a time; a PostgreSQL server allows 100 by default, shared by all
+/// The maximum numbers of connections for reading, for writing, and for health checks, which are opened when they are
+/// needed. SQLite has one for writing. The 16 request workers and up to 64 drivers of a server hold one for about a
+/// millisecond at a time; a PostgreSQL server allows 100 by default, shared by all
 /// instances.
-pub(super) const SERVER_POOL_SIZES: [usize; 3] = [4, 5, 1];
+pub(super) const POOL_SIZES: [usize; 3] = [4, 5, 1];
 
 /// The time for which a request waits for a free connection or for a new one. For a longer wait, status 503 with
 /// `Retry-After` is better for the client.

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`open`], `role`, `schema` | opening a database, the list of migrations, copies of a database |
+//! | [`open`], `schema` | opening a database, the list of migrations, copies of a database |
 //! | [`url`] | database addresses: parsing them, printing them without their password |
 //! | `database` | [`Store`]: the open database with its metrics |
 //! | `queries/` | the operations, each written once for both databases |
@@ -37,7 +37,6 @@ mod outage;
 mod pool;
 mod postgres;
 mod queries;
-mod role;
 mod schema;
 mod sqlite;
 mod tx;
@@ -46,6 +45,5 @@ mod value;
 
 pub use database::{Store, StoreLoad};
 pub use error::{BackupError, OpenError, UrlError};
-pub use open::{back_up, in_memory, migrate, open, pending_migrations};
-pub use role::Role;
+pub use open::{Role, back_up, in_memory, migrate, open, pending_migrations};
 pub use url::DatabaseUrl;

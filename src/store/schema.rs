@@ -22,13 +22,19 @@ pub(super) struct Migration {
 }
 
 impl Migration {
-    /// Records that the migration was run, in its transaction.
-    pub(super) fn note(&self, tx: &mut Tx<'_>, by: &Origin) -> Result<()> {
-        let now = truncate_to_millis(Timestamp::now());
-        let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
-        tx.execute(noted, values![self.version, self.name, now])?;
-        let event = AuditEvent::of_service(Action::Migrated).with("version", self.version);
-        tx.note(&AuditEvent { object: Some(self.name.to_owned()), ..event }, now, by)
+    /// Runs the step in a transaction, and records it.
+    pub(super) fn run(&self, tx: &mut Tx<'_>, by: &Origin) -> Result<(), OpenError> {
+        let mut run = || -> Result<()> {
+            tx.batch(self)?;
+            let now = truncate_to_millis(Timestamp::now());
+            let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
+            tx.execute(noted, values![self.version, self.name, now])?;
+            let event = AuditEvent::of_service(Action::Migrated).with("version", self.version);
+            tx.note(&AuditEvent { object: Some(self.name.to_owned()), ..event }, now, by)
+        };
+        run().map_err(|cause| OpenError::Migration { name: self.name, cause })?;
+        log::info!("the database has schema version {} ({}) now", self.version, self.name);
+        Ok(())
     }
 }
 

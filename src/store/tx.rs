@@ -26,6 +26,8 @@ use super::document::encode;
 use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT};
 use super::postgres::{Session, announcement};
+use super::queries::fragments::complete;
+use super::schema::Migration;
 use super::sqlite::connection;
 use super::value::{FromRow, Row, Value, values};
 use crate::base::ids::RequestId;
@@ -77,8 +79,9 @@ pub(super) enum Tx<'a> {
 }
 
 impl Tx<'_> {
-    /// Runs a statement and returns its rows.
-    pub(super) fn rows(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+    /// Runs a statement and returns its rows, which can be read as `T`.
+    pub(super) fn rows<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        let sql = complete::<T>(sql);
         match self {
             Self::Sqlite(on) => connection::rows(on, sql, values),
             Self::Postgres(session) => session.rows(sql, values),
@@ -87,25 +90,34 @@ impl Tx<'_> {
 
     /// Runs a statement and returns the number of rows that it changed.
     pub(super) fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
+        let sql = complete::<()>(sql);
         match self {
             Self::Sqlite(on) => connection::execute(on, sql, values),
             Self::Postgres(session) => session.execute(sql, values),
         }
     }
 
+    /// Runs the statements of a migration.
+    pub(super) fn batch(&mut self, migration: &Migration) -> Result<()> {
+        match self {
+            Self::Sqlite(on) => connection::batch(on, migration.sqlite),
+            Self::Postgres(session) => session.batch(migration.postgres),
+        }
+    }
+
     /// Runs a statement and reads its rows.
     pub(super) fn all<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<T>> {
-        self.rows(sql, values)?.into_iter().map(Row::read).collect()
+        self.rows::<T>(sql, values)?.into_iter().map(Row::read).collect()
     }
 
     /// Runs a statement and reads its first row, if it returns one.
     pub(super) fn first<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Option<T>> {
-        self.rows(sql, values)?.into_iter().next().map(Row::read).transpose()
+        self.rows::<T>(sql, values)?.into_iter().next().map(Row::read).transpose()
     }
 
     /// Runs a statement and returns whether it returns a row.
     pub(super) fn has(&mut self, sql: &'static str, values: Vec<Value>) -> Result<bool> {
-        Ok(!self.rows(sql, values)?.is_empty())
+        Ok(!self.rows::<()>(sql, values)?.is_empty())
     }
 
     /// Notifies other instances when the transaction commits, of a rare change that must not be missed. SQLite has no

@@ -83,7 +83,7 @@ impl Cells {
 pub(super) trait FromRow: Sized {
     fn from_row(cells: &mut Cells) -> Result<Self>;
 
-    /// Returns the columns as they are selected, if `row!` names them.
+    /// Returns the columns as they are selected, if `row!` names them. Statements have them as `{row}`.
     fn columns() -> String {
         String::new()
     }
@@ -106,19 +106,29 @@ impl<T: FromCell> FromRow for T {
     }
 }
 
+/// No column.
+impl FromRow for () {
+    fn from_row(_: &mut Cells) -> Result<Self> {
+        Ok(())
+    }
+}
+
 macro_rules! tuples {
     ($(($($part:ident),+))+) => {
         $(impl<$($part: FromRow),+> FromRow for ($($part,)+) {
             fn from_row(cells: &mut Cells) -> Result<Self> {
                 Ok(($(cells.read::<$part>()?,)+))
             }
+
+            fn columns() -> String {
+                [$($part::columns()),+].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+            }
         })+
     };
 }
 tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
 
-/// Names the columns of a type once: for statements, which have them as a [fragment](super::queries::fragments), and for
-/// reading a row. A column has the name of its field, unless another expression is given.
+/// Names the columns of a type once: for the statements that read it, which have them as `{row}`, and for reading a row. A column has the name of its field, unless another expression is given.
 macro_rules! row {
     ($kind:ident from $prefix:literal { $($field:ident $(= $sql:expr)?),+ $(,)? }) => {
         impl $crate::store::value::FromRow for $kind {
@@ -136,38 +146,48 @@ macro_rules! row {
 pub(super) use row;
 
 macro_rules! cells {
-    ($($kind:ty { $($pattern:pat => $value:expr),+ })+) => {
-        $(impl FromCell for $kind {
+    ($($($kind:ty),+: $read:expr;)+) => {$($(
+        impl FromCell for $kind {
             fn from_cell(cell: Value) -> Option<Self> {
-                match cell {
-                    $($pattern => $value,)+
-                    _ => None,
-                }
+                let read: fn(Value) -> Option<Self> = $read;
+                read(cell)
             }
-        })+
-    };
+        }
+    )+)+};
 }
 cells! {
-    bool { Value::Bool(value) => Some(value), Value::Int(value) => Some(value != 0) }
+    bool: |cell| match cell {
+        Value::Bool(value) => Some(value),
+        Value::Int(value) => Some(value != 0),
+        _ => None,
+    };
+    i64, u8, u16, u32, u64, usize: |cell| if let Value::Int(value) = cell { value.try_into().ok() } else { None };
     // SQLite returns some whole numbers of a REAL column as integers.
-    f64 { Value::Float(value) => Some(value), Value::Int(value) => Some(value as f64) }
-    Duration { Value::Int(millis) => millis.try_into().ok().map(Self::from_millis) }
-    String { Value::Text(text) => Some(text) }
-    Arc<str> { Value::Text(text) => Some(text.into()) }
-    Vec<u8> { Value::Bytes(bytes) => Some(bytes) }
-    Uuid { Value::Id(id) => Some(id), Value::Bytes(bytes) => Self::from_slice(&bytes).ok() }
-    Timestamp { Value::Moment(at) => Some(at), Value::Int(millis) => Self::from_millisecond(millis).ok() }
-    serde_json::Value { Value::Text(text) => decode(&text).ok() }
-    Choice { Value::Text(text) => decode(&text).ok() }
-    Coverage { Value::Text(text) => decode(&text).ok() }
-    FollowEnd { Value::Text(text) => decode(&text).ok() }
-    FollowOrder { Value::Text(text) => decode(&text).ok() }
-    Progress { Value::Text(text) => decode(&text).ok() }
-    RunError { Value::Text(text) => decode(&text).ok() }
-    RunOptions { Value::Text(text) => decode(&text).ok() }
-    Vec<ChangeKind> { Value::Text(text) => named(&text, ChangeKind::from_name) }
-    Vec<EventType> { Value::Text(text) => named(&text, EventType::from_name) }
-    Vec<ModuleReport> { Value::Text(text) => decode_reports(&text).ok(), Value::Null => Some(Self::new()) }
+    f64: |cell| if let Value::Float(value) = cell { Some(value) } else { i64::from_cell(cell).map(|value| value as Self) };
+    Duration: |cell| u64::from_cell(cell).map(Self::from_millis);
+    String: |cell| if let Value::Text(text) = cell { Some(text) } else { None };
+    Arc<str>: |cell| String::from_cell(cell).map(Self::from);
+    Vec<u8>: |cell| if let Value::Bytes(bytes) = cell { Some(bytes) } else { None };
+    Uuid: |cell| match cell {
+        Value::Id(id) => Some(id),
+        other => Self::from_slice(&Vec::from_cell(other)?).ok(),
+    };
+    AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId:
+        |cell| Uuid::from_cell(cell).map(Self);
+    Timestamp: |cell| match cell {
+        Value::Moment(at) => Some(at),
+        other => Self::from_millisecond(i64::from_cell(other)?).ok(),
+    };
+    serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions:
+        |cell| decode(&String::from_cell(cell)?).ok();
+    ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
+        |cell| Self::from_name(&String::from_cell(cell)?);
+    Vec<ChangeKind>: |cell| named(cell, ChangeKind::from_name);
+    Vec<EventType>: |cell| named(cell, EventType::from_name);
+    Vec<ModuleReport>: |cell| match cell {
+        Value::Null => Some(Self::new()),
+        reports => decode_reports(&String::from_cell(reports)?).ok(),
+    };
 }
 
 impl<T: FromCell> FromCell for Option<T> {
@@ -178,7 +198,7 @@ impl<T: FromCell> FromCell for Option<T> {
 
 impl<const N: usize> FromCell for [u8; N] {
     fn from_cell(cell: Value) -> Option<Self> {
-        if let Value::Bytes(bytes) = cell { bytes.try_into().ok() } else { None }
+        Vec::from_cell(cell)?.try_into().ok()
     }
 }
 
@@ -190,109 +210,44 @@ impl<T: FromCell> FromCell for Arc<T> {
 
 impl<T: DeserializeOwned> FromCell for Json<T> {
     fn from_cell(cell: Value) -> Option<Self> {
-        if let Value::Text(text) = cell { decode(&text).ok().map(Self) } else { None }
+        decode(&String::from_cell(cell)?).ok().map(Self)
     }
 }
 
 /// Reads a list of words as JSON. Words of a later version are left out.
-fn named<T>(text: &str, from_name: fn(&str) -> Option<T>) -> Option<Vec<T>> {
-    let names: Vec<String> = decode(text).ok()?;
+fn named<T>(cell: Value, from_name: fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let Json(names) = Json::<Vec<String>>::from_cell(cell)?;
     Some(names.iter().filter_map(|name| from_name(name)).collect())
 }
 
-macro_rules! words {
-    ($($kind:ty),*) => {
-        $(
-            impl FromCell for $kind {
-                fn from_cell(cell: Value) -> Option<Self> {
-                    if let Value::Text(word) = cell { Self::from_name(&word) } else { None }
-                }
-            }
-
-            impl From<$kind> for Value {
-                fn from(value: $kind) -> Self {
-                    Self::Text(value.as_str().to_owned())
-                }
-            }
-        )*
-    };
-}
-words!(
-    ChangeKind,
-    Class,
-    DeliveryStatus,
-    DisabledReason,
-    PauseReason,
-    RowRefusal,
-    SearchType,
-    Status,
-    WatchState
-);
-
-macro_rules! ids {
-    ($($kind:ident),*) => {
-        $(
-            impl From<$kind> for Value {
-                fn from(id: $kind) -> Self {
-                    Self::Id(id.0)
-                }
-            }
-
-            impl FromCell for $kind {
-                fn from_cell(cell: Value) -> Option<Self> {
-                    Uuid::from_cell(cell).map(Self)
-                }
-            }
-        )*
-    };
-}
-ids!(AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId);
-
-macro_rules! whole_numbers {
-    ($($kind:ty),*) => {
-        $(
-            impl FromCell for $kind {
-                fn from_cell(cell: Value) -> Option<Self> {
-                    if let Value::Int(value) = cell { value.try_into().ok() } else { None }
-                }
-            }
-
-            /// A number that SQL cannot express becomes the largest one.
-            impl From<$kind> for Value {
-                fn from(value: $kind) -> Self {
-                    Self::Int(value.try_into().unwrap_or(i64::MAX))
-                }
-            }
-        )*
-    };
-}
-whole_numbers!(i64, u8, u16, u32, u64, usize);
-
-macro_rules! from {
-    ($($kind:ty => $variant:expr;)*) => {
-        $(impl From<$kind> for Value {
+macro_rules! parameters {
+    ($($($kind:ty),+: $write:expr;)+) => {$($(
+        impl From<$kind> for Value {
             fn from(value: $kind) -> Self {
-                $variant(value)
+                let write: fn($kind) -> Self = $write;
+                write(value)
             }
-        })*
-    };
+        }
+    )+)+};
 }
-from! {
-    bool => Value::Bool;
-    f64 => Value::Float;
-    Uuid => Value::Id;
-    Timestamp => Value::Moment;
-    String => plain;
-    &str => plain;
-    &String => plain;
-    Vec<u8> => Value::Bytes;
-    &[u8] => |bytes: &[u8]| Value::Bytes(bytes.to_owned());
-    Duration => |span: Duration| Value::Int(span.as_millis().try_into().unwrap_or(i64::MAX));
+parameters! {
+    bool: Value::Bool;
+    // A number that SQL cannot express becomes the largest one.
+    i64, u8, u16, u32, u64, usize: |value| Value::Int(value.try_into().unwrap_or(i64::MAX));
+    f64: Value::Float;
+    Duration: |span| span.as_millis().try_into().map_or(Value::Int(i64::MAX), Value::Int);
+    String, &str, &String: |text| plain(text.into());
+    Vec<u8>, &[u8]: |bytes| Value::Bytes(bytes.into());
+    Uuid: Value::Id;
+    AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId: |id| Value::Id(id.0);
+    Timestamp: Value::Moment;
+    ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
+        |word| word.as_str().into();
 }
 
 impl<const N: usize> From<&[u8; N]> for Value {
     fn from(bytes: &[u8; N]) -> Self {
-        Self::Bytes(bytes.to_vec())
+        bytes.as_slice().into()
     }
 }
 
@@ -303,7 +258,6 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 }
 
 /// Replaces U+0000, which PostgreSQL refuses in a text, by U+FFFD. JSON documents contain it as an escape only.
-fn plain(text: impl Into<String>) -> Value {
-    let text = text.into();
+fn plain(text: String) -> Value {
     Value::Text(if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text })
 }

@@ -117,7 +117,7 @@ impl WatchKeeper {
     }
 
     fn skip(&self, watch: &Watch) -> Result<Due, StorageError> {
-        self.store.skip_run(watch.id, watch.next_at)?;
+        self.store.skip_run(watch)?;
         Ok(Due::Settled)
     }
 

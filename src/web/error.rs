@@ -14,7 +14,7 @@ use crate::base::ids::RequestId;
 use crate::base::storage::{StorageError, StorageErrorKind};
 use crate::http::{Refusal, Response, RouteError};
 use crate::model::watch::WatchError;
-use crate::webhooks::registry::WebhookError;
+use crate::model::webhook::WebhookError;
 
 /// The time in seconds after which an unavailable store or an overload may be over.
 const RETRY_AFTER: Duration = Duration::from_secs(5);

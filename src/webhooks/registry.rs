@@ -6,48 +6,13 @@ use std::time::Duration;
 use super::secret::{SealingKey, SigningSecret};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
-use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::event::{Event, EventType};
-use crate::model::webhook::{Delivery, InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookAdded, receiver_url};
+use crate::model::webhook::{Delivery, Webhook, WebhookError, receiver_url};
 use crate::store::Store;
 
 /// The time for which the earlier secret stays valid after a rotation.
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3600);
-
-/// The reasons why an operation on webhooks fails.
-#[derive(Debug, thiserror::Error)]
-pub enum WebhookError {
-    /// The operator has given this server no key for the secrets of webhooks.
-    #[error(
-        "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)"
-    )]
-    NoKey,
-    /// The address is not allowed.
-    #[error("invalid address: {0}")]
-    InvalidUrl(#[from] InvalidUrl),
-    /// No event was given, or one to which no webhook can subscribe.
-    #[error("invalid events: {} are allowed", event_names().join(", "))]
-    InvalidEvents,
-    /// The account has the most webhooks that are allowed.
-    #[error("an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used")]
-    TooMany,
-    /// The account was deleted just before.
-    #[error("no such account")]
-    UnknownAccount,
-    /// The account has no such webhook.
-    #[error("unknown webhook")]
-    UnknownWebhook,
-    /// The webhook has no such delivery.
-    #[error("unknown delivery")]
-    UnknownDelivery,
-    /// The webhook is disabled, so that nothing is sent.
-    #[error("the webhook is disabled: enable it first")]
-    Disabled,
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
 
 /// Returns the names of the events to which a webhook can subscribe.
 pub fn event_names() -> [&'static str; EventType::ALL.len()] {
@@ -120,11 +85,8 @@ impl Webhooks {
         };
         let secret = SigningSecret::generate();
         let sealed = key.seal(webhook.id, &secret);
-        match self.store.add_webhook(&webhook, &sealed, by)? {
-            WebhookAdded::Done => Ok((webhook, secret)),
-            WebhookAdded::TooMany => Err(WebhookError::TooMany),
-            WebhookAdded::UnknownAccount => Err(WebhookError::UnknownAccount),
-        }
+        self.store.add_webhook(&webhook, &sealed, by)?;
+        Ok((webhook, secret))
     }
 
     /// Returns a webhook of an account.

@@ -27,8 +27,8 @@ impl Bench {
 
     /// Returns the number of transactions that start a run, refused ones included.
     fn starts_in_the_store(&self) -> u64 {
-        let operations = self.store.metrics().operations();
-        operations.iter().filter(|operation| operation.name == "start").map(|start| start.spread.count).sum()
+        let mut operations = self.store.operations().into_iter();
+        operations.find(|(name, _)| *name == "start").map_or(0, |(_, start)| start.durations.snapshot().count)
     }
 
     /// Returns the numbers of the modules in the order of the requests.

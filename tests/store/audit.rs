@@ -2,7 +2,7 @@
 
 use sightline::base::ids::{AccountId, KeyId, RequestId};
 use sightline::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
-use sightline::model::retention::{BatchSize, RemovalResult};
+use sightline::model::retention::BatchSize;
 use sightline::model::start::{NewRun, Refused, Started};
 
 use super::ledger::new_key;
@@ -157,9 +157,9 @@ on_both! {
         let most = BatchSize { runs: 10, results: 10 };
         let sweep = |before: &str| f.store.sweep(at(before), most, at(NOW), &Origin::SYSTEM).unwrap();
         let noted = f.entries(AuditFilter::default()).len();
-        assert_eq!(sweep("2026-03-01T00:00:00Z"), RemovalResult::Runs(0));
+        assert_eq!(sweep("2026-03-01T00:00:00Z"), Some(0));
         assert_eq!(f.entries(AuditFilter::default()).len(), noted);
-        assert_eq!(sweep("2026-03-02T00:00:00Z"), RemovalResult::Runs(1));
+        assert_eq!(sweep("2026-03-02T00:00:00Z"), Some(1));
         let entry = f.last();
         assert_eq!((entry.action.as_str(), entry.actor, entry.account), ("runs.swept", Actor::System, None));
         assert_eq!((&entry.detail["runs"], &entry.detail["ended_before"]), (&1.into(), &"2026-03-02T00:00:00.000Z".into()));

@@ -7,8 +7,10 @@ use sightline::model::audit::Origin;
 use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
 use sightline::model::event::EventType;
 use sightline::model::retention::BatchSize;
+use sightline::model::run::Status;
 use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, RowRef, Started};
+use sightline::model::watch::WatchError;
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
 
@@ -74,16 +76,21 @@ impl Fixture {
 }
 
 on_both! {
-    fn an_unconfirmed_batch_starts_nothing_and_is_deleted(f) {
+    fn a_caller_without_a_confirmation_is_refused_and_nothing_stays(f) {
         let batch = new_batch(f.account.id, &["anna"]);
         f.refuse_confirmations();
-        assert_eq!(f.store.add_batch(&batch, &Origin::CLI).unwrap(), Started::Created);
-        f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI).unwrap();
+        assert!(f.store.add_batch(&batch, &Origin::CLI).unwrap_err().is_unavailable());
+        let refused = f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI);
+        assert!(matches!(refused, Err(WatchError::Storage(error)) if error.is_unavailable()));
+        let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
+        assert!(f.store.start(&run, &charge(1, Some(100))).unwrap_err().is_unavailable());
+        assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
         assert!(f.store.next_row(false).unwrap().is_none());
         assert!(f.store.due_watches(false, None, 10).unwrap().is_empty());
         f.store.undo_unconfirmed(std::time::Duration::ZERO).unwrap();
         assert!(f.store.batch(f.account.id, batch.id).unwrap().is_none());
         assert!(f.store.watches(f.account.id, None, 10).unwrap().is_empty());
+        assert_eq!((f.summary(&run).status, f.used()), (Status::Failed, 0));
     }
 
     fn a_thousand_rows_are_stored_and_read_in_pages(f) {

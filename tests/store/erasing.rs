@@ -13,7 +13,7 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{Account, Erased, Erasure};
 use sightline::model::audit::{Action, AuditEvent, AuditFilter, Origin};
 use sightline::model::drive::{Delta, Ending, Notification, Subscriber};
-use sightline::model::retention::{BATCH, BatchSize, RemovalResult};
+use sightline::model::retention::{BATCH, BatchSize};
 use sightline::model::start::{NewRun, Refused, Started};
 use sightline::runs::retention::RetentionTask;
 use sightline::store::Store;
@@ -44,8 +44,8 @@ impl Fixture {
 
     fn sweep(&self, before: &str, most: BatchSize) -> u64 {
         match self.store.sweep(at(before), most, at(LATER), &Origin::SYSTEM).unwrap() {
-            RemovalResult::Runs(runs) => runs,
-            RemovalResult::Busy => panic!("nobody else sweeps"),
+            Some(runs) => runs,
+            None => panic!("nobody else sweeps"),
         }
     }
 
@@ -399,9 +399,9 @@ mod postgres {
             let mut removed = 0;
             loop {
                 match store.sweep(at(LATER), most, at(LATER), &Origin::SYSTEM).unwrap() {
-                    RemovalResult::Runs(0) => return removed,
-                    RemovalResult::Runs(runs) => removed += runs,
-                    RemovalResult::Busy => std::thread::yield_now(),
+                    Some(0) => return removed,
+                    Some(runs) => removed += runs,
+                    None => std::thread::yield_now(),
                 }
             }
         });
@@ -420,8 +420,8 @@ mod postgres {
         let mut turn = other.transaction().unwrap();
         turn.execute("SELECT pg_advisory_xact_lock(1397507139, hashtext(current_schema()))", &[]).unwrap();
         let try_it = || f.store.sweep(at(LATER), MOST, at(LATER), &Origin::SYSTEM).unwrap();
-        assert_eq!(try_it(), RemovalResult::Busy);
+        assert_eq!(try_it(), None);
         turn.rollback().unwrap();
-        assert_eq!(try_it(), RemovalResult::Runs(3));
+        assert_eq!(try_it(), Some(3));
     }
 }

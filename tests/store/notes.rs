@@ -4,7 +4,7 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::model::audit::Origin;
 use sightline::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
 use sightline::model::page::ListFilter;
-use sightline::model::retention::{BATCH, RemovalResult};
+use sightline::model::retention::BATCH;
 use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
 
@@ -141,7 +141,7 @@ on_both! {
         assert!(f.store.delete(run.id, run.account, later, &Origin::CLI).unwrap());
         assert_eq!(left(), 0, "deleted by its owner");
         annotated();
-        assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), RemovalResult::Runs(1));
+        assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), Some(1));
         assert_eq!(left(), 0, "swept");
         annotated();
         erase(&f.store, f.account.id);

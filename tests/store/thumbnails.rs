@@ -3,7 +3,7 @@
 use sightline::base::ids::RunId;
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
-use sightline::model::retention::{BATCH, RemovalResult};
+use sightline::model::retention::BATCH;
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;
@@ -66,7 +66,7 @@ on_both! {
         assert!(f.store.delete(run.id, run.account, later, &Origin::CLI).unwrap());
         assert_eq!(f.thumbnails(), 0, "deleted by its owner");
         kept();
-        assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), RemovalResult::Runs(1));
+        assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), Some(1));
         assert_eq!(f.thumbnails(), 0, "swept");
         kept();
         erase(&f.store, f.account.id);

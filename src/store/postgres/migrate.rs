@@ -30,12 +30,12 @@ pub(in crate::store) fn migrate(
     target: &PostgresTarget,
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
-    run(Server::connect(target, [1; 3])?.1, target, by)
+    run(Server::connect(target)?.1, target, by)
 }
 
 /// Returns the migrations that [`migrate`] would run.
 pub(in crate::store) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
-    let (_, mut session) = Server::connect(target, [1; 3])?;
+    let (_, mut session) = Server::connect(target)?;
     schema::pending(version(&mut session).map_err(failed(target))?)
 }
 
@@ -51,9 +51,8 @@ pub(super) fn run(
         // Another instance may have run migrations, so the missing ones are known only under the lock.
         let found = version(&mut session).map_err(failed(target))?;
         if let Some(migration) = schema::pending(found)?.first() {
-            apply(&mut session, migration, by)
-                .map_err(|cause| OpenError::Migration { name: migration.name, cause })?;
-            log::info!("the database has schema version {} ({}) now", migration.version, migration.name);
+            session.batch(LOCK_TABLES).map_err(failed(target))?;
+            migration.run(&mut Tx::Postgres(&mut session), by)?;
             done.push(migration);
         }
         session.batch("COMMIT").map_err(failed(target))?;
@@ -72,10 +71,4 @@ fn version(session: &mut Session) -> Result<Option<i64>> {
         return Ok(None);
     }
     Ok(tx.first(VERSION, Vec::new())?.flatten())
-}
-
-fn apply(session: &mut Session, migration: &Migration, by: &Origin) -> Result<()> {
-    session.batch(LOCK_TABLES)?;
-    session.batch(migration.postgres)?;
-    migration.note(&mut Tx::Postgres(session), by)
 }

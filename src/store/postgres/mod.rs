@@ -50,8 +50,8 @@ use self::notify::{Listener, publish};
 use self::server::Server;
 use super::error::{OpenError, Result};
 use super::limits::{BACKGROUND_WAIT, PING_WAIT, TRANSACTION};
+use super::open::Role;
 use super::pool::Pool;
-use super::role::Role;
 use super::tx::{Operation, Tx};
 use super::value::{Row, Value};
 use crate::base::ids::RunId;
@@ -68,7 +68,7 @@ pub(super) struct Database {
 impl Database {
     /// Connects to the server and brings the schema up to date.
     pub(super) fn open(target: &PostgresTarget, role: Role) -> Result<Self, OpenError> {
-        let (server, session) = Server::connect(target, role.pool_sizes())?;
+        let (server, session) = Server::connect(target)?;
         migrate::run(session, target, &role.origin())?;
         Ok(Self { server: Arc::new(server), changes: OnceLock::new() })
     }

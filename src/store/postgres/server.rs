@@ -12,7 +12,7 @@ use super::target::PostgresTarget;
 use super::tls::{TlsConnector, connector};
 use crate::base::storage::StorageError;
 use crate::store::error::{OpenError, Result};
-use crate::store::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, REQUEST_WAIT};
+use crate::store::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, POOL_SIZES, REQUEST_WAIT};
 use crate::store::pool::{Connection as _, Pool};
 
 /// The connections to one server.
@@ -43,13 +43,10 @@ struct Lost {
 }
 
 impl Server {
-    /// Returns the server with pools of these sizes, and a first connection. Its answers take as long as the server
-    /// allows. The error distinguishes a refusal from a server that cannot be reached.
-    pub(super) fn connect(
-        target: &PostgresTarget,
-        pool_sizes: [usize; 3],
-    ) -> Result<(Self, Session), OpenError> {
-        let [reading, writing, health] = pool_sizes.map(Pool::new);
+    /// Returns the server, and a first connection. Its answers take as long as the server allows. The error distinguishes a
+    /// refusal from a server that cannot be reached.
+    pub(super) fn connect(target: &PostgresTarget) -> Result<(Self, Session), OpenError> {
+        let [reading, writing, health] = POOL_SIZES.map(Pool::new);
         let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
         let server = Self { config, tls, reach, reading, writing, health };
         let session = server.session().and_then(|mut session| session.check(HANDSHAKE).map(|()| session));

@@ -24,7 +24,6 @@ use crate::base::storage::StorageError;
 use crate::store::error::Result;
 use crate::store::limits::ANSWER_MARGIN;
 use crate::store::pool::Connection;
-use crate::store::queries::fragments::complete;
 use crate::store::value::{Row, Value};
 
 type Task = Box<dyn FnOnce(Result<&mut Client>) + Send>;
@@ -138,7 +137,7 @@ impl Session {
     }
 
     /// Runs statements without parameters, of which none stays prepared.
-    pub(super) fn batch(&mut self, sql: &'static str) -> Result<()> {
+    pub(in crate::store) fn batch(&mut self, sql: &'static str) -> Result<()> {
         self.run(move |client| client.batch_execute(sql))
     }
 
@@ -146,7 +145,7 @@ impl Session {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.run(move |client| client.prepare(&translated(complete(sql))))?;
+        let statement = self.run(move |client| client.prepare(&translated(sql)))?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }

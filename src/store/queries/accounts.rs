@@ -8,7 +8,7 @@ row! {
     KeyRecord from "k." { id, account, hash, last_four, label, created_at, last_used_at, revoked_at }
 }
 
-const KEY_AND_OWNER: &str = "SELECT {key}, {account} FROM api_keys k JOIN accounts a ON a.id = k.account \
+const KEY_AND_OWNER: &str = "SELECT {row} FROM api_keys k JOIN accounts a ON a.id = k.account \
      WHERE k.hash = ?1";
 
 /// Adds a key. The account's deletion waits for this transaction, or this transaction waits for the deletion.
@@ -31,18 +31,18 @@ impl Store {
 
     /// Returns the account with that id.
     pub fn account(&self, id: AccountId) -> Result<Option<Account>> {
-        self.first("account", "SELECT {account} FROM accounts a WHERE a.id = ?1", values![id])
+        self.first("account", "SELECT {row} FROM accounts a WHERE a.id = ?1", values![id])
     }
 
     /// Returns the account with that email address, which must be in lower case.
     pub fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
-        let sql = "SELECT {account} FROM accounts a WHERE a.email = ?1";
+        let sql = "SELECT {row} FROM accounts a WHERE a.email = ?1";
         self.first("account_by_email", sql, values![email])
     }
 
     /// Returns all accounts, the oldest first.
     pub fn accounts(&self) -> Result<Vec<Account>> {
-        self.all("accounts", "SELECT {account} FROM accounts a ORDER BY a.created_at, a.id", values![])
+        self.all("accounts", "SELECT {row} FROM accounts a ORDER BY a.created_at, a.id", values![])
     }
 
     /// Changes the plan. Returns `false` if the account is unknown or is being deleted.
@@ -84,10 +84,10 @@ impl Store {
         match account {
             Some(account) => self.all(
                 "keys",
-                "SELECT {key} FROM api_keys k WHERE k.account = ?1 ORDER BY k.created_at, k.id",
+                "SELECT {row} FROM api_keys k WHERE k.account = ?1 ORDER BY k.created_at, k.id",
                 values![account],
             ),
-            None => self.all("keys", "SELECT {key} FROM api_keys k ORDER BY k.created_at, k.id", values![]),
+            None => self.all("keys", "SELECT {row} FROM api_keys k ORDER BY k.created_at, k.id", values![]),
         }
     }
 

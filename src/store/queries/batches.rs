@@ -24,12 +24,12 @@ impl FromRow for Counts {
         Ok(Self { pending, running, completed, failed, refused, skipped })
     }
 }
-const BATCH: &str = "SELECT {batch} FROM batches WHERE id = ?1 AND account = ?2";
-const LIST: &str = "SELECT {batch} FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
+const BATCH: &str = "SELECT {row} FROM batches WHERE id = ?1 AND account = ?2";
+const LIST: &str = "SELECT {row} FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
      ORDER BY created_at DESC, id DESC LIMIT ?4";
 const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
-const RUNS: &str = "SELECT {run} FROM runs WHERE id IN {ids ?1}";
+const RUNS: &str = "SELECT {row} FROM runs WHERE id IN {ids ?1}";
 const REPORTS: &str = "SELECT r.id, {reports r.id} FROM runs r JOIN (SELECT run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
 
@@ -57,15 +57,15 @@ const WAIT: &str = "UPDATE batches SET retry_at = now() + ms(?2) WHERE id IN (SE
 /// Selects batches with nothing left to do.
 const OVER: &str = "SELECT id FROM batches WHERE simulated = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 LIMIT 100";
 const END: &str = "UPDATE batches SET ended_at = {now}, retry_at = NULL \
-     WHERE id = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 RETURNING {batch}";
+     WHERE id = ?1 AND ended_at IS NULL AND pending = 0 AND running = 0 RETURNING {row}";
 
 impl Store {
     /// Adds a batch with all its rows, and an audit entry.
     pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<Started> {
         let is_created = |added: &Started| *added == Started::Created;
-        let (BatchId(id), may_be_undone) = (batch.id, batch.idempotency.is_none());
+        let (id, may_be_undone) = (batch.id.into(), batch.idempotency.is_none());
         let new = New { operation: "add_batch", confirm: "{confirm batches}", id, may_be_undone };
-        self.create(new, is_created, |tx| add(tx, batch, by), || Ok(Started::Created))
+        self.create(new, is_created, |tx| add(tx, batch, by))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.
@@ -88,7 +88,25 @@ impl Store {
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
     pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
-        self.read("batch_rows", |tx| read_rows(tx, id, after, count))
+        type Stored = (u32, Json<Search>, String, Option<RowRefusal>, Option<RunId>);
+        self.read("batch_rows", |tx| {
+            let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
+            let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
+            let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
+            let rows = rows.into_iter().filter_map(|(position, Json(search), state, reason, run)| {
+                let state = match (state.as_str(), reason) {
+                    ("pending", _) => RowState::Pending,
+                    ("skipped", _) => RowState::Skipped,
+                    ("refused", Some(reason)) => RowState::Refused(reason),
+                    // The run may have been deleted between two statements, and the row with it.
+                    _ => {
+                        RowState::Started(Box::new(runs.iter().find(|known| Some(known.id) == run)?.clone()))
+                    }
+                };
+                Some(BatchRow { position, search, state })
+            });
+            Ok(rows.collect())
+        })
     }
 
     /// Returns the reports of the modules that have ended, of the runs of the rows with positions above `after`, at most
@@ -107,7 +125,7 @@ impl Store {
     pub fn stop_batch(&self, account: AccountId, id: BatchId, at: Timestamp, by: &Origin) -> Result<bool> {
         self.write("stop_batch", |tx| {
             if !tx.has(STOP, values![id, account, at])? {
-                return tx.has(BATCH, values![id, account]);
+                return Ok(tx.first::<Batch>(BATCH, values![id, account])?.is_some());
             }
             let skipped = tx.execute(SKIP_ROWS, values![id])?;
             let event = AuditEvent::of_object(Action::BatchStopped, account, id).with("skipped", skipped);
@@ -133,7 +151,7 @@ impl Store {
     /// Refuses a pending row.
     pub fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<()> {
         self.write(background("refuse_row").light(), |tx| {
-            tx.rows(LOCK, values![row.batch])?;
+            tx.has(LOCK, values![row.batch])?;
             tx.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
         })
     }
@@ -179,26 +197,4 @@ fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<Started> {
     let event = AuditEvent::of_object(Action::BatchCreated, *account, id).with("searches", rows.len());
     tx.note(&event, *created_at, by)?;
     Ok(Started::Created)
-}
-
-fn read_rows(tx: &mut Tx<'_>, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
-    type Stored = (u32, Json<Search>, String, Option<RowRefusal>, Option<RunId>);
-    let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
-    let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
-    let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
-    let mut read = Vec::with_capacity(rows.len());
-    for (position, Json(search), state, reason, run) in rows {
-        let state = match (state.as_str(), reason) {
-            ("pending", _) => RowState::Pending,
-            ("skipped", _) => RowState::Skipped,
-            ("refused", Some(reason)) => RowState::Refused(reason),
-            _ => match runs.iter().find(|known| Some(known.id) == run) {
-                Some(run) => RowState::Started(Box::new(run.clone())),
-                // The run was deleted between two statements, and the row with it.
-                None => continue,
-            },
-        };
-        read.push(BatchRow { position, search, state });
-    }
-    Ok(read)
 }

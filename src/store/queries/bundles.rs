@@ -4,7 +4,7 @@ use super::prelude::*;
 
 row! { StoredBundle from "" { serial, created_at, stored_at, text = "document" } }
 
-const IN_USE: &str = "SELECT {bundle} FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
+const IN_USE: &str = "SELECT {row} FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
 const VERSION: &str = "SELECT serial, stored_at FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
 const INSERT: &str = "INSERT INTO catalog_bundles (serial, created_at, stored_at, document) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (serial) DO NOTHING";

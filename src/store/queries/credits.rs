@@ -59,43 +59,47 @@ row! { CycleUse from "" { cycle_start, used } }
 row! { NotedRequest from "" { key, run, at = "created_at" } }
 
 /// A run, a batch or a watch that is to be created.
-#[derive(Clone, Copy)]
 pub(super) struct New {
     pub(super) operation: &'static str,
     /// The statement that records that the caller gets it.
     pub(super) confirm: &'static str,
-    pub(super) id: Uuid,
+    pub(super) id: Value,
     /// Whether it is undone unless it is confirmed, because a repetition of the request would create another one.
     pub(super) may_be_undone: bool,
 }
 
 impl Store {
-    /// Creates what costs credits, in one transaction. If the answer to its commit was lost, the row is looked up by its
-    /// id: the caller is told that it was created if it was. If it cannot be looked up, the caller is refused, and what
-    /// was stored is undone later, unless an idempotency key leads to it. `stored` returns what was created then.
+    /// Creates what costs credits, in one transaction. The caller is told that it was created only if its row was found by
+    /// its id and confirmed, which is also tried if the answer to the commit was lost. What is not confirmed is undone
+    /// later, by any instance. What an idempotency key leads to needs no confirmation: a repetition of the request finds
+    /// it.
     pub(super) fn create<T>(
         &self,
         new: New,
         is_created: impl Fn(&T) -> bool,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
-        stored: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let New { operation, confirm, id, may_be_undone } = new;
-        // This finds the row, and records that the caller gets it.
-        let confirm = || self.change(Operation::from("confirm").light(), confirm, values![id]);
-        match self.write_if(operation, &is_created, work) {
-            Err(error) if error.is_unconfirmed() => match confirm() {
-                Ok(rows) if !rows.is_empty() => stored(),
-                _ => Err(error),
-            },
-            Ok(done) if is_created(&done) && may_be_undone => {
-                if let Err(error) = confirm() {
-                    log::warn!("{id} was stored, but could not be confirmed, and may be undone: {error}");
-                }
-                Ok(done)
-            }
-            done => done,
+        let mut done = None;
+        let written = self.write_if(
+            new.operation,
+            |is_created| *is_created,
+            |tx| Ok(is_created(done.insert(work(tx)?))),
+        );
+        let is_doubtful = match &written {
+            Ok(is_created) => *is_created && new.may_be_undone,
+            Err(error) => error.is_unconfirmed(),
+        };
+        let confirm = || self.change(Operation::from("confirm").light(), new.confirm, vec![new.id.clone()]);
+        let is_confirmed = is_doubtful && {
+            // The answer to this may be lost, too.
+            let found =
+                confirm().or_else(|error| if error.is_unconfirmed() { confirm() } else { Err(error) });
+            !found?.is_empty()
+        };
+        if !is_confirmed {
+            written?;
         }
+        done.ok_or_else(|| StorageError::broken("nothing was created"))
     }
 
     /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body differs.
@@ -111,19 +115,19 @@ impl Store {
 
     /// Returns the ledger's lines of an account, the oldest first.
     pub fn bookings(&self, account: AccountId) -> Result<Vec<Booking>> {
-        let sql = "SELECT {booking} FROM charges WHERE account = ?1 ORDER BY at, run, kind";
+        let sql = "SELECT {row} FROM charges WHERE account = ?1 ORDER BY at, run, kind";
         self.all("bookings", sql, values![account])
     }
 
     /// Returns the usage of an account by cycle, the oldest first.
     pub fn cycle_uses(&self, account: AccountId) -> Result<Vec<CycleUse>> {
-        let sql = "SELECT {use} FROM credit_usage WHERE account = ?1 ORDER BY cycle_start";
+        let sql = "SELECT {row} FROM credit_usage WHERE account = ?1 ORDER BY cycle_start";
         self.all("cycle_uses", sql, values![account])
     }
 
     /// Returns the idempotency keys of an account, the oldest first.
     pub fn noted_requests(&self, account: AccountId) -> Result<Vec<NotedRequest>> {
-        let sql = "SELECT {request} FROM idempotency_keys WHERE account = ?1 ORDER BY created_at, key";
+        let sql = "SELECT {row} FROM idempotency_keys WHERE account = ?1 ORDER BY created_at, key";
         self.all("noted_requests", sql, values![account])
     }
 }

@@ -10,7 +10,7 @@ use crate::base::clock::rfc3339_millis;
 const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \
      UNION ALL SELECT max(completed_at) FROM runs WHERE completed_at <= ?1) events";
 
-/// Locks an account. It does not wait for transactions that are starting a run or adding a key: see [`erase_rest`].
+/// Locks an account. It does not wait for transactions that are starting a run or adding a key: see [`Store::erase_closed`].
 const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
 /// Removes what an account has besides its runs. Each statement locks the rows in the order of their ids, as every
 /// statement that locks several rows. Watches go before webhooks: a transaction that reports a change locks the watch
@@ -52,56 +52,6 @@ const CHANGES_BATCH: i64 = 1000;
 const SWEEP_CHANGES: &str = "DELETE FROM watch_changes WHERE id IN \
      (SELECT id FROM watch_changes WHERE at < ?1 ORDER BY at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
-/// Closes an account, as [`Store::close_account`] does.
-fn close(tx: &mut Tx<'_>, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
-    let Some(plan) = tx.first::<String>(PLAN, values![id])? else { return Ok(None) };
-    let runs = count_runs(tx, id)?;
-    if plan == BEING_DELETED {
-        return Ok(Some(Erased { keys: 0, runs }));
-    }
-    tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
-    let keys = erase(tx, id)?;
-    let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
-    tx.note(&event, at, by)?;
-    for run in tx.all(LIVE_RUNS, values![id])? {
-        tx.announce(Notification::Deleted(run))?;
-    }
-    tx.announce(Notification::Access)?;
-    Ok(Some(Erased { keys, runs }))
-}
-
-/// Removes a batch of the runs of a closed account. Returns their number.
-fn erase_runs(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
-    if !is_closed(tx, id)? {
-        return Ok(0);
-    }
-    let mut runs = batch(tx, SOME_LIVE_RUNS, values![id, BATCH.runs], BATCH)?;
-    for run in &runs {
-        // Readers that started following the run after the account was closed look again.
-        tx.announce(Notification::Deleted(RunId(*run)))?;
-    }
-    if runs.is_empty() {
-        runs = batch(tx, SOME_RUNS, values![id, BATCH.runs], BATCH)?;
-    }
-    remove_runs(tx, &runs)
-}
-
-/// Removes a closed account itself unless it still has runs.
-fn erase_rest(tx: &mut Tx<'_>, id: AccountId) -> Result<Erasure> {
-    if !is_closed(tx, id)? {
-        return Ok(Erasure::Done);
-    }
-    // This waits for transactions that began to start a run or to add a key before the account was closed.
-    tx.rows("SELECT 1 FROM accounts WHERE id = ?1 /*pg FOR UPDATE */", values![id])?;
-    if count_runs(tx, id)? > 0 {
-        return Ok(Erasure::More);
-    }
-    erase(tx, id)?;
-    tx.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
-    tx.announce(Notification::Access)?;
-    Ok(Erasure::Done)
-}
-
 fn is_closed(tx: &mut Tx<'_>, id: AccountId) -> Result<bool> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2";
     tx.has(sql, values![id, BEING_DELETED])
@@ -123,7 +73,23 @@ impl Store {
     /// drivers and readers of its runs are notified. For an account that is already being deleted, returns the
     /// remaining amount. Returns `None` if the account is unknown.
     pub fn close_account(&self, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
-        self.write("close_account", |tx| close(tx, id, at, by))
+        self.write("close_account", |tx| {
+            let Some(plan) = tx.first::<String>(PLAN, values![id])? else { return Ok(None) };
+            let runs = count_runs(tx, id)?;
+            if plan == BEING_DELETED {
+                return Ok(Some(Erased { keys: 0, runs }));
+            }
+            tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
+            let keys = erase(tx, id)?;
+            let event =
+                AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
+            tx.note(&event, at, by)?;
+            for run in tx.all(LIVE_RUNS, values![id])? {
+                tx.announce(Notification::Deleted(run))?;
+            }
+            tx.announce(Notification::Access)?;
+            Ok(Some(Erased { keys, runs }))
+        })
     }
 
     /// Continues the deletion of a closed account. Removes some of its runs with their results or, after the last of
@@ -131,10 +97,37 @@ impl Store {
     /// charges stay, identified only by the account's id.
     pub fn erase_closed(&self, id: AccountId) -> Result<Erasure> {
         let operation = background("erase_closed").erasing();
-        if self.write(operation.light(), |tx| erase_runs(tx, id))? > 0 {
+        let removed = self.write(operation.light(), |tx| {
+            if !is_closed(tx, id)? {
+                return Ok(0);
+            }
+            let mut runs = batch(tx, SOME_LIVE_RUNS, values![id, BATCH.runs], BATCH)?;
+            for run in &runs {
+                // Readers that started following the run after the account was closed look again.
+                tx.announce(Notification::Deleted(RunId(*run)))?;
+            }
+            if runs.is_empty() {
+                runs = batch(tx, SOME_RUNS, values![id, BATCH.runs], BATCH)?;
+            }
+            remove_runs(tx, &runs)
+        })?;
+        if removed > 0 {
             return Ok(Erasure::More);
         }
-        self.write(operation, |tx| erase_rest(tx, id))
+        self.write(operation, |tx| {
+            if !is_closed(tx, id)? {
+                return Ok(Erasure::Done);
+            }
+            // This waits for transactions that began to start a run or to add a key before the account was closed.
+            tx.has("SELECT 1 FROM accounts WHERE id = ?1 /*pg FOR UPDATE */", values![id])?;
+            if count_runs(tx, id)? > 0 {
+                return Ok(Erasure::More);
+            }
+            erase(tx, id)?;
+            tx.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
+            tx.announce(Notification::Access)?;
+            Ok(Erasure::Done)
+        })
     }
 
     /// Returns the accounts whose deletion has begun and not ended.
@@ -148,23 +141,23 @@ impl Store {
         Ok(self.first(background("last_event").light(), LAST_EVENT, values![until])?.flatten())
     }
 
-    /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Only one instance at a time
-    /// does so. Records the removal in the audit unless there was nothing to remove.
+    /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Records the removal in the audit
+    /// unless there was nothing to remove. Returns the number of runs, or `None` if another instance is removing some.
     pub fn sweep(
         &self,
         ended_before: Timestamp,
         most: BatchSize,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<RemovalResult> {
+    ) -> Result<Option<u64>> {
         let operation = background("sweep").light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
         if self.first(operation, ANY_OLD, values![ended_before])? != Some(true) {
-            return Ok(RemovalResult::Runs(0));
+            return Ok(Some(0));
         }
         self.write(operation.erasing(), |tx| {
             if tx.first(SWEEP_LOCK, values![])? != Some(true) {
-                return Ok(RemovalResult::Busy);
+                return Ok(None);
             }
             tx.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
             let old = batch(tx, OLD_RUNS, values![ended_before, most.runs], most)?;
@@ -174,7 +167,7 @@ impl Store {
                 let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
                 tx.note(&event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;
             }
-            Ok(RemovalResult::Runs(runs))
+            Ok(Some(runs))
         })
     }
 }

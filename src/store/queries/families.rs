@@ -5,13 +5,13 @@ use super::runs::note_deleted;
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.
-const MEMBERS: &str = "SELECT {run}, following, followed, CAST(json_array_length(lookups/*pg ::json */) AS \
+const MEMBERS: &str = "SELECT {row}, following, followed, CAST(json_array_length(lookups/*pg ::json */) AS \
      bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id";
 row! { FollowedLead from "" { lead, class, run, parent } }
 
-const FOLLOWED: &str = "SELECT {lead} FROM followed_leads WHERE root = ?1 ORDER BY run";
-const CHILDREN: &str = "SELECT {lead}, {run} FROM runs JOIN followed_leads ON run = id WHERE root = ?1 \
+const FOLLOWED: &str = "SELECT {row} FROM followed_leads WHERE root = ?1 ORDER BY run";
+const CHILDREN: &str = "SELECT {row} FROM runs JOIN followed_leads ON run = id WHERE root = ?1 \
      AND parent = ?2 ORDER BY id";
 const LINKS: &str = "SELECT id, links FROM runs WHERE id = ?1 OR root_run = ?1 \
      ORDER BY root_run IS NOT NULL, created_at, id";

@@ -5,19 +5,11 @@ use std::sync::LazyLock;
 
 use parking_lot::RwLock;
 
-use crate::model::account::{Account, Booking, CycleUse, KeyRecord, NotedRequest};
-use crate::model::batch::Batch;
-use crate::model::bundle::StoredBundle;
-use crate::model::follow::FollowedLead;
-use crate::model::notes::Annotation;
-use crate::model::run::RunSummary;
-use crate::model::sign_in::Session;
-use crate::model::watch::{StoredChange, Watch};
-use crate::model::webhook::{Claimed, Delivery, Webhook};
 use crate::store::value::FromRow;
 
-/// Returns a statement with the pieces that its names in braces stand for.
-pub(in crate::store) fn complete(sql: &'static str) -> &'static str {
+/// Returns a statement with the pieces that its names in braces stand for. `{row}` stands for the columns of `T`, the type
+/// as which a row is read. Each statement is read as one type.
+pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str {
     // Statements are constants, so there are not many.
     static COMPLETE: LazyLock<RwLock<HashMap<&'static str, &'static str>>> = LazyLock::new(RwLock::default);
     if !sql.contains('{') {
@@ -31,7 +23,7 @@ pub(in crate::store) fn complete(sql: &'static str) -> &'static str {
     while let Some((end, start)) = text.find('}').and_then(|end| Some((end, text[..end].rfind('{')?))) {
         let name = &text[start + 1..end];
         let (name, argument) = name.split_once(' ').unwrap_or((name, ""));
-        let piece = columns(name).unwrap_or_else(|| fragment(name).replace('$', argument));
+        let piece = if name == "row" { T::columns() } else { fragment(name).replace('$', argument) };
         text.replace_range(start..=end, &piece);
     }
     COMPLETE.write().entry(sql).or_insert_with(|| text.leak())
@@ -85,7 +77,7 @@ fn fragment(name: &str) -> &'static str {
         "reports" => "(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = $)",
         // A page of a list of runs. For each condition there is an index that leads only to the rows of the page.
         "runs" => {
-            "SELECT {run} FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3) $ \
+            "SELECT {row} FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3) $ \
              ORDER BY created_at DESC, id DESC LIMIT ?4"
         }
         // The condition on runs of a list that are read one by one.
@@ -115,27 +107,4 @@ fn fragment(name: &str) -> &'static str {
         // No database accepts this.
         _ => "(no such piece)",
     }
-}
-
-/// Returns the columns of a type, which `row!` names.
-fn columns(name: &str) -> Option<String> {
-    Some(match name {
-        "account" => Account::columns(),
-        "annotation" => Annotation::columns(),
-        "batch" => Batch::columns(),
-        "booking" => Booking::columns(),
-        "bundle" => StoredBundle::columns(),
-        "change" => StoredChange::columns(),
-        "claimed" => Claimed::columns(),
-        "delivery" => Delivery::columns(),
-        "key" => KeyRecord::columns(),
-        "lead" => FollowedLead::columns(),
-        "request" => NotedRequest::columns(),
-        "run" => RunSummary::columns(),
-        "session" => Session::columns(),
-        "use" => CycleUse::columns(),
-        "watch" => Watch::columns(),
-        "webhook" => Webhook::columns(),
-        _ => return None,
-    })
 }

@@ -5,7 +5,7 @@ use super::prelude::*;
 row! { Annotation from "" { note, not_this_person } }
 
 const OF_RUN: &str = "SELECT tags, note FROM runs WHERE id = ?1";
-const OF_RESULTS: &str = "SELECT result, {annotation} FROM annotations WHERE run = ?1";
+const OF_RESULTS: &str = "SELECT result, {row} FROM annotations WHERE run = ?1";
 
 /// Changes the notes of a run. `?3` and `?5` tell whether the tags and the note change.
 const NOTE_RUN: &str = "UPDATE runs SET tags = CASE WHEN ?3 THEN CAST(?4 AS text) ELSE tags END, \

@@ -5,14 +5,11 @@ use serde_json::json;
 use super::prelude::*;
 use crate::model::coverage::Coverage;
 
-/// Selects the enabled webhooks of a run's account, and locks them against their deletion.
-const OF_RUN: &str = "SELECT w.id, w.events FROM webhooks w JOIN runs r ON r.account = w.account \
-     WHERE r.id = ?1 AND w.disabled IS NULL ORDER BY w.id /*pg FOR KEY SHARE OF w */";
 /// Selects the enabled webhooks of an account, and locks them against their deletion.
 const OF_ACCOUNT: &str = "SELECT id, events FROM webhooks WHERE account = ?1 AND disabled IS NULL \
      ORDER BY id /*pg FOR KEY SHARE */";
-const ENDED: &str =
-    "SELECT status, completed_at, total_results, coverage, credits_charged, error FROM runs WHERE id = ?1";
+const ENDED: &str = "SELECT account, status, completed_at, total_results, coverage, credits_charged, error \
+     FROM runs WHERE id = ?1";
 /// Selects the enabled webhooks that a watch may report to, and locks them against their deletion.
 const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_on, {now} \
      FROM webhooks k JOIN watches w ON w.account = k.account \
@@ -21,20 +18,15 @@ const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_o
 /// Adds a delivery that is due now.
 const INSERT: &str = "INSERT INTO webhook_deliveries (id, webhook, event, body, created_at, status, due_at) \
      VALUES (?1, ?2, ?3, ?4, {now}, 'pending', now())";
-/// Locks a webhook of an account against its deletion.
-const LOCK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg FOR KEY SHARE */";
-
 /// Reports the end of a run to the webhooks of its account. This is called in the transaction that ends the run, after
 /// its refund.
 pub(super) fn report_end(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
-    let webhooks: Vec<(WebhookId, Vec<EventType>)> = tx.all(OF_RUN, values![run])?;
-    if webhooks.is_empty() {
+    type Ended = ((AccountId, Status, Timestamp), (u64, String, u64, Option<RunError>));
+    let Some(((account, status, at), counts)) = tx.first::<Ended>(ENDED, values![run])? else {
         return Ok(());
-    }
-    type Ended = (Status, Timestamp, u64, String, u64, Option<RunError>);
-    let found = tx.first::<Ended>(ENDED, values![run])?;
-    let Some((status, at, total_results, coverage, credits_charged, error)) = found else { return Ok(()) };
+    };
     let Some(kind) = EventType::of_run(status) else { return Ok(()) };
+    let (total_results, coverage, credits_charged, error) = counts;
     // A run may be ended because its documents cannot be read.
     let coverage: Coverage = decode(&coverage).unwrap_or_default();
     let mut data = json!({
@@ -47,9 +39,7 @@ pub(super) fn report_end(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
     if let Some(error) = error {
         data["error"] = error.code.into();
     }
-    let event = Event::new(kind, at, data);
-    let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));
-    wanting.try_for_each(|(webhook, _)| add(tx, *webhook, &event).map(drop))
+    report(tx, account, kind, &Event::new(kind, at, data))
 }
 
 /// Reports changes that a watch has found to its webhook, or to all webhooks that have subscribed. This is called in the
@@ -72,7 +62,7 @@ pub(super) fn report_watch(
         }
         let [added, removed, changed] = ChangeKind::ALL.map(count);
         let data = json!({ "watch_id": watch, "run_id": run, "added": added, "removed": removed, "changed": changed });
-        add(tx, webhook, &Event::new(EventType::WatchChanged, now, data))?;
+        add_delivery(tx, webhook, &Event::new(EventType::WatchChanged, now, data))?;
     }
     Ok(())
 }
@@ -86,29 +76,22 @@ pub(super) fn report_end_of_batch(tx: &mut Tx<'_>, batch: &Batch) -> Result<()> 
         "total": batch.counts.total(),
         "counts": batch.counts,
     });
-    let event = Event::new(EventType::BatchCompleted, ended_at, data);
-    for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![batch.account])? {
-        if events.contains(&EventType::BatchCompleted) {
-            add(tx, webhook, &event)?;
+    let kind = EventType::BatchCompleted;
+    report(tx, batch.account, kind, &Event::new(kind, ended_at, data))
+}
+
+/// Adds a delivery to each enabled webhook of an account that has subscribed to events of that kind.
+fn report(tx: &mut Tx<'_>, account: AccountId, kind: EventType, event: &Event) -> Result<()> {
+    for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![account])? {
+        if events.contains(&kind) {
+            add_delivery(tx, webhook, event)?;
         }
     }
     Ok(())
 }
 
-/// Adds a delivery to a webhook of an account. Returns `None` if there is no such webhook.
-pub(super) fn add_delivery(
-    tx: &mut Tx<'_>,
-    account: AccountId,
-    webhook: WebhookId,
-    event: &Event,
-) -> Result<Option<DeliveryId>> {
-    if !tx.has(LOCK, values![webhook, account])? {
-        return Ok(None);
-    }
-    add(tx, webhook, event).map(Some)
-}
-
-fn add(tx: &mut Tx<'_>, webhook: WebhookId, event: &Event) -> Result<DeliveryId> {
+/// Adds a delivery to a webhook that is locked.
+pub(super) fn add_delivery(tx: &mut Tx<'_>, webhook: WebhookId, event: &Event) -> Result<DeliveryId> {
     let id = DeliveryId::new();
     tx.execute(INSERT, values![id, webhook, event.name, event.body()])?;
     Ok(id)

@@ -12,7 +12,7 @@ pub(super) const RESULTS: &str = "SELECT record FROM results WHERE run = ?1 AND 
 /// `?3` or later and, with the last of them, the reports from that revision on, up to revision `?5`. It is one statement, so
 /// that all is from one moment.
 const CHANGES: &str = "WITH page AS (SELECT id, record/*pg ::text */ AS record FROM results WHERE run = ?1 \
-     AND id > ?4 AND revision >= ?3 ORDER BY id LIMIT ?6) SELECT {run}, (SELECT string_agg(record, ',' \
+     AND id > ?4 AND revision >= ?3 ORDER BY id LIMIT ?6) SELECT {row}, (SELECT string_agg(record, ',' \
      ORDER BY id) FROM page), CASE WHEN (SELECT count(*) FROM page) < ?6 THEN \
      (SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = ?1 AND revision >= ?3 \
      AND revision < ?5) END FROM runs WHERE id = ?1 AND account = ?2";

@@ -24,7 +24,7 @@ impl FromRow for Option<Membership> {
 }
 
 /// Selects a run with its position in the queue, which no list has: it is counted.
-const RUN: &str = "SELECT {run}, {queue_position} FROM runs WHERE id = ?1 AND account = ?2";
+const RUN: &str = "SELECT {row}, {queue_position} FROM runs WHERE id = ?1 AND account = ?2";
 
 const FINISH: &str = "UPDATE runs SET status = ?4, planned = '[]', error = ?5, completed_at = ?6, owner = \
      NULL, lease_until = NULL WHERE {driven}";

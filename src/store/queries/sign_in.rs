@@ -12,9 +12,9 @@ row! {
 }
 
 const PASSWORD: &str = "SELECT hash FROM passwords WHERE account = ?1";
-const SESSION: &str = "SELECT {session}, {account} FROM web_sessions s JOIN accounts a ON a.id = s.account \
+const SESSION: &str = "SELECT {row} FROM web_sessions s JOIN accounts a ON a.id = s.account \
      WHERE s.token_hash = ?1 AND s.expires_at > ?2";
-const SESSIONS: &str = "SELECT {session} FROM web_sessions s WHERE s.account = ?1 AND s.expires_at > ?2 \
+const SESSIONS: &str = "SELECT {row} FROM web_sessions s WHERE s.account = ?1 AND s.expires_at > ?2 \
      ORDER BY s.last_seen_at DESC, s.id DESC";
 const OPEN: &str = "INSERT INTO web_sessions \
      (id, account, token_hash, csrf, created_at, last_seen_at, expires_at, user_agent, address) \
@@ -24,7 +24,7 @@ const END_OLDEST: &str = "DELETE FROM web_sessions WHERE account = ?1 AND id NOT
 const TOUCH: &str = "UPDATE web_sessions SET last_seen_at = greatest(last_seen_at, ?2), \
      expires_at = greatest(expires_at, ?3) WHERE id = ?1";
 
-const LINK_ACCOUNT: &str = "SELECT {account} FROM set_up_links l JOIN accounts a ON a.id = l.account \
+const LINK_ACCOUNT: &str = "SELECT {row} FROM set_up_links l JOIN accounts a ON a.id = l.account \
      WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3";
 
 /// Queries whether anything has expired by now, which is `?1`. Counts expire by the clock of the database.
@@ -95,12 +95,8 @@ impl Store {
     /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
     pub fn touch_session(&self, id: SessionId, seen: Timestamp, expires: Timestamp) -> Result<()> {
         // A page does not wait for a lock. The next page updates the session.
-        self.change(
-            Operation::from("touch_session").light().within(TOUCH_WAIT),
-            TOUCH,
-            values![id, seen, expires],
-        )
-        .map(drop)
+        let operation = Operation::from("touch_session").light().within(TOUCH_WAIT);
+        self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
     }
 
     /// Returns the sessions of an account that have not expired, the most recently used one first.

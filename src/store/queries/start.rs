@@ -41,10 +41,9 @@ impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started> {
         let is_created = |started: &Started| *started == Started::Created;
-        let RunId(id) = run.id;
-        let new =
-            New { operation: "start", confirm: "{confirm runs}", id, may_be_undone: run.is_unconfirmed };
-        self.create(new, is_created, |tx| start(tx, run, charge), || Ok(Started::Created))
+        let (id, may_be_undone) = (run.id.into(), run.is_unconfirmed);
+        let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone };
+        self.create(new, is_created, |tx| start(tx, run, charge))
     }
 
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
@@ -98,10 +97,11 @@ fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
             tx.execute(NOTE_LEAD, values)?;
         }
         Cause::Watch(start) => begin(tx, run, start.watch, next_at)?,
-        Cause::Row(row) if !start_row(tx, row, run.id)? => {
-            return Ok(Started::Refused(Refused::RowGone));
+        Cause::Row(RowRef { batch, position }) => {
+            if tx.execute(START_ROW, values![batch, position, run.id])? == 0 {
+                return Ok(Started::Refused(Refused::RowGone));
+            }
         }
-        Cause::Row(_) => {}
     }
     note_charge(tx, run.id, run.account, charge, run.created_at)?;
     tx.note(&started(run, charge), run.created_at, &run.origin)?;
@@ -127,11 +127,6 @@ fn refuse_member(tx: &mut Tx<'_>, run: &NewRun, member: &NewMember) -> Result<Op
     let count = "SELECT count(*) FROM followed_leads WHERE root = ?1";
     let is_full = tx.first::<u64>(count, values![root])? >= Some(member.max_searches.into());
     Ok(is_full.then_some(Started::Refused(Refused::FamilyFull)))
-}
-
-/// Makes a run that of a row, in the transaction that starts the run. Returns `false` if the row is not pending.
-fn start_row(tx: &mut Tx<'_>, row: RowRef, run: RunId) -> Result<bool> {
-    Ok(tx.execute(START_ROW, values![row.batch, row.position, run])? == 1)
 }
 
 fn insert(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<()> {

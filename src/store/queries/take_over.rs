@@ -17,7 +17,14 @@ const WAITING: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {waits} AND 
 const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, epoch = epoch + \
      CASE WHEN {waits} THEN 0 ELSE 1 END, started_at = coalesce(started_at, CASE \
      WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id IN {ids ?1} \
-     RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {run}";
+     RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {row}";
+/// A row that [`TAKE`] returns.
+type Taken = (
+    (RunId, bool),
+    (u64, Timestamp, Timestamp),
+    (Json<Vec<String>>, Json<Vec<Lookup>>, Vec<ModuleReport>),
+    RunSummary,
+);
 /// Why a run was ended: its documents cannot be read, or its caller was refused.
 const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
@@ -52,7 +59,7 @@ fn take_over(tx: &mut Tx<'_>, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
         return Ok(Vec::new());
     }
     let ids = encode_ids(due.iter().map(|run| run.0))?;
-    let rows = tx.rows(TAKE, values![ids, claim.owner.0, claim.holds])?;
+    let rows = tx.rows::<Taken>(TAKE, values![ids, claim.owner.0, claim.holds])?;
     // This is read by itself, because the documents of the run may be unreadable.
     let by_run = rows.into_iter().map(|row| {
         let (run, is_unconfirmed) = row.clone().read::<(RunId, bool)>()?;
@@ -82,10 +89,7 @@ fn take_over(tx: &mut Tx<'_>, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
 /// Reads a row of [`TAKE`], and the results of its run.
 fn resumable(tx: &mut Tx<'_>, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
     let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
-    type Times = (u64, Timestamp, Timestamp);
-    let (_, (epoch, started_at, now), documents, summary) =
-        row.read::<((RunId, bool), Times, (Json<_>, Json<_>, Vec<ModuleReport>), RunSummary)>()?;
-    let (Json(modules), Json(lookups), done) = documents;
+    let (_, (epoch, started_at, now), (Json(modules), Json(lookups), done), summary) = row.read::<Taken>()?;
     let ran_for = match epoch {
         0 => Duration::ZERO,
         _ => now.duration_since(started_at).try_into().unwrap_or_default(),

@@ -24,36 +24,34 @@ const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 const INSERT: &str = "WITH begun (at) AS MATERIALIZED (SELECT {now}) INSERT \
      INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, \
      notify_on, webhook, unconfirmed, next_at, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
-     ?11, ?12, begun.at, begun.at FROM begun RETURNING {watch}";
-const WATCH: &str = "SELECT {watch} FROM watches WHERE id = ?1 AND account = ?2";
-const LIST: &str = "SELECT {watch} FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+     ?11, ?12, begun.at, begun.at FROM begun RETURNING {row}";
+const WATCH: &str = "SELECT {row} FROM watches WHERE id = ?1 AND account = ?2";
+const LIST: &str = "SELECT {row} FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 const ACTIVITY: &str = "SELECT w.id, (SELECT count(*) FROM watch_changes c WHERE c.watch = w.id), r.created_at \
      FROM watches w LEFT JOIN runs r ON r.id = w.last_run WHERE w.account = ?1 AND w.id >= ?2 AND w.id <= ?3";
 /// Locks a watch, and reads the time by which it is dated.
-const LOCK: &str = "SELECT {watch}, {now} FROM watches WHERE id = ?1 \
+const LOCK: &str = "SELECT {row}, {now} FROM watches WHERE id = ?1 \
      AND account = ?2 /*pg FOR NO KEY UPDATE */";
 const CHANGE: &str = "UPDATE watches SET every_secs = ?3, notify_on = ?4, webhook = ?5, paused = ?6, \
-     next_at = ?7 WHERE id = ?1 AND account = ?2 RETURNING {watch}";
+     next_at = ?7 WHERE id = ?1 AND account = ?2 RETURNING {row}";
 const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2 RETURNING 1";
 const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
 
-const CHANGES: &str = "SELECT {change} FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC \
+const CHANGES: &str = "SELECT {row} FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC \
      LIMIT ?3";
 
-const DUE: &str = "SELECT {watch} FROM watches WHERE {idle} AND next_at <= now() \
+const DUE: &str = "SELECT {row} FROM watches WHERE {idle} AND next_at <= now() \
      AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4";
 const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
 const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
 const PAUSE: &str = "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND {idle} \
      RETURNING 1";
-const LOCK_DUE: &str = "SELECT {watch}, {now} FROM watches WHERE id = ?1 \
-     AND next_at = ?2 AND {idle} /*pg FOR NO KEY UPDATE */";
 const MOVE: &str = "UPDATE watches SET next_at = ?2 WHERE id = ?1";
 const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credits' AND account > ?1 ORDER BY account LIMIT ?2";
 /// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
 const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
      AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
-const ENDED: &str = "SELECT {watch}, baseline FROM watches w WHERE is_open AND simulated = ?1 \
+const ENDED: &str = "SELECT {row}, baseline FROM watches w WHERE is_open AND simulated = ?1 \
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id \
      LIMIT ?2";
 const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
@@ -65,10 +63,9 @@ impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
     pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Watch, WatchError> {
-        let (WatchId(id), may_be_undone) = (new.id, new.idempotency.is_none());
+        let (id, may_be_undone) = (new.id.into(), new.idempotency.is_none());
         let create = New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone };
-        let stored = || Ok(self.watch(new.account, new.id)?.ok_or(WatchError::UnknownWatch));
-        self.create(create, Result::is_ok, |tx| add(tx, new, at, by), stored)?
+        self.create(create, Result::is_ok, |tx| add(tx, new, at, by))?
     }
 
     /// Returns a watch of an account.
@@ -125,8 +122,14 @@ impl Store {
             };
             let values = values![id, account, every.secs(), notify_on, webhook, paused, next_at];
             let watch = tx.first(CHANGE, values)?;
-            let event = AuditEvent::of_object(Action::WatchChanged, account, id);
-            tx.note(&event.with("parts", update.parts()), at, by)?;
+            let event = AuditEvent::of_object(Action::WatchChanged, account, id).with_parts([
+                ("every", update.every.is_some()),
+                ("notify_on", update.notify_on.is_some()),
+                ("webhook_id", update.webhook.is_some()),
+                ("state", update.state.is_some()),
+                ("next_run_at", update.is_due),
+            ]);
+            tx.note(&event, at, by)?;
             watch.ok_or_else(no_watch).map(Ok)
         })?
     }
@@ -134,17 +137,9 @@ impl Store {
     /// Deletes a watch with its changes and adds an audit entry. Its runs stay. Returns `false` if the account has no such
     /// watch.
     pub fn delete_watch(&self, account: AccountId, id: WatchId, at: Timestamp, by: &Origin) -> Result<bool> {
+        let (operation, values) = (Operation::from("delete_watch").erasing(), values![id, account]);
         let event = AuditEvent::of_object(Action::WatchDeleted, account, id);
-        Ok(self
-            .noted::<i64>(
-                Operation::from("delete_watch").erasing(),
-                DELETE,
-                values![id, account],
-                &event,
-                at,
-                by,
-            )?
-            .is_some())
+        Ok(self.noted::<i64>(operation, DELETE, values, &event, at, by)?.is_some())
     }
 
     /// Returns at most `count` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
@@ -183,13 +178,15 @@ impl Store {
         Ok(!self.change(background("pause_unpaid").light(), PAUSE, values![id, due_at])?.is_empty())
     }
 
-    /// Gives up the run that is due at this moment. The next one is due at the next moment of the interval.
-    pub fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<()> {
+    /// Gives up the run of a watch that is due. The next one is due at the next moment of the interval.
+    pub fn skip_run(&self, due: &Watch) -> Result<()> {
         self.write(background("skip_run").light(), |tx| {
-            let locked = tx.first::<(Watch, Timestamp)>(LOCK_DUE, values![id, due_at])?;
-            let Some((watch, now)) = locked else { return Ok(()) };
-            let next_at = watch.every.next_after(id, watch.created_at, now);
-            tx.execute(MOVE, values![id, next_at]).map(drop)
+            let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![due.id, due.account])?;
+            let Some((watch, now)) = locked.filter(|(watch, _)| is_next(watch, due.next_at)) else {
+                return Ok(());
+            };
+            let next_at = watch.every.next_after(watch.id, watch.created_at, now);
+            tx.execute(MOVE, values![watch.id, next_at]).map(drop)
         })
     }
 
@@ -275,6 +272,11 @@ fn is_known(tx: &mut Tx<'_>, account: AccountId, webhook: Option<WebhookId>) -> 
     tx.has(WEBHOOK, values![webhook, account])
 }
 
+/// Returns whether the next run of a watch is the one of that moment, and may be started.
+fn is_next(watch: &Watch, due_at: Timestamp) -> bool {
+    watch.paused.is_none() && !watch.is_open && watch.next_at == due_at
+}
+
 fn no_watch() -> StorageError {
     StorageError::broken("a statement has returned no watch")
 }
@@ -292,9 +294,7 @@ pub(super) fn take_place(
         // The last run may have been deleted, and the watch not closed yet.
         (None, Some(last)) if watch.is_open && tx.has(EXISTS, values![last])? => Err(Started::Repeated(last)),
         (None, _) => Ok(watch.next_at),
-        (Some(due_at), _)
-            if watch.paused.is_none() && !watch.is_open && watch.next_at == due_at && due_at <= now =>
-        {
+        (Some(due_at), _) if is_next(&watch, due_at) && due_at <= now => {
             Ok(watch.every.next_after(watch.id, watch.created_at, now))
         }
         (Some(_), _) => Err(Started::Refused(Refused::WatchNotDue)),

@@ -28,24 +28,26 @@ row! {
 const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
 const INSERT: &str =
     "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-const LIST: &str = "SELECT {webhook} FROM webhooks WHERE account = ?1 ORDER BY created_at, id";
+const LIST: &str = "SELECT {row} FROM webhooks WHERE account = ?1 ORDER BY created_at, id";
 const SECRETS: &str = "SELECT id, secret FROM webhooks ORDER BY created_at DESC LIMIT ?1";
 /// Changes a webhook. `?5` tells whether it is enabled, or is NULL.
 const CHANGE: &str = "UPDATE webhooks SET url = coalesce(?3, url), events = coalesce(?4, events), \
      failing_since = CASE WHEN CAST(?5 AS boolean) THEN NULL ELSE failing_since END, disabled = CASE \
      WHEN CAST(?5 AS boolean) THEN NULL WHEN NOT CAST(?5 AS boolean) THEN coalesce(disabled, 'owner') \
-     ELSE disabled END WHERE id = ?1 AND account = ?2 RETURNING {webhook}";
+     ELSE disabled END WHERE id = ?1 AND account = ?2 RETURNING {row}";
 const ROTATE: &str = "UPDATE webhooks SET earlier_secret = secret, earlier_until = \
      {now} + ms(?4), secret = ?3 WHERE id = ?1 AND account = ?2 \
-     RETURNING {webhook}";
+     RETURNING {row}";
 const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2 RETURNING 1";
 const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
-const DELIVERY: &str = "SELECT {delivery} FROM webhook_deliveries WHERE id = ?1";
-const DELIVERIES: &str = "SELECT {delivery} FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
+/// Locks a webhook of an account against its deletion.
+const LOCK_SHARED: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg FOR KEY SHARE */";
+const DELIVERY: &str = "SELECT {row} FROM webhook_deliveries WHERE id = ?1";
+const DELIVERIES: &str = "SELECT {row} FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
      ORDER BY id DESC LIMIT ?3";
 const REPLAY: &str = "UPDATE webhook_deliveries SET status = 'pending', due_at = now(), attempts = 0 \
      WHERE id = ?1 AND webhook = (SELECT id FROM webhooks WHERE id = ?2 AND account = ?3) \
-     RETURNING {delivery}";
+     RETURNING {row}";
 
 /// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
 /// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
@@ -60,7 +62,7 @@ const DUE: &str = "WITH RECURSIVE waiting (webhook) AS (SELECT (SELECT d.webhook
      ORDER BY d.due_at, d.id LIMIT ?2";
 const CLAIM: &str = "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) \
      WHERE id IN (SELECT d.id FROM webhook_deliveries d WHERE d.id IN {ids ?1} AND {is_due} /*pg \
-     ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) RETURNING {claimed}";
+     ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) RETURNING {row}";
 /// Locks a webhook, before its delivery: the order in which a webhook is deleted.
 const LOCK: &str = "SELECT account FROM webhooks WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
 /// Records an attempt. `?3` is the new status, `?4` the pause before the next attempt.
@@ -83,14 +85,19 @@ const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM
 
 impl Store {
     /// Adds a webhook with its secret, and an audit entry.
-    pub fn add_webhook(&self, webhook: &Webhook, secret: &SealedSecret, by: &Origin) -> Result<WebhookAdded> {
+    pub fn add_webhook(
+        &self,
+        webhook: &Webhook,
+        secret: &SealedSecret,
+        by: &Origin,
+    ) -> Result<(), WebhookError> {
         self.write("add_webhook", |tx| {
             // So that two are not added at once.
             if !lock(tx, webhook.account)? {
-                return Ok(WebhookAdded::UnknownAccount);
+                return Ok(Err(WebhookError::UnknownAccount));
             }
             if tx.first::<usize>(COUNT, values![webhook.account])? >= Some(MOST_WEBHOOKS) {
-                return Ok(WebhookAdded::TooMany);
+                return Ok(Err(WebhookError::TooMany));
             }
             let Webhook { id, account, url, events, created_at, .. } = webhook;
             let events = encode(events)?;
@@ -98,8 +105,8 @@ impl Store {
             let event = AuditEvent::of_object(Action::WebhookCreated, *account, id)
                 .with("events", webhook.events.len());
             tx.note(&event, *created_at, by)?;
-            Ok(WebhookAdded::Done)
-        })
+            Ok(Ok(()))
+        })?
     }
 
     /// Returns the webhooks of an account, the oldest first.
@@ -124,7 +131,11 @@ impl Store {
     ) -> Result<Option<Webhook>> {
         let url = change.url.as_deref();
         let events = change.events.as_ref().map(encode).transpose()?;
-        let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
+        let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with_parts([
+            ("url", change.url.is_some()),
+            ("events", change.events.is_some()),
+            ("enabled", change.enabled.is_some()),
+        ]);
         let values = values![id, account, url, events, change.enabled];
         self.noted("change_webhook", CHANGE, values, &event, at, by)
     }
@@ -160,7 +171,10 @@ impl Store {
     /// Adds a delivery of an event that no run has caused. Returns `None` if the account has no such webhook.
     pub fn add_delivery(&self, account: AccountId, id: WebhookId, event: &Event) -> Result<Option<Delivery>> {
         self.write("add_delivery", |tx| {
-            let Some(delivery) = add_delivery(tx, account, id, event)? else { return Ok(None) };
+            if !tx.has(LOCK_SHARED, values![id, account])? {
+                return Ok(None);
+            }
+            let delivery = add_delivery(tx, id, event)?;
             tx.first(DELIVERY, values![delivery])
         })
     }
@@ -185,8 +199,7 @@ impl Store {
 
     /// Makes a delivery due now, with all attempts of a new one. Returns `None` if the account has no such delivery.
     pub fn replay(&self, account: AccountId, webhook: WebhookId, id: DeliveryId) -> Result<Option<Delivery>> {
-        let rows = self.change("replay", REPLAY, values![id, webhook, account])?;
-        rows.into_iter().next().map(Row::read).transpose()
+        self.write("replay", |tx| tx.first(REPLAY, values![id, webhook, account]))
     }
 
     /// Returns at most `most` deliveries that are due and that no instance sends, with their webhooks: the first one of
@@ -211,7 +224,30 @@ impl Store {
         answer: &Attempt,
         pause: Option<Duration>,
     ) -> Result<Option<DisabledReason>> {
-        self.write(background("record_attempt").light(), |tx| record(tx, claimed, answer, pause))
+        let status = match pause {
+            _ if answer.is_delivered() => DeliveryStatus::Delivered,
+            Some(_) => DeliveryStatus::Pending,
+            None => DeliveryStatus::Failed,
+        };
+        let Attempt { http_status, error, latency_ms, response_head, .. } = answer;
+        let recorded = values![claimed.id, claimed.epoch, status, pause.unwrap_or_default(), *http_status];
+        let recorded = [recorded, values![error.as_ref(), *latency_ms, response_head.as_ref()]].concat();
+        self.write(background("record_attempt").light(), |tx| {
+            let account = tx.first::<AccountId>(LOCK, values![claimed.webhook])?;
+            let Some(account) = account else { return Ok(None) };
+            if tx.execute(RECORD, recorded)? == 0 {
+                return Ok(None);
+            }
+            if answer.is_delivered() {
+                tx.execute(SUCCEEDED, values![claimed.webhook])?;
+                return Ok(None);
+            }
+            let values = values![claimed.webhook, answer.is_refused_for_good(), DISABLED_AFTER];
+            let Some(Some(reason)) = tx.first(FAILED, values)? else { return Ok(None) };
+            let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
+            tx.note(&event.with("reason", DisabledReason::as_str(reason)), claimed.now, &Origin::SYSTEM)?;
+            Ok(Some(reason))
+        })
     }
 
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
@@ -240,38 +276,4 @@ impl FromRow for Option<Attempt> {
         let latency_ms = latency_ms.unwrap_or_default();
         Ok(at.map(|at| Attempt { at, http_status, error, latency_ms, response_head }))
     }
-}
-
-/// Records an attempt, as [`Store::record_attempt`](crate::store::Store::record_attempt) does.
-fn record(
-    tx: &mut Tx<'_>,
-    claimed: &Claimed,
-    answer: &Attempt,
-    pause: Option<Duration>,
-) -> Result<Option<DisabledReason>> {
-    let account = tx.first::<AccountId>(LOCK, values![claimed.webhook])?;
-    let Some(account) = account else { return Ok(None) };
-    let status = match pause {
-        _ if answer.is_delivered() => DeliveryStatus::Delivered,
-        Some(_) => DeliveryStatus::Pending,
-        None => DeliveryStatus::Failed,
-    };
-    let Attempt { http_status, error, latency_ms, response_head, .. } = answer.clone();
-    let pause = pause.unwrap_or_default();
-    let values =
-        values![claimed.id, claimed.epoch, status, pause, http_status, error, latency_ms, response_head];
-    let recorded = tx.execute(RECORD, values)?;
-    if recorded == 0 {
-        return Ok(None);
-    }
-    if answer.is_delivered() {
-        tx.execute(SUCCEEDED, values![claimed.webhook])?;
-        return Ok(None);
-    }
-    let values = values![claimed.webhook, answer.is_refused_for_good(), DISABLED_AFTER];
-    let reason = tx.first(FAILED, values)?;
-    let Some(Some(reason)) = reason else { return Ok(None) };
-    let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
-    tx.note(&event.with("reason", DisabledReason::as_str(reason)), claimed.now, &Origin::SYSTEM)?;
-    Ok(Some(reason))
 }

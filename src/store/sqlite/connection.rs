@@ -11,7 +11,6 @@ use super::error::storage_error;
 use crate::base::encoding::unhex;
 use crate::store::error::{OpenError, Result};
 use crate::store::limits::SQLITE_BUSY;
-use crate::store::queries::fragments::complete;
 use crate::store::value::{Row, Value};
 
 /// Opens the file and sets up the connection.
@@ -53,7 +52,7 @@ pub(in crate::store) fn rows(
     values: Vec<Value>,
 ) -> Result<Vec<Row>> {
     let read = || {
-        let mut statement = connection.prepare_cached(complete(sql))?;
+        let mut statement = connection.prepare_cached(sql)?;
         let columns = statement.column_count();
         let row = |row: &rusqlite::Row<'_>| {
             (0..columns).map(|column| cell(row.get_ref(column)?)).collect::<SqlResult<_>>().map(Row)
@@ -69,8 +68,13 @@ pub(in crate::store) fn execute(
     sql: &'static str,
     values: Vec<Value>,
 ) -> Result<u64> {
-    let mut statement = connection.prepare_cached(complete(sql)).map_err(storage_error)?;
+    let mut statement = connection.prepare_cached(sql).map_err(storage_error)?;
     statement.execute(params_from_iter(values)).map(|rows| rows as u64).map_err(storage_error)
+}
+
+/// Runs statements without parameters.
+pub(in crate::store) fn batch(connection: &Connection, sql: &str) -> Result<()> {
+    connection.execute_batch(sql).map_err(storage_error)
 }
 
 fn cell(value: ValueRef<'_>) -> SqlResult<Value> {

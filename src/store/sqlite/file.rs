@@ -54,25 +54,10 @@ impl FileLock {
         noted.map(|()| lock).map_err(|cause| OpenError::File { path: lock_path(database), cause })
     }
 
-    /// Takes the lock for a command that will change the schema. Waits for other commands that change it. Returns the
-    /// lock, or `None` if `is_done` reports that nothing is left to change.
-    ///
-    /// # Errors
-    /// Returns [`OpenError::ServerRunning`] if a server has it.
-    pub(super) fn for_a_change(
-        database: &Path,
-        is_done: impl FnMut() -> Result<bool, OpenError>,
-    ) -> Result<Option<Self>, OpenError> {
-        Self::take(database, is_done, |process| OpenError::ServerRunning {
-            path: database.to_owned(),
-            process,
-        })
-    }
-
     /// Waits for the lock, and empties its file, which may hold the id of a dead server. Returns `None` if `is_done`
     /// reports first that it is not needed, or the error `held` with the id of the process that holds it too long, if
-    /// that is known.
-    fn take(
+    /// that is known: a server, or another command that changes the schema.
+    pub(super) fn take(
         database: &Path,
         mut is_done: impl FnMut() -> Result<bool, OpenError>,
         held: impl Fn(Option<u32>) -> OpenError,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::connection::{EXISTING, NEW, connect};
 use super::error::storage_error;
@@ -23,10 +23,7 @@ pub(in crate::store) fn migrate(path: &Path, by: &Origin) -> Result<Vec<&'static
 
 /// Makes the tables of an empty database.
 pub(super) fn create(connection: &Connection) -> Result<()> {
-    MIGRATIONS
-        .iter()
-        .try_for_each(|migration| connection.execute_batch(migration.sqlite))
-        .map_err(storage_error)
+    MIGRATIONS.iter().try_for_each(|migration| Tx::Sqlite(connection).batch(migration))
 }
 
 /// Returns the migrations that [`migrate`] would run.
@@ -55,10 +52,14 @@ pub(super) fn run(
     // when both switch to WAL, because it never waits for a read lock to become a write lock.
     let _lock = match locked {
         true => None,
-        false => match FileLock::for_a_change(path, || is_ready(connection, path))? {
-            Some(lock) => Some(lock),
-            None => return Ok(done),
-        },
+        false => {
+            let held = |process| OpenError::ServerRunning { path: path.to_owned(), process };
+            let lock = FileLock::take(path, || is_ready(connection, path), held)?;
+            if lock.is_none() {
+                return Ok(done);
+            }
+            lock
+        }
     };
     connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
     loop {
@@ -66,9 +67,9 @@ pub(super) fn run(
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opened)?;
         let Some(migration) = pending_in(&transaction, path)?.first() else { return Ok(done) };
-        apply(transaction, migration, by)
-            .map_err(|cause| OpenError::Migration { name: migration.name, cause })?;
-        log::info!("the database has schema version {} ({}) now", migration.version, migration.name);
+        migration.run(&mut Tx::Sqlite(&transaction), by)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(opened)?;
+        transaction.commit().map_err(opened)?;
         done.push(migration);
     }
 }
@@ -90,13 +91,6 @@ fn is_ready(connection: &mut Connection, path: &Path) -> Result<bool, OpenError>
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
         .map_err(|error| failed(path, error))?;
     Ok(is_current && mode.eq_ignore_ascii_case("wal"))
-}
-
-fn apply(transaction: Transaction<'_>, migration: &Migration, by: &Origin) -> Result<()> {
-    transaction.execute_batch(migration.sqlite).map_err(storage_error)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(storage_error)?;
-    migration.note(&mut Tx::Sqlite(&transaction), by)?;
-    transaction.commit().map_err(storage_error)
 }
 
 /// Returns the missing migrations of an empty database or one of this program.

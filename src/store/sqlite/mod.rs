@@ -29,9 +29,9 @@ use self::connection::{EXISTING, NEW, configure, connect, open};
 use self::error::storage_error;
 use self::file::{FileLock, Integrity};
 use super::error::{OpenError, Result};
-use super::limits::{BACKGROUND_WAIT, PING_WAIT, QUICK_CHECK, SQLITE_BUSY, WIPE_WAIT};
+use super::limits::{BACKGROUND_WAIT, PING_WAIT, POOL_SIZES, QUICK_CHECK, SQLITE_BUSY, WIPE_WAIT};
+use super::open::Role;
 use super::pool::{self, Pool};
-use super::role::Role;
 use super::tx::{Operation, Tx};
 use crate::base::storage::StorageError;
 
@@ -80,10 +80,10 @@ impl Database {
         if lock.is_some() {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
             let release = "UPDATE runs SET owner = NULL WHERE {has_begun}";
-            let released = connection::execute(&connection, release, Vec::new());
+            let released = Tx::Sqlite(&connection).execute(release, Vec::new());
             released.map_err(|cause| OpenError::of_file(&path, cause))?;
         }
-        let [reading, writing, _] = role.pool_sizes();
+        let [reading, writing, _] = POOL_SIZES;
         let readers = Pool::new(reading + writing);
         // A process that was killed may have left deleted data in the log.
         let file = DatabaseFile { path, readers, integrity, has_traces: true.into(), lock };
@@ -168,7 +168,7 @@ impl Database {
         if let Some(file) = &self.file {
             file.integrity.check()?;
         }
-        self.read(PING_WAIT, |tx| tx.rows("SELECT 1 FROM schema_version LIMIT 1", Vec::new()).map(drop))
+        self.read(PING_WAIT, |tx| tx.has("SELECT 1 FROM schema_version LIMIT 1", Vec::new()).map(drop))
     }
 
     /// Returns the numbers of connections in use, idle, and allowed.

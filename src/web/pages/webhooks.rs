@@ -7,14 +7,14 @@ use askama::Template;
 
 use crate::base::ids::{DeliveryId, WebhookId};
 use crate::http::{Reply, Response};
-use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange};
+use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange, WebhookError};
 use crate::web::error::WebError;
 use crate::web::frame::{Confirm, Frame, render, render_as};
 use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::show::{Moment, lasted};
 use crate::web::visit::Visit;
-use crate::webhooks::registry::{WebhookError, Webhooks, event_names};
+use crate::webhooks::registry::{Webhooks, event_names};
 use crate::webhooks::secret::PREFIX;
 
 /// The number of deliveries on one page.
