@@ -21,7 +21,7 @@
 //! | [`runs`] | runs: their lifecycle, driver threads, events, scheduling, health, leases |
 //! | [`watches`] | watches: searches that are repeated, and what changes between their runs |
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
-//! | [`report`] | a run as a file in six formats, and the export of an account |
+//! | [`report`] | a run as a file in eight formats, and the export of an account |
 //! | [`service`] | the use cases that the API and the web app share |
 //! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
 //! | [`web`] | the web app |

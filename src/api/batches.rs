@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::Schema;
 use utoipa::{IntoParams, ToSchema};
 
 use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
@@ -20,8 +21,8 @@ use crate::model::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowSt
 use crate::model::run::count;
 use crate::model::start::{Refused, Started};
 use crate::modules::query::SearchType;
-use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, file_name};
-use crate::report::batch_export::write_batch;
+use crate::report::Format;
+use crate::report::batch::{BatchMatrix, BatchReport, file_name, write_batch};
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
 
 /// The maximum number of invalid searches and of duplicates that an answer tells.
@@ -314,7 +315,17 @@ pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 #[into_params(parameter_in = Query)]
 pub struct BatchExportParameters {
     /// Format of the file; `json` by default.
-    format: Option<BatchFormat>,
+    #[serde(default, deserialize_with = "batch_format")]
+    #[param(schema_with = batch_formats)]
+    format: Option<Format>,
+}
+
+fn batch_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
+    request::format(deserializer, Format::OF_BATCHES)
+}
+
+fn batch_formats() -> Schema {
+    request::format_schema(Format::OF_BATCHES)
 }
 
 /// Gets the results of all searches of a batch as a file.
@@ -331,7 +342,7 @@ pub struct BatchExportParameters {
         headers(("Content-Disposition" = String)))))]
 pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let BatchExportParameters { format } = request::query(call.request)?;
-    let format = format.unwrap_or(BatchFormat::Json);
+    let format = format.unwrap_or(Format::Json);
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "batch", format.as_str());
     let head = Response::empty(200)
@@ -344,22 +355,22 @@ pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
     }))
 }
 
-/// A format of the matrix: `json` or `csv`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MatrixFormat {
-    /// One document.
-    Json,
-    /// RFC 4180 with a header: one row for each query, one column for each module.
-    Csv,
-}
-
 /// The query parameters of the matrix.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct MatrixParameters {
-    /// Format of the file; `json` by default.
-    format: Option<MatrixFormat>,
+    /// Format of the file; `json` by default. CSV has one row for each query, one column for each module.
+    #[serde(default, deserialize_with = "matrix_format")]
+    #[param(schema_with = matrix_formats)]
+    format: Option<Format>,
+}
+
+fn matrix_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
+    request::format(deserializer, Format::OF_MATRICES)
+}
+
+fn matrix_formats() -> Schema {
+    request::format_schema(Format::OF_MATRICES)
 }
 
 /// Gets the outcomes of a batch: its queries by the platforms that were asked.
@@ -372,7 +383,7 @@ pub struct MatrixParameters {
         headers(("Content-Disposition" = String)))))]
 pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let MatrixParameters { format } = request::query(call.request)?;
-    let format = format.unwrap_or(MatrixFormat::Json);
+    let format = format.unwrap_or(Format::Json);
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "matrix", "csv");
     let api = Arc::clone(api);
@@ -380,13 +391,13 @@ pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiErr
         let matrix = api.batches.matrix(batch.id)?;
         let columns = matrix.columns();
         let body = BatchMatrix::new(&matrix, &columns);
-        if format == MatrixFormat::Json {
+        if format == Format::Json {
             return Ok(ok_json(&body));
         }
         let mut bytes = Vec::new();
         // Cannot happen: a Vec takes all bytes.
         body.write_csv(&mut bytes).map_err(ApiError::internal)?;
-        let response = Response::new(200, BatchFormat::Csv.media_type(), bytes);
+        let response = Response::new(200, Format::Csv.media_type(), bytes);
         let disposition = format!("attachment; filename=\"{name}\"");
         Ok(Reply::Now(response.with_header("Content-Disposition", disposition)))
     }))

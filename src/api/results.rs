@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::openapi::Schema;
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
@@ -13,7 +14,7 @@ use crate::base::ids::RunId;
 use crate::http::{Reply, Response, StaticFile};
 use crate::model::diff::Diff;
 use crate::model::run::Status;
-use crate::report::graph::GraphFormat;
+use crate::report::Format;
 use crate::runs::graph::Graph;
 use crate::runs::leads::lead::Lead;
 use crate::runs::people::people;
@@ -62,10 +63,20 @@ pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiEr
 #[into_params(parameter_in = Query)]
 pub struct GraphParameters {
     /// Format of the graph; `json` by default.
-    format: Option<GraphFormat>,
+    #[serde(default, deserialize_with = "graph_format")]
+    #[param(schema_with = graph_formats)]
+    format: Option<Format>,
     /// Whether the searches that leads of this one and theirs have started are included.
     #[param(required = false, value_type = bool, default = true)]
     family: Option<bool>,
+}
+
+fn graph_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
+    request::format(deserializer, Format::OF_GRAPHS)
+}
+
+fn graph_formats() -> Schema {
+    request::format_schema(Format::OF_GRAPHS)
 }
 
 /// Gets the graph of a run.
@@ -81,14 +92,14 @@ pub struct GraphParameters {
 pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let GraphParameters { format, family } = request::query(call.request)?;
-    let (format, family) = (format.unwrap_or(GraphFormat::Json), family.unwrap_or(true));
+    let (format, family) = (format.unwrap_or(Format::Json), family.unwrap_or(true));
     let run = api.runs.reader.record(&found)?;
     let catalog = api.runs.catalog();
     let (run_id, status) = (run.summary.id, run.summary.status);
     let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
-    format.write(&mut bytes, &graph).map_err(ApiError::internal)?;
+    format.write_graph(&mut bytes, &graph).map_err(ApiError::internal)?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("X-Run-Id", run_id.to_string())
         .with_header("X-Run-Status", status.as_str());

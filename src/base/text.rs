@@ -30,10 +30,13 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns `text` with every character replaced that a person does not see and a program reads: control characters
-/// except line ends and tabs, marks that change the order of text, tags and further variation selectors.
+/// except line ends and tabs, marks that change the order of text, tags and further variation selectors, and two characters
+/// that XML does not have.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let is_hidden =
-        |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t') || matches!(c, '\u{e0000}'..='\u{e01ef}');
+    let is_hidden = |c: char| {
+        is_obeyed(c) && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e01ef}')
+    };
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -169,22 +172,6 @@ pub fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> io::Result<()
         other => io::Error::other(format!("{other:?}")),
     })?;
     writer.flush()
-}
-
-/// Writes XML character data or an attribute value. Characters that XML does not allow are omitted.
-pub(crate) fn xml(value: &str, out: &mut String) {
-    for c in value.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", u32::from(c))),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {}
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]

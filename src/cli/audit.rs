@@ -3,22 +3,20 @@
 use std::io::Write;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 
-use super::database::open_store;
+use super::database::{accounts_in, open_store};
 use super::exit::{Exit, Failure};
-use crate::account::service::AccountError;
+use super::table::TextFormat;
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::AccountId;
 use crate::base::text::{json, plain};
 use crate::config::{StorageConfig, checked};
-use crate::model::account::Account;
 use crate::model::audit::{AuditFilter, Entry};
-use crate::report::audit::{AuditLine, each_entry};
+use crate::report::account::each_entry;
 use crate::store::Store;
 
 /// Show who changed what and when, oldest first
@@ -38,20 +36,11 @@ pub(crate) struct AuditArgs {
     /// Only entries since this time or day (UTC): 2026-11-01T12:00:00Z or 2026-11-01
     #[arg(long, value_name = "TIME", value_parser = checked(moment))]
     since: Option<Timestamp>,
-    /// Format of the entries
+    /// Format of the entries: one line for each, or one JSON array
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: TextFormat,
     #[command(flatten)]
     storage: StorageConfig,
-}
-
-/// The format of audit entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line for each entry
-    Text,
-    /// One JSON array
-    Json,
 }
 
 fn moment(text: &str) -> Result<Timestamp, String> {
@@ -66,13 +55,13 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Failure
     let account = args.account.as_deref().map(|name| find(&store, name)).transpose()?;
     let filter = AuditFilter { account, since: args.since, after: 0 };
     match args.format {
-        Format::Text => {
+        TextFormat::Text => {
             each_entry(&store, filter, |entry| Ok::<_, Failure>(writeln!(out, "{}", line(entry))?))?;
         }
-        Format::Json => {
+        TextFormat::Json => {
             let mut before = "[\n  ";
             each_entry(&store, filter, |entry| {
-                let text = serde_json::to_string(&AuditLine::from(entry))?;
+                let text = serde_json::to_string(entry)?;
                 write!(out, "{before}{}", json(&text))?;
                 before = ",\n  ";
                 Ok::<_, Failure>(())
@@ -89,28 +78,19 @@ fn find(store: &Store, name: &str) -> Result<AccountId, Failure> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }
-    let account: Option<Account> = store.account_by_email(&name.trim().to_lowercase())?;
-    Ok(account.ok_or(AccountError::UnknownAccount)?.id)
+    Ok(accounts_in(store, Some(name))?[0].id)
 }
 
-/// Formats an entry: `2026-11-01T12:00:00.000Z key.created by cli account 0198… object 0198…`.
+/// Formats an entry: `2026-11-01T12:00:00.000Z key.created by cli account=0198… object=0198…`.
 fn line(entry: &Entry) -> String {
     let mut line = format!("{} {} by {}", rfc3339_millis(entry.at), plain(&entry.action), entry.actor);
     let mut add = |name: &str, value: &str| line += &format!(" {name}={}", plain(value));
-    if let Some(account) = entry.account {
-        add("account", &account.to_string());
-    }
-    if let Some(object) = &entry.object {
-        add("object", object);
-    }
-    if let Some(request) = &entry.request {
-        add("request", request);
+    let account = entry.account.map(|id| id.to_string());
+    for (name, value) in [("account", &account), ("object", &entry.object), ("request", &entry.request)] {
+        value.iter().for_each(|value| add(name, value));
     }
     for (name, value) in &entry.detail {
-        match value {
-            Value::String(text) => add(name, text),
-            other => add(name, &other.to_string()),
-        }
+        add(name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }
     line
 }

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::Value;
 
 use super::catalog::load;
 use super::exit::{Exit, Failure};
-use super::report_file::Report;
+use super::report::SavedReport;
+use super::table::TextFormat;
 use crate::base::text::{line, write_json};
 use crate::config::CatalogConfig;
 use crate::model::diff::{Diff, Difference, FieldChange, RunSide, Undecided};
@@ -34,32 +35,24 @@ pub(crate) struct DiffArgs {
     /// The later report; - reads standard input
     #[arg(value_name = "AFTER.json")]
     after: PathBuf,
-    /// Format of the output
+    /// Format of the output: lines for each result, or the same object as `GET /v1/searches/{run_id}/diff/{other}`
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: TextFormat,
     #[command(flatten)]
     catalog: CatalogConfig,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line for each result, for people
-    Text,
-    /// The same object as `GET /v1/searches/{run_id}/diff/{other}`
-    Json,
 }
 
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     if args.before == args.after && args.before.to_str() == Some("-") {
         return Err(Failure::Usage("only one of the reports can be read from standard input".to_owned()));
     }
-    let (before, after) = (Report::read(&args.before)?, Report::read(&args.after)?);
+    let (before, after) = (SavedReport::read(&args.before)?, SavedReport::read(&args.after)?);
     let catalog = load(&args.catalog)?;
     let diff = Diff::between(&before.to_compare()?, &after.to_compare()?, catalog.profiles())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     match args.format {
-        Format::Json => write_json(out, &diff)?,
-        Format::Text => write_text(out, &diff)?,
+        TextFormat::Json => write_json(out, &diff)?,
+        TextFormat::Text => write_text(out, &diff)?,
     }
     let has_changed = !(diff.added.is_empty() && diff.removed.is_empty() && diff.changed.is_empty());
     Ok(if has_changed { Exit::Done } else { Exit::NothingFound })

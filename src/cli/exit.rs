@@ -12,29 +12,23 @@ use crate::config::ConfigError;
 /// The exit codes of all commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: success.
-    Done,
-    /// 1: a search found nothing; a file has mistakes or is not formatted; a module of the catalogue is
+    /// Success.
+    Done = 0,
+    /// A search found nothing; a file has mistakes or is not formatted; a module of the catalogue is
     /// broken or unreliable; a schema is not up to date.
-    NothingFound,
-    /// 2: the command line, a variable or a query is not valid.
-    Usage,
-    /// 3: the command failed.
-    Failed,
-    /// 130: Ctrl-C has ended the command early. A search has written what it has found.
-    Interrupted,
+    NothingFound = 1,
+    /// The command line, a variable or a query is not valid.
+    Usage = 2,
+    /// The command failed.
+    Failed = 3,
+    /// Ctrl-C has ended the command early. A search has written what it has found.
+    Interrupted = 130,
 }
 
 impl Exit {
     /// Returns the number of the exit code.
     pub fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::NothingFound => 1,
-            Self::Usage => 2,
-            Self::Failed => 3,
-            Self::Interrupted => 130,
-        }
+        self as u8
     }
 }
 
@@ -110,13 +104,7 @@ impl From<AccountError> for Failure {
             AccountError::InvalidEmail | AccountError::InvalidLabel | AccountError::UnknownPlan(_) => {
                 Self::Usage(message)
             }
-            AccountError::InvalidKey
-            | AccountError::UnknownAccount
-            | AccountError::EmailTaken
-            | AccountError::UnknownKey
-            | AccountError::BeingDeleted
-            | AccountError::Unfinished(_)
-            | AccountError::Storage(_) => Self::Failed(message),
+            _ => Self::Failed(message),
         }
     }
 }

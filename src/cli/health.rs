@@ -1,7 +1,6 @@
-//! `health list`, `reset`: what searches have learnt about hosts and modules.
+//! `health list`, `reset`: what searches have learned about hosts and modules.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -9,88 +8,92 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::database::open_store;
 use super::exit::{Exit, Failure};
-use super::table::{ListFormat, write_list};
-use crate::base::clock::millis;
+use super::table::ListArgs;
+use crate::base::clock::rfc3339_millis;
 use crate::base::storage::StorageError;
 use crate::config::StorageConfig;
 use crate::model::audit::Origin;
-use crate::model::health::{BreakerState, Learnt, Opening};
+use crate::model::health::{BreakerState, Learnt};
 use crate::model::tally::Tally;
 use crate::store::Store;
 
-/// List or reset what searches have learnt: hosts that are down, modules in quarantine, and deadlines of modules
+/// List or reset what searches have learned: hosts that are down, modules in quarantine, and deadlines of modules
 #[derive(Debug, Subcommand)]
 #[command(arg_required_else_help = true)]
 pub(crate) enum HealthAction {
-    List(ListArgs),
-    Reset(ResetArgs),
-}
-
-/// List the hosts and modules that searches do not ask, and the learnt deadlines
-///
-/// A server uses at most its --check-timeout as a deadline, and no learnt one for modules that need a browser.
-#[derive(Debug, Args)]
-#[command(after_help = "\
+    /// List the hosts and modules that searches do not ask, and the learned deadlines
+    ///
+    /// A server uses at most its --check-timeout as a deadline, and no learned one for modules that need a browser.
+    #[command(after_help = "\
 Examples:
   sightline health list
   sightline health list --kind host --kind quarantine")]
-pub(crate) struct ListArgs {
-    /// Only what is of this kind (repeatable)
-    #[arg(long = "kind", value_name = "KIND", value_parser = kinds())]
-    kinds: Vec<Learnt>,
-    /// Format of the list
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: ListFormat,
-    #[command(flatten)]
-    storage: StorageConfig,
-}
-
-/// Ask hosts and modules again, and forget learnt deadlines; running servers do so within seconds
-#[derive(Debug, Args)]
-#[command(after_help = "\
+    List {
+        #[command(flatten)]
+        kinds: Kinds,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Ask hosts and modules again, and forget learned deadlines; running servers do so within seconds
+    #[command(after_help = "\
 Examples:
   sightline health reset example.org
   sightline health reset github --kind deadline
   sightline health reset --all")]
-pub(crate) struct ResetArgs {
-    /// Host, or module by its id, as `health list` shows it
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
-    name: Option<String>,
-    /// Only what is of this kind (repeatable)
-    #[arg(long = "kind", value_name = "KIND", value_parser = kinds())]
-    kinds: Vec<Learnt>,
-    /// Reset all hosts and modules
-    #[arg(long)]
-    all: bool,
-    #[command(flatten)]
-    storage: StorageConfig,
+    Reset {
+        /// Host, or module by its id, as `health list` shows it
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        name: Option<String>,
+        #[command(flatten)]
+        kinds: Kinds,
+        /// Reset all hosts and modules
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        storage: StorageConfig,
+    },
 }
 
-fn kinds() -> impl TypedValueParser<Value = Learnt> {
+/// The kinds that a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct Kinds {
+    /// Only what is of this kind (repeatable)
+    #[arg(long = "kind", value_name = "KIND", value_parser = kind_name())]
+    kinds: Vec<Learnt>,
+}
+
+impl Kinds {
+    /// Returns the chosen kinds, or all of them if none is chosen.
+    fn chosen(&self) -> impl Iterator<Item = Learnt> {
+        Learnt::ALL.into_iter().filter(|kind| self.kinds.is_empty() || self.kinds.contains(kind))
+    }
+}
+
+fn kind_name() -> impl TypedValueParser<Value = Learnt> {
     let names = PossibleValuesParser::new(Learnt::ALL.map(Learnt::as_str));
     names.try_map(|name| Learnt::from_name(&name).ok_or("not a kind"))
 }
 
-/// Returns the chosen kinds, or all of them if none is chosen.
-fn chosen(kinds: &[Learnt]) -> impl Iterator<Item = Learnt> {
-    Learnt::ALL.into_iter().filter(|kind| kinds.is_empty() || kinds.contains(kind))
-}
-
 pub(crate) fn run(action: &HealthAction, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
-        HealthAction::List(args) => list(args, out)?,
-        HealthAction::Reset(args) => reset(args, out)?,
+        HealthAction::List { kinds, list } => write_health(kinds, list, out)?,
+        HealthAction::Reset { name, kinds, storage, .. } => reset(name.as_deref(), kinds, storage, out)?,
     }
     Ok(Exit::Done)
 }
 
-fn reset(args: &ResetArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let (store, now, name) = (open_store(&args.storage)?, Timestamp::now(), args.name.as_deref());
-    let mut count = 0;
-    for kind in chosen(&args.kinds) {
+fn reset(
+    name: Option<&str>,
+    kinds: &Kinds,
+    storage: &StorageConfig,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (store, now, mut count) = (open_store(storage)?, Timestamp::now(), 0);
+    for kind in kinds.chosen() {
         for name in store.reset(kind, name, now, &Origin::CLI)? {
             writeln!(out, "{} {name}", kind.as_str())?;
             count += 1;
@@ -104,86 +107,52 @@ fn reset(args: &ResetArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
 }
 
-/// What was learnt about a host or a module. Serialized, it is an element of `--format json`.
-#[derive(Serialize)]
-struct Row {
-    kind: &'static str,
-    name: Arc<str>,
-    /// Whether it was learnt on the simulated web.
-    simulated: bool,
-    /// The failures in a row. Like the times, it is null for a deadline.
-    failures: Option<u32>,
-    #[serde(with = "millis::option")]
-    open_since: Option<Timestamp>,
-    #[serde(with = "millis::option")]
-    next_try_at: Option<Timestamp>,
-    /// The deadline, or `None` for what is not asked.
-    deadline_ms: Option<u64>,
-    /// What happened, or the deadline for people.
-    detail: String,
-}
-
-fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let (store, mut rows) = (open_store(&args.storage)?, Vec::new());
-    for kind in chosen(&args.kinds) {
-        for simulated in [false, true] {
-            match kind {
-                Learnt::Deadline => rows.extend(deadlines(&store, simulated)?),
-                Learnt::Host | Learnt::Quarantine => rows.extend(open(&store, kind, simulated)?),
+fn write_health(kinds: &Kinds, list: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let members = ["kind", "name", "simulated", "failures", "open_since", "next_try_at", "detail"];
+    list.write(out, &members, |store| {
+        let mut rows = Vec::new();
+        for kind in kinds.chosen() {
+            for simulated in [false, true] {
+                rows.extend(match kind {
+                    Learnt::Deadline => stored(&store, kind, simulated, deadline)?,
+                    Learnt::Host | Learnt::Quarantine => stored(&store, kind, simulated, opening)?,
+                });
             }
         }
-    }
-    let columns = [
-        ("KIND", "kind"),
-        ("NAME", "name"),
-        ("SIMULATED", "simulated"),
-        ("FAILURES", "failures"),
-        ("SINCE", "open_since"),
-        ("NEXT TRY", "next_try_at"),
-        ("DETAIL", "detail"),
-    ];
-    Ok(write_list(out, args.format, &rows, &columns)?)
+        Ok(rows)
+    })
 }
 
-/// Returns all that the store has of a kind.
+/// Returns what the store has of a kind, as far as `members` returns something to list.
 fn stored<T: Default + Serialize + DeserializeOwned>(
     store: &Store,
     kind: Learnt,
     simulated: bool,
-) -> Result<impl Iterator<Item = (Arc<str>, T)> + use<T>, StorageError> {
+    members: fn(T) -> Option<Value>,
+) -> Result<Vec<Value>, StorageError> {
     let rows = store.share_learnt(kind, simulated, Timestamp::UNIX_EPOCH, &[], |older: T, _| older)?;
-    Ok(rows.into_iter().map(|(name, _, value)| (name, value)))
+    let rows = rows.into_iter().filter_map(|(name, _, value)| {
+        let mut row = json!({ "kind": kind.as_str(), "name": name, "simulated": simulated });
+        row.as_object_mut()?.extend(members(value)?.as_object()?.clone());
+        Some(row)
+    });
+    Ok(rows.collect())
 }
 
-/// Returns the hosts or the modules that searches do not ask.
-fn open(store: &Store, kind: Learnt, simulated: bool) -> Result<Vec<Row>, StorageError> {
-    let row = |(name, state): (Arc<str>, BreakerState)| {
-        let Opening { failures, cause, since, next_try, .. } = state.opening?;
-        let [open_since, next_try_at] = [since, next_try].map(Some);
-        let (kind, failures, detail) = (kind.as_str(), Some(failures), cause.text());
-        Some(Row { kind, name, simulated, failures, open_since, next_try_at, deadline_ms: None, detail })
-    };
-    Ok(stored(store, kind, simulated)?.filter_map(row).collect())
+/// Returns since when and why a host or a module is not asked, if that is so.
+fn opening(state: BreakerState) -> Option<Value> {
+    let opening = state.opening?;
+    Some(json!({
+        "failures": opening.failures, "open_since": rfc3339_millis(opening.since),
+        "next_try_at": rfc3339_millis(opening.next_try), "deadline_ms": null, "detail": opening.cause.text(),
+    }))
 }
 
-/// Returns the modules with a learnt deadline.
-fn deadlines(store: &Store, simulated: bool) -> Result<Vec<Row>, StorageError> {
-    let (kind, now) = (Learnt::Deadline, Timestamp::now());
-    let row = |(name, tally): (Arc<str>, Tally)| {
-        let deadline = tally.deadline(now, Duration::MAX)?;
-        let (deadline_ms, detail) =
-            (Some(deadline.as_millis() as u64), format!("{:.1}s", deadline.as_secs_f64()));
-        let (failures, open_since, next_try_at) = (None, None, None);
-        Some(Row {
-            kind: kind.as_str(),
-            name,
-            simulated,
-            failures,
-            open_since,
-            next_try_at,
-            deadline_ms,
-            detail,
-        })
-    };
-    Ok(stored(store, kind, simulated)?.filter_map(row).collect())
+/// Returns the learned deadline of a module, if there is one.
+fn deadline(tally: Tally) -> Option<Value> {
+    let deadline = tally.deadline(Timestamp::now(), Duration::MAX)?;
+    let (millis, detail) = (deadline.as_millis() as u64, format!("{:.1}s", deadline.as_secs_f64()));
+    Some(json!({
+        "failures": null, "open_since": null, "next_try_at": null, "deadline_ms": millis, "detail": detail,
+    }))
 }

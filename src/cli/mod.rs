@@ -2,7 +2,7 @@
 //!
 //! | file | command |
 //! |---|---|
-//! | `serve` | `serve` |
+//! | `serve` | `serve`, `mcp` |
 //! | `search` | `search [TYPE] QUERY…` |
 //! | `account` | `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
@@ -11,21 +11,14 @@
 //! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `variants` | `variants` |
 //! | `watch` | `watch list`, `run` |
-//! | `report` | `report REPORT.json` |
-//! | `mcp` | `mcp` |
+//! | `report` | `report REPORT.json`; reads reports |
 //! | `suppress` | `suppress hash`, `key` |
-//! | `migrate` | `migrate` |
-//! | `backup` | `backup` |
 //! | `catalog` | `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `bundle`, `update`, `rollback` |
-//! | `openapi` | `openapi` |
-//! | `manual` | `manual` |
-//! | `completions` | `completions SHELL` |
-//! | `database` | opens the database of a command |
-//! | `logging` | starts the log of a command |
+//! | `print` | `openapi`, `manual`, `completions SHELL` |
+//! | `database` | `migrate`, `backup`; opens the database of a command |
 //! | `bar` | the progress bar |
 //! | `interrupt` | ends a command early on Ctrl-C |
 //! | `replace` | writes files atomically |
-//! | `report_file` | reads reports |
 //! | `table` | prints lists: tables for people, or JSON |
 //! | `unified` | unified diffs of texts |
 //! | `exit` | exit codes and errors |
@@ -35,24 +28,17 @@
 
 mod account;
 mod audit;
-mod backup;
 mod bar;
 mod catalog;
-mod completions;
 mod database;
 mod diff;
 mod exit;
 mod health;
 mod interrupt;
 mod key;
-mod logging;
-mod manual;
-mod mcp;
-mod migrate;
-mod openapi;
+mod print;
 mod replace;
 mod report;
-mod report_file;
 mod search;
 mod serve;
 mod suppress;
@@ -76,11 +62,10 @@ use crate::base::log::{LogFormat, fatal_line};
 use crate::base::text::BYTE_ORDER_MARK;
 use crate::config;
 
-const ABOUT: &str = "Looks up an email address, a username or a domain across public sources, live, and \
-                     answers in structured JSON";
+const ABOUT: &str = "Find public accounts and records of a username, an email address or a domain";
 
 const AFTER_HELP: &str = "\
-Every option can also be set by the environment variable in its help text. A flag takes precedence.
+An option with [env: NAME] in its help can also be set by that variable. A flag takes precedence.
 
 Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed, 130 ended by Ctrl-C.
 
@@ -131,21 +116,25 @@ enum Action {
     Diff(diff::DiffArgs),
     Report(report::ReportArgs),
     Variants(Box<variants::VariantsArgs>),
-    Watch(watch::WatchArgs),
-    Mcp(Box<mcp::McpArgs>),
-    Account(account::AccountArgs),
-    Key(key::KeyArgs),
+    #[command(subcommand)]
+    Watch(watch::WatchAction),
+    Mcp(Box<serve::McpArgs>),
+    #[command(subcommand)]
+    Account(account::AccountAction),
+    #[command(subcommand)]
+    Key(key::KeyAction),
     Audit(audit::AuditArgs),
     #[command(subcommand)]
     Health(health::HealthAction),
-    Suppress(suppress::SuppressArgs),
-    Migrate(migrate::MigrateArgs),
-    Backup(backup::BackupArgs),
+    #[command(subcommand)]
+    Suppress(suppress::SuppressAction),
+    Migrate(database::MigrateArgs),
+    Backup(database::BackupArgs),
     Catalog(catalog::CatalogArgs),
     #[command(name = "openapi")]
-    OpenApi(openapi::OpenApiArgs),
-    Manual(manual::ManualArgs),
-    Completions(completions::CompletionsArgs),
+    OpenApi(print::OpenApiArgs),
+    Manual(print::ManualArgs),
+    Completions(print::CompletionsArgs),
 }
 
 /// Returns the whole command line for clap. Help texts and the manual's table of options are made from it.
@@ -231,24 +220,24 @@ fn begins_a_file() -> bool {
 
 fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
-        Action::Serve(args) => serve::run(*args, &Sightline::command()),
+        Action::Serve(args) => serve::serve(*args, &Sightline::command()),
         Action::Search(args) => search::run(*args, out),
         Action::Diff(args) => diff::run(&args, out),
         Action::Report(args) => report::run(&args, out),
         Action::Variants(args) => variants::run(*args, out),
-        Action::Watch(args) => watch::run(&args, out),
-        Action::Mcp(args) => mcp::run(*args),
-        Action::Account(args) => account::run(args, out),
-        Action::Key(args) => key::run(args, out),
+        Action::Watch(action) => watch::run(&action, out),
+        Action::Mcp(args) => serve::mcp(*args),
+        Action::Account(action) => account::run(action, out),
+        Action::Key(action) => key::run(action, out),
         Action::Audit(args) => audit::run(&args, out),
         Action::Health(action) => health::run(&action, out),
-        Action::Suppress(args) => suppress::run(&args, out),
-        Action::Migrate(args) => migrate::run(&args, out),
-        Action::Backup(args) => backup::run(&args, out),
+        Action::Suppress(action) => suppress::run(action, out),
+        Action::Migrate(args) => database::migrate(&args, out),
+        Action::Backup(args) => database::backup(&args, out),
         Action::Catalog(args) => catalog::run(args, out),
-        Action::OpenApi(args) => openapi::run(&args, out),
-        Action::Manual(args) => manual::run(&args, out),
-        Action::Completions(args) => completions::run(&args, command(), out),
+        Action::OpenApi(args) => print::openapi(&args, out),
+        Action::Manual(args) => print::manual(&args, out),
+        Action::Completions(args) => print::completions(&args, command(), out),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files that are replaced atomically: written to a temporary file, then renamed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -32,15 +32,15 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 impl Replacement {
     /// Creates the temporary file. Fails if the folder cannot be written.
     pub(crate) fn begin(target: &Path) -> Result<Self, Failure> {
-        Self::begin_with(target, &mut File::options()).map_err(|error| cannot_write(target, &error))
+        Self::create(target, 0o666).map_err(|error| cannot_write(target, &error))
     }
 
     /// Does the same for personal data: a new file is readable only by its owner.
     pub(crate) fn begin_private(target: &Path) -> Result<Self, Failure> {
-        Self::begin_with(target, File::options().mode(0o600)).map_err(|error| cannot_write(target, &error))
+        Self::create(target, 0o600).map_err(|error| cannot_write(target, &error))
     }
 
-    fn begin_with(given: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+    fn create(given: &Path, mode: u32) -> io::Result<Self> {
         let given = given.to_owned();
         // Resolves a symbolic link, so that its target is replaced and not the link.
         let target = given.canonicalize().unwrap_or_else(|_| given.clone());
@@ -53,7 +53,7 @@ impl Replacement {
         let mut beside = target.clone().into_os_string();
         beside.push(format!(".{}.new", std::process::id()));
         let beside = PathBuf::from(beside);
-        let file = options.write(true).create(true).truncate(true).open(&beside)?;
+        let file = File::options().write(true).create(true).truncate(true).mode(mode).open(&beside)?;
         let begun = Self { file, beside: Some(beside), target, given };
         if let Some(known) = known {
             begun.file.set_permissions(known.permissions())?;

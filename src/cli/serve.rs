@@ -1,15 +1,15 @@
-//! `serve`.
+//! `serve`, `mcp`.
 
 use clap::{Args, Command};
 use log::warn;
 
 use super::exit::{Exit, Failure};
-use super::logging::start_log;
 use crate::app;
-use crate::config::{self, ServeConfig};
+use crate::config::{self, EngineConfig, LogConfig, ServeConfig, SuppressionConfig};
 
-/// Serve the API until SIGTERM or SIGINT
+/// Run the web app and the API
 ///
+/// Runs until SIGTERM or SIGINT.
 /// The first line on standard output is `listening on http://ADDRESS:PORT`. The first start with an empty
 /// database creates an account and prints its API key once.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub(crate) struct ServeArgs {
 
 /// Runs the server. `command` is the whole command line; unknown variables are found by comparing with its
 /// options.
-pub(crate) fn run(args: ServeArgs, command: &Command) -> Result<Exit, Failure> {
+pub(crate) fn serve(args: ServeArgs, command: &Command) -> Result<Exit, Failure> {
     let mut config = args.config;
     config.engine.check(std::env::vars_os())?;
     start_log(&config.log)?;
@@ -37,4 +37,34 @@ pub(crate) fn run(args: ServeArgs, command: &Command) -> Result<Exit, Failure> {
     }
     app::serve(&config)?;
     Ok(Exit::Done)
+}
+
+/// Tools for language models (MCP on standard input and output)
+///
+/// Programs that use language models start this command. Searches are kept until it ends.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sightline mcp --sandbox
+  claude mcp add sightline -- sightline mcp")]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    engine: EngineConfig,
+    #[command(flatten)]
+    suppression: SuppressionConfig,
+    #[command(flatten)]
+    log: LogConfig,
+}
+
+pub(crate) fn mcp(mut args: McpArgs) -> Result<Exit, Failure> {
+    args.engine.check(std::env::vars_os())?;
+    start_log(&args.log)?;
+    app::serve_lines(&args.engine, &args.suppression)?;
+    Ok(Exit::Done)
+}
+
+/// Writes log lines to standard error from now on.
+pub(crate) fn start_log(config: &LogConfig) -> Result<(), Failure> {
+    crate::base::log::init(config.level, config.format)
+        .map_err(|error| Failure::Failed(format!("cannot start the log: {error}")))
 }

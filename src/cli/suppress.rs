@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::catalog::search_type;
 use super::exit::{Exit, Failure};
@@ -13,59 +13,46 @@ use crate::modules::query::{Query, SearchType};
 use crate::runs::suppression::SuppressKey;
 
 /// Make lists of identifiers that are never searched (see `serve --suppress`)
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct SuppressArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
-    Hash(HashArgs),
-    Key(KeyArgs),
-}
-
-/// Hash identifiers from standard input, one on each line, into lines for a list
-///
-/// Each identifier is normalized as in a search, and case is ignored, so that other spellings match too.
-/// Blank lines and lines that begin with # are skipped. Nothing is written unless every line is a valid
-/// identifier of the type.
-#[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(arg_required_else_help = true)]
+pub(crate) enum SuppressAction {
+    /// Hash identifiers from standard input, one on each line, into lines for a list
+    ///
+    /// Each identifier is normalized as in a search, and case is ignored, so that other spellings match too.
+    /// Blank lines and lines that start with # are skipped. Nothing is written unless every line is a valid
+    /// identifier of the type.
+    #[command(after_help = "\
 Examples:
   export SIGHTLINE_SUPPRESS_KEY=$(sightline suppress key)     keep it: a list is of use with its key alone
   echo jane@example.org | sightline suppress hash email >> suppressed.txt
   sightline serve --suppress suppressed.txt")]
-struct HashArgs {
-    /// Kind of identifiers: domain, email or username
-    #[arg(value_name = "TYPE", value_parser = checked(search_type))]
-    search_type: SearchType,
-    /// Key of the list
-    #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]
-    suppress_key: Secret<String>,
-}
-
-/// Make a new key from the system's random numbers
-#[derive(Debug, Args)]
-#[command(after_help = "\
+    Hash {
+        /// Kind of identifiers: domain, email or username
+        #[arg(value_name = "TYPE", value_parser = checked(search_type))]
+        search_type: SearchType,
+        /// Key of the list
+        #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]
+        suppress_key: Secret<String>,
+    },
+    /// Make a new key from the system's random numbers
+    #[command(after_help = "\
 Example:
   sightline suppress key > suppress.key")]
-struct KeyArgs {}
+    Key,
+}
 
-pub(crate) fn run(args: &SuppressArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    match &args.action {
-        Action::Hash(args) => {
-            let lines = hash(args, io::stdin().lock())?;
+pub(crate) fn run(action: SuppressAction, out: &mut dyn Write) -> Result<Exit, Failure> {
+    match action {
+        SuppressAction::Hash { search_type, suppress_key } => {
+            let lines = hash(search_type, &SuppressKey::new(suppress_key), io::stdin().lock())?;
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        Action::Key(KeyArgs { .. }) => writeln!(out, "{}", new_key())?,
+        SuppressAction::Key => writeln!(out, "{}", hex(&random::<32>()))?,
     }
     Ok(Exit::Done)
 }
 
-fn hash(args: &HashArgs, input: impl BufRead) -> Result<Vec<String>, Failure> {
-    let key = SuppressKey::new(args.suppress_key.clone());
+fn hash(kind: SearchType, key: &SuppressKey, input: impl BufRead) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(input.lines()) {
         let line = line.map_err(|error| {
@@ -76,13 +63,9 @@ fn hash(args: &HashArgs, input: impl BufRead) -> Result<Vec<String>, Failure> {
             continue;
         }
         // The error does not repeat the text.
-        let query = Query::parse(args.search_type, text)
+        let query = Query::parse(kind, text)
             .map_err(|error| Failure::Usage(format!("standard input, line {number}: {error}")))?;
         lines.push(key.line(&query));
     }
     Ok(lines)
-}
-
-fn new_key() -> String {
-    hex(&random::<32>())
 }

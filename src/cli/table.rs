@@ -1,12 +1,17 @@
 //! Lists: tables for people, or JSON. Text from outside is escaped for terminals.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::database::open_store;
+use super::exit::Failure;
 use crate::base::text::{columns, padded, write_json};
+use crate::config::StorageConfig;
+use crate::store::Store;
 
 /// The format of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -17,23 +22,58 @@ pub(crate) enum ListFormat {
     Json,
 }
 
-/// Writes a list: its items as they are serialized, or a table with these columns, each with its heading and the member that
-/// it shows.
+/// The format of an output that is lines for people, or JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// Lines for people
+    Text,
+    /// The same as JSON
+    Json,
+}
+
+/// The options of a command that lists something of the database.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Format of the list
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: ListFormat,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
+impl ListArgs {
+    pub(crate) fn is_table(&self) -> bool {
+        self.format == ListFormat::Table
+    }
+
+    /// Opens the database and writes what `read` returns: see [`write_list`].
+    pub(crate) fn write<T: Serialize>(
+        &self,
+        out: &mut dyn Write,
+        members: &[&str],
+        read: impl FnOnce(Arc<Store>) -> Result<Vec<T>, Failure>,
+    ) -> Result<(), Failure> {
+        Ok(write_list(out, self.format, &read(open_store(&self.storage)?)?, members)?)
+    }
+}
+
+/// Writes a list: its items as they are serialized, or a table with these members as columns.
 pub(crate) fn write_list<T: Serialize>(
     out: &mut dyn Write,
     format: ListFormat,
     items: &[T],
-    columns: &[(&str, &str)],
+    members: &[&str],
 ) -> io::Result<()> {
     if format == ListFormat::Json {
         return write_json(out, &items);
     }
     let row = |item: &T| -> io::Result<Vec<String>> {
         let item = serde_json::to_value(item)?;
-        Ok(columns.iter().map(|(_, member)| shown(&item[*member])).collect())
+        Ok(members.iter().map(|member| shown(&item[*member])).collect())
     };
     let rows = items.iter().map(row).collect::<io::Result<Vec<Vec<String>>>>()?;
-    write_table(out, &columns.iter().map(|(head, _)| *head).collect::<Vec<_>>(), &rows)
+    let heads: Vec<String> = members.iter().map(|member| member.to_uppercase().replace('_', " ")).collect();
+    write_table(out, &heads.iter().map(String::as_str).collect::<Vec<_>>(), &rows)
 }
 
 fn shown(value: &Value) -> String {

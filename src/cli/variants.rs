@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use serde_json::json;
 
 use super::catalog::load;
 use super::exit::{Exit, Failure};
+use super::table::TextFormat;
 use crate::base::text::write_json;
 use crate::config::CatalogConfig;
 use crate::modules::query::{Query, SearchType};
@@ -43,19 +44,11 @@ pub(crate) struct VariantsArgs {
     /// Year that may follow a name, such as the year of birth
     #[arg(long, value_name = "YEAR", requires = "first", value_parser = clap::value_parser!(u16).range(1900..=2099))]
     year: Option<u16>,
-    /// Format of the output
+    /// Format of the output: one username in each line, or the same object as `POST /v1/variants`
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: TextFormat,
     #[command(flatten)]
     catalog: CatalogConfig,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One username in each line
-    Text,
-    /// The same object as `POST /v1/variants`
-    Json,
 }
 
 pub(crate) fn run(args: VariantsArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -74,8 +67,8 @@ pub(crate) fn run(args: VariantsArgs, out: &mut dyn Write) -> Result<Exit, Failu
         }
     };
     match format {
-        Format::Text => variants.iter().try_for_each(|variant| writeln!(out, "{}", variant.username))?,
-        Format::Json => write_json(out, &json!({ "count": variants.len(), "variants": variants }))?,
+        TextFormat::Text => variants.iter().try_for_each(|variant| writeln!(out, "{}", variant.username))?,
+        TextFormat::Json => write_json(out, &json!({ "count": variants.len(), "variants": variants }))?,
     }
     Ok(if variants.is_empty() { Exit::NothingFound } else { Exit::Done })
 }

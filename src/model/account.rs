@@ -14,7 +14,7 @@ use crate::base::words::words;
 pub const BEING_DELETED: &str = "(being deleted)";
 
 /// The owner of API keys, of runs and of credits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Account {
     /// The id of the account, which the API calls `user_id`.
     pub id: AccountId,
@@ -23,8 +23,10 @@ pub struct Account {
     /// The name of a plan in the plan table, or [`BEING_DELETED`].
     pub plan: String,
     /// The start of the first billing cycle, in whole milliseconds.
+    #[serde(rename = "billing_anchor", with = "millis")]
     pub anchor: Timestamp,
     /// The time at which the account was created, in whole milliseconds.
+    #[serde(with = "millis")]
     pub created_at: Timestamp,
     /// The permissions of the owner in the web app.
     pub role: Role,
@@ -32,7 +34,8 @@ pub struct Account {
 
 words! {
     /// The permissions of an account's owner in the web app.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Role {
         /// The owner sees only their own runs and keys.
         #[default]
@@ -61,23 +64,28 @@ impl fmt::Debug for SecretHash {
 }
 
 /// The stored facts about a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyRecord {
     /// The identifier, which is not secret.
     pub id: KeyId,
     /// The owner of the key.
+    #[serde(skip)]
     pub account: AccountId,
     /// The SHA-256 of the key.
+    #[serde(skip)]
     pub hash: SecretHash,
     /// The last four characters.
     pub last_four: String,
     /// The owner's label for the key. It has at most 100 characters and may be empty.
     pub label: String,
     /// The time at which the key was created.
+    #[serde(with = "millis")]
     pub created_at: Timestamp,
     /// The time at which the key was last used, to about a minute.
+    #[serde(with = "millis::option")]
     pub last_used_at: Option<Timestamp>,
     /// The time at which the key was revoked.
+    #[serde(with = "millis::option")]
     pub revoked_at: Option<Timestamp>,
 }
 

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::base::clock::millis;
 use crate::base::ids::{AccountId, KeyId, RequestId};
 use crate::base::words::words;
 
@@ -40,6 +42,13 @@ impl Actor {
             Self::Key(id) => Some(id.0),
             Self::Cli | Self::System => None,
         }
+    }
+}
+
+impl Serialize for Actor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let id = self.id().map(|id| id.to_string());
+        serializer.collect_map([("actor", Some(self.kind())), ("actor_id", id.as_deref())])
     }
 }
 
@@ -188,14 +197,16 @@ impl AuditEvent {
 }
 
 /// An entry of the audit that was read from the store. Its action is text, because a newer version may have further
-/// actions.
-#[derive(Debug, Clone, PartialEq)]
+/// actions. As JSON, its actor is the members `actor` and `actor_id`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// The number of the entry. Numbers are ascending and never used twice, with possible gaps.
     pub id: u64,
     /// The time of the action.
+    #[serde(with = "millis")]
     pub at: Timestamp,
     /// The actor.
+    #[serde(flatten)]
     pub actor: Actor,
     /// The name of the action: see [`Action::as_str`].
     pub action: String,
@@ -204,6 +215,7 @@ pub struct Entry {
     /// The id of the key, run or webhook, or the name of the migration.
     pub object: Option<String>,
     /// The id of the HTTP request.
+    #[serde(rename = "request_id")]
     pub request: Option<String>,
     /// Further facts.
     pub detail: Map<String, Value>,

@@ -100,6 +100,11 @@ pub struct ResultRecord {
 }
 
 impl ResultRecord {
+    /// Returns the name of the platform, or the id of the module if there is none.
+    pub fn site(&self) -> &str {
+        self.platform.as_deref().unwrap_or(&self.source)
+    }
+
     /// Returns whether the owner of the run has marked the result as that of another person.
     pub fn is_of_another_person(&self) -> bool {
         self.annotation.as_ref().is_some_and(|annotation| annotation.not_this_person)

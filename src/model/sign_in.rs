@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
+use crate::base::clock::millis;
 use crate::base::ids::{AccountId, SessionId};
 use crate::model::account::SecretHash;
 
@@ -23,19 +25,24 @@ pub struct SessionLimits {
 }
 
 /// A session of the web app.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Session {
     /// The identifier, which is not secret.
     pub id: SessionId,
     /// The account that is signed in.
+    #[serde(skip)]
     pub account: AccountId,
     /// The token that forms of this session must send back.
+    #[serde(skip)]
     pub csrf: [u8; 32],
     /// The time at which the session began.
+    #[serde(with = "millis")]
     pub created_at: Timestamp,
     /// The time at which the session was last used, to about a minute.
+    #[serde(with = "millis")]
     pub last_seen_at: Timestamp,
     /// The time at which the session expires if it is not used before.
+    #[serde(with = "millis")]
     pub expires_at: Timestamp,
     /// The `User-Agent` of the browser, cut to [`USER_AGENT_BYTES`].
     pub user_agent: String,

@@ -10,22 +10,19 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use log::warn;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::audit::{AuditLine, each_entry};
-use super::batch::BatchRecord;
 use super::body::{ReportBody, RunBody};
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::RequestId;
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::base::text::json as printable;
-use crate::model::account::{Account, KeyRecord};
-use crate::model::audit::{Action, AuditEvent, AuditFilter, Origin};
-use crate::model::batch::MAX_SEARCHES;
+use crate::model::account::Account;
+use crate::model::audit::{Action, AuditEvent, AuditFilter, Entry, Origin};
+use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES};
 use crate::model::page::ListFilter;
 use crate::model::run::{RunOptions, RunSummary};
-use crate::model::sign_in::Session;
 use crate::model::watch::{StoredChange, Watch};
 use crate::model::webhook::{Delivery, Webhook};
 use crate::modules::catalog::Choice;
@@ -58,6 +55,41 @@ impl ExportError {
     }
 }
 
+/// Calls `show` with every item of a list, which is read in pages of `size` items. `read` gets the last item of the page
+/// before, if there is one.
+///
+/// # Errors
+/// Returns the first error of `read` or `show`.
+pub(super) fn each_item<T, E: From<StorageError>>(
+    size: usize,
+    read: impl Fn(Option<&T>) -> Result<Vec<T>, StorageError>,
+    mut show: impl FnMut(&T) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut page = read(None)?;
+    loop {
+        page.iter().try_for_each(&mut show)?;
+        if page.len() < size {
+            return Ok(());
+        }
+        page = read(page.last())?;
+    }
+}
+
+/// Calls `show` with every entry of the audit that a filter selects.
+///
+/// # Errors
+/// Returns an error if the store or `show` fails.
+pub fn each_entry<E: From<StorageError>>(
+    store: &Store,
+    filter: AuditFilter,
+    show: impl FnMut(&Entry) -> Result<(), E>,
+) -> Result<(), E> {
+    let read = |last: Option<&Entry>| {
+        store.audit(&AuditFilter { after: last.map_or(filter.after, |last| last.id), ..filter }, PAGE)
+    };
+    each_item(PAGE, read, show)
+}
+
 /// Writes everything that is stored about an account. Keys and sessions appear without their hashes, and webhooks without their secrets. The
 /// export is recorded in the audit before anything is written.
 ///
@@ -71,7 +103,124 @@ pub fn write_account(
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
     store.note(&AuditEvent::of_account(Action::AccountExported, account.id), now, by)?;
-    Export { store, account, out }.write(now)
+    write!(out, "{{\n\"exported_at\": \"{}\",\n\"account\": ", rfc3339_millis(now))?;
+    let mut export = Export { out, is_empty: true };
+    export.value(account)?;
+    let id = account.id;
+    export.list("keys", |list| list.items(&store.keys(Some(id))?))?;
+    export.list("sessions", |list| list.items(&store.sessions(id, now)?))?;
+    export.list("ledger", |list| list.items(&store.bookings(id)?))?;
+    export.list("cycles", |list| list.items(&store.cycle_uses(id)?))?;
+    export.list("idempotency_keys", |list| list.items(&store.noted_requests(id)?))?;
+    export.list("watches", |list| {
+        let watches = |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE);
+        each_item(PAGE, watches, |watch| list.item(&watch_block(store, watch)?))
+    })?;
+    export.list("webhooks", |list| {
+        store.webhooks(id)?.iter().try_for_each(|webhook| list.item(&webhook_block(store, webhook)?))
+    })?;
+    export.list("batches", |list| {
+        let batches = |last: Option<&Batch>| store.batches(id, last.map(|it| (it.created_at, it.id)), PAGE);
+        each_item(PAGE, batches, |batch| {
+            list.item(&batch_block(batch, &store.batch_rows(batch.id, 0, MAX_SEARCHES)?))
+        })
+    })?;
+    export.list("audit", |list| {
+        let filter = AuditFilter { account: Some(id), ..AuditFilter::default() };
+        each_entry(store, filter, |entry| list.item(entry))
+    })?;
+    export.list("runs", |list| {
+        let runs = |last: Option<&RunSummary>| {
+            let before = last.map(|last| (last.created_at, last.id));
+            store.list(id, &ListFilter { before, ..ListFilter::default() }, PAGE)
+        };
+        each_item(PAGE, runs, |run| write_run(store, run, list))
+    })?;
+    writeln!(export.out, "\n}}")?;
+    Ok(export.out.flush()?)
+}
+
+/// A document that is being written.
+struct Export<'a> {
+    out: &'a mut dyn Write,
+    /// Whether the list that is being written has no item yet.
+    is_empty: bool,
+}
+
+impl Export<'_> {
+    fn list(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut Self) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        write!(self.out, ",\n\"{name}\": [")?;
+        self.is_empty = true;
+        write(self)?;
+        Ok(self.out.write_all(b"]")?)
+    }
+
+    fn items(&mut self, items: &[impl Serialize]) -> Result<(), ExportError> {
+        items.iter().try_for_each(|item| self.item(item))
+    }
+
+    fn item(&mut self, item: &impl Serialize) -> Result<(), ExportError> {
+        self.out.write_all(if self.is_empty { b"\n  " } else { b",\n  " })?;
+        self.is_empty = false;
+        self.value(item)
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
+        Ok(self.out.write_all(printable(&serde_json::to_string(value)?).as_bytes())?)
+    }
+}
+
+/// A watch with its changes.
+#[derive(Serialize)]
+struct WatchBlock<'a> {
+    #[serde(flatten)]
+    watch: &'a Watch,
+    options: RunOptions,
+    modules: &'a Choice,
+    changes: Vec<StoredChange>,
+}
+
+fn watch_block<'a>(store: &Store, watch: &'a Watch) -> Result<WatchBlock<'a>, StorageError> {
+    let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
+        let page = store.watch_changes(watch.account, watch.id, last.map(|last| last.id), PAGE)?;
+        Ok::<_, StorageError>(page.unwrap_or_default())
+    })?;
+    Ok(WatchBlock { watch, options: watch.options, modules: &watch.choice, changes })
+}
+
+/// A webhook with its deliveries.
+#[derive(Serialize)]
+struct WebhookBlock<'a> {
+    #[serde(flatten)]
+    webhook: &'a Webhook,
+    deliveries: Vec<Delivery>,
+}
+
+fn webhook_block<'a>(store: &Store, webhook: &'a Webhook) -> Result<WebhookBlock<'a>, StorageError> {
+    let deliveries = all_pages(PAGE, |last: Option<&Delivery>| {
+        let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
+        Ok::<_, StorageError>(page.unwrap_or_default())
+    })?;
+    Ok(WebhookBlock { webhook, deliveries })
+}
+
+/// Returns a batch with what it searches. Its runs are among all runs.
+fn batch_block(batch: &Batch, rows: &[BatchRow]) -> Value {
+    let search = |row: &BatchRow| {
+        let mut search = json!(row.search);
+        search["row"] = row.position.into();
+        search["status"] = row.status().into();
+        search["run_id"] = json!(row.run().map(|run| run.id));
+        search
+    };
+    json!({
+        "id": batch.id, "name": batch.name, "status": batch.status(), "created_at": rfc3339_millis(batch.created_at),
+        "ended_at": batch.ended_at.map(rfc3339_millis), "searches": rows.iter().map(search).collect::<Vec<_>>(),
+    })
 }
 
 #[derive(Serialize)]
@@ -83,180 +232,11 @@ struct RunBlock<'a> {
     thumbnails: BTreeMap<u32, String>,
 }
 
-/// A watch with its changes.
-#[derive(Serialize)]
-struct WatchBlock {
-    #[serde(flatten)]
-    watch: Watch,
-    options: RunOptions,
-    modules: Choice,
-    changes: Vec<StoredChange>,
-}
-
-#[derive(Serialize)]
-struct WebhookBlock {
-    #[serde(flatten)]
-    webhook: Webhook,
-    deliveries: Vec<Delivery>,
-}
-
-struct Export<'a> {
-    store: &'a Store,
-    account: &'a Account,
-    out: &'a mut dyn Write,
-}
-
-impl<'a> Export<'a> {
-    fn write(mut self, now: Timestamp) -> Result<(), ExportError> {
-        let (id, store) = (self.account.id, self.store);
-        let exported_at = rfc3339_millis(now);
-        write!(self.out, "{{\n\"exported_at\": \"{exported_at}\",\n\"account\": ")?;
-        let time = rfc3339_millis;
-        let Account { email, plan, role, created_at, anchor, .. } = self.account;
-        self.value(&json!({
-            "id": id, "email": email, "plan": plan, "role": role.as_str(), "created_at": time(*created_at),
-            "billing_anchor": time(*anchor),
-        }))?;
-        let key = |key: KeyRecord| {
-            json!({
-                "id": key.id, "label": key.label, "last_four": key.last_four, "created_at": time(key.created_at),
-                "last_used_at": key.last_used_at.map(time), "revoked_at": key.revoked_at.map(time),
-            })
-        };
-        self.list("keys", store.keys(Some(id))?.into_iter().map(key))?;
-        let session = |session: Session| {
-            json!({
-                "id": session.id, "created_at": time(session.created_at), "last_seen_at": time(session.last_seen_at),
-                "expires_at": time(session.expires_at), "user_agent": session.user_agent, "address": session.address,
-            })
-        };
-        self.list("sessions", store.sessions(id, now)?.into_iter().map(session))?;
-        self.list("ledger", store.bookings(id)?.iter())?;
-        self.list("cycles", store.cycle_uses(id)?.iter())?;
-        self.list("idempotency_keys", store.noted_requests(id)?.iter())?;
-        self.watches()?;
-        self.webhooks()?;
-        self.batches()?;
-        self.audit()?;
-        self.runs()?;
-        writeln!(self.out, "\n}}")?;
-        Ok(self.out.flush()?)
-    }
-
-    fn list<T: Serialize>(&mut self, name: &str, items: impl Iterator<Item = T>) -> Result<(), ExportError> {
-        let mut list = self.begin(name)?;
-        for item in items {
-            self.item(&mut list, &item)?;
-        }
-        self.end()
-    }
-
-    /// Writes the watches with their changes.
-    fn watches(&mut self) -> Result<(), ExportError> {
-        let (store, id) = (self.store, self.account.id);
-        let mut list = self.begin("watches")?;
-        for watch in
-            all_pages(PAGE, |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE))?
-        {
-            let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
-                let page = store.watch_changes(id, watch.id, last.map(|last| last.id), PAGE)?;
-                Ok::<_, StorageError>(page.unwrap_or_default())
-            })?;
-            let (options, modules) = (watch.options, watch.choice.clone());
-            self.item(&mut list, &WatchBlock { watch, options, modules, changes })?;
-        }
-        self.end()
-    }
-
-    /// Writes the webhooks with their deliveries.
-    fn webhooks(&mut self) -> Result<(), ExportError> {
-        let mut list = self.begin("webhooks")?;
-        for webhook in self.store.webhooks(self.account.id)? {
-            let deliveries = all_deliveries(self.store, &webhook)?;
-            self.item(&mut list, &WebhookBlock { webhook, deliveries })?;
-        }
-        self.end()
-    }
-
-    /// Writes the batches with what they search, newest first. Their runs are among all runs.
-    fn batches(&mut self) -> Result<(), ExportError> {
-        let mut list = self.begin("batches")?;
-        let mut before = None;
-        loop {
-            let page = self.store.batches(self.account.id, before, PAGE)?;
-            for batch in &page {
-                let rows = self.store.batch_rows(batch.id, 0, MAX_SEARCHES)?;
-                self.item(&mut list, &BatchRecord::new(batch, &rows))?;
-            }
-            match page.last() {
-                Some(last) if page.len() == PAGE => before = Some((last.created_at, last.id)),
-                _ => return self.end(),
-            }
-        }
-    }
-
-    fn audit(&mut self) -> Result<(), ExportError> {
-        let mut list = self.begin("audit")?;
-        let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
-        each_entry(self.store, filter, |entry| self.item(&mut list, &AuditLine::from(entry)))?;
-        self.end()
-    }
-
-    /// Writes the runs, newest first.
-    fn runs(&mut self) -> Result<(), ExportError> {
-        let mut list = self.begin("runs")?;
-        let mut filter = ListFilter::default();
-        loop {
-            let page = self.store.list(self.account.id, &filter, PAGE)?;
-            for run in &page {
-                self.run(&mut list, run)?;
-            }
-            match page.last() {
-                Some(last) if page.len() == PAGE => filter.before = Some((last.created_at, last.id)),
-                _ => return self.end(),
-            }
-        }
-    }
-
-    fn run(&mut self, list: &mut List, run: &RunSummary) -> Result<(), ExportError> {
-        let mut results = results_after(self.store, run.id, 0)?;
-        self.store.notes(run.id)?.annotate(&mut results);
-        let modules = self.store.modules(run.id)?;
-        let thumbnails = self.store.thumbnails(run.id)?;
-        let thumbnails = thumbnails.iter().map(|(id, png)| (*id, STANDARD.encode(png))).collect();
-        let run = RunBody { head: run.into(), results: results.iter().collect() };
-        self.item(list, &RunBlock { report: ReportBody { run, modules: &modules }, thumbnails })
-    }
-
-    fn begin(&mut self, name: &str) -> Result<List, ExportError> {
-        write!(self.out, ",\n\"{name}\": [")?;
-        Ok(List { is_empty: true })
-    }
-
-    fn item(&mut self, list: &mut List, item: &impl Serialize) -> Result<(), ExportError> {
-        self.out.write_all(if list.is_empty { b"\n  " } else { b",\n  " })?;
-        list.is_empty = false;
-        self.value(item)
-    }
-
-    fn end(&mut self) -> Result<(), ExportError> {
-        Ok(self.out.write_all(b"]")?)
-    }
-
-    fn value(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
-        let text = serde_json::to_string(value)?;
-        Ok(self.out.write_all(printable(&text).as_bytes())?)
-    }
-}
-
-/// A JSON list that is being written.
-struct List {
-    is_empty: bool,
-}
-
-fn all_deliveries(store: &Store, webhook: &Webhook) -> Result<Vec<Delivery>, StorageError> {
-    all_pages(PAGE, |last: Option<&Delivery>| {
-        let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
-        Ok(page.unwrap_or_default())
-    })
+fn write_run(store: &Store, run: &RunSummary, list: &mut Export<'_>) -> Result<(), ExportError> {
+    let mut results = results_after(store, run.id, 0)?;
+    store.notes(run.id)?.annotate(&mut results);
+    let (modules, thumbnails) = (store.modules(run.id)?, store.thumbnails(run.id)?);
+    let thumbnails = thumbnails.iter().map(|(id, png)| (*id, STANDARD.encode(png))).collect();
+    let run = RunBody { head: run.into(), results: results.iter().collect() };
+    list.item(&RunBlock { report: ReportBody { run, modules: &modules }, thumbnails })
 }

@@ -3,50 +3,26 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::account::{ExportError, each_item};
 use super::body::ReportBody;
-use super::csv;
-use crate::base::clock::millis;
+use super::{Format, csv, write_line};
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::{cell, json, write_csv, write_csv_head};
-use crate::base::words::words;
 use crate::model::batch::{Batch, BatchRow, BatchStatus};
 use crate::model::run::ResultRecord;
 use crate::model::search::Search;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::batches::matrix::{Column, Matrix};
+use crate::runs::batches::service::Batches;
 use crate::runs::record::RunRecord;
+use crate::runs::service::Runs;
 
-words! {
-    /// A format of the results of a batch: `json` (one document), `ndjson` (one result on each line) or `csv` (one row
-    /// for each result).
-    // The word is the extension of the files, too.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum BatchFormat {
-        /// One document with the report of each search.
-        Json = "json",
-        /// One result on each line, with its query.
-        Ndjson = "ndjson",
-        /// RFC 4180 with a header; the first columns name the query.
-        Csv = "csv",
-    }
-}
-
-impl BatchFormat {
-    /// Returns the `Content-Type`.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Ndjson => "application/x-ndjson",
-            Self::Csv => "text/csv; charset=utf-8; header=present",
-        }
-    }
-}
+/// The number of searches that are read from the store at once.
+const PAGE: usize = 50;
 
 /// Returns the name of a file about a batch, such as `sightline-batch-0123456789ab.csv`. The name marks a batch whose
 /// searches have not all ended, and a simulated one.
@@ -62,7 +38,7 @@ pub fn file_name(batch: &Batch, what: &str, extension: &str) -> String {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchSearchReport<'a> {
     /// Place of the search in the request, from 1.
-    #[schema(minimum = 1, examples(1))]
+    #[schema(minimum = 1)]
     pub row: u32,
     /// Type of the query.
     #[serde(rename = "type")]
@@ -82,7 +58,7 @@ pub struct BatchSearchReport<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchReport<'a> {
     /// Identifies the batch.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    #[schema(value_type = uuid::Uuid)]
     pub batch_id: BatchId,
     /// Name of the batch; null if it has none.
     #[schema(required, examples("applicants of May"))]
@@ -106,34 +82,24 @@ struct ResultLine<'a> {
 /// Writes the results of a batch piece by piece, because a batch can have more of them than fit into memory.
 pub struct BatchWriter<'a> {
     out: &'a mut dyn Write,
-    format: BatchFormat,
+    /// One of [`Format::OF_BATCHES`].
+    format: Format,
     is_first: bool,
 }
 
 impl<'a> BatchWriter<'a> {
-    /// Writes what comes before the first search.
+    /// Writes what comes before the first search: the head of a batch, without searches.
     ///
     /// # Errors
     /// Returns the errors of `out`.
-    pub fn begin(out: &'a mut dyn Write, format: BatchFormat, batch: &Batch) -> io::Result<Self> {
-        match format {
-            BatchFormat::Json => {
-                let head = BatchReport {
-                    batch_id: batch.id,
-                    name: batch.name.as_deref(),
-                    status: batch.status(),
-                    searches: Vec::new(),
-                };
-                let text = serde_json::to_string(&head)?;
-                // The list is written search by search.
-                out.write_all(json(text.trim_end_matches("]}")).as_bytes())?;
-            }
-            BatchFormat::Ndjson => {}
-            BatchFormat::Csv => {
-                let head: Vec<&str> =
-                    ["row", "query_type", "query", "run_id"].into_iter().chain(csv::columns()).collect();
-                write_csv_head(out, &head)?;
-            }
+    pub fn begin(out: &'a mut dyn Write, format: Format, batch: &BatchReport<'_>) -> io::Result<Self> {
+        if format == Format::Json {
+            let head = serde_json::to_string(batch)?;
+            // The list is written search by search.
+            out.write_all(json(head.trim_end_matches("]}")).as_bytes())?;
+        } else if format == Format::Csv {
+            let head = ["row", "query_type", "query", "run_id"].into_iter().chain(csv::columns());
+            write_csv_head(out, &head.collect::<Vec<_>>())?;
         }
         Ok(Self { out, format, is_first: true })
     }
@@ -142,39 +108,30 @@ impl<'a> BatchWriter<'a> {
     ///
     /// # Errors
     /// Returns the errors of `out`.
-    pub fn search(&mut self, row: &BatchRow, run: Option<&RunRecord>) -> io::Result<()> {
-        match (self.format, run) {
-            (BatchFormat::Json, _) => {
-                let report = BatchSearchReport {
-                    row: row.position,
-                    search_type: row.search.search_type,
-                    query: &row.search.query,
-                    status: row.status(),
-                    run: run.map(ReportBody::from),
-                };
-                self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
-                self.is_first = false;
-                self.out.write_all(json(&serde_json::to_string(&report)?).as_bytes())
-            }
-            (_, None) => Ok(()),
-            (BatchFormat::Ndjson, Some(run)) => run.results.iter().try_for_each(|result| {
-                let (query_type, query) = (row.search.search_type, row.search.query.as_str());
-                let line =
-                    ResultLine { row: row.position, query_type, query, run_id: run.summary.id, result };
-                writeln!(self.out, "{}", json(&serde_json::to_string(&line)?))
-            }),
-            (BatchFormat::Csv, Some(run)) => run.results.iter().try_for_each(|result| {
-                let search = &row.search;
-                let mut cells = vec![
-                    row.position.to_string(),
-                    search.search_type.to_string(),
-                    cell(&search.query),
-                    run.summary.id.to_string(),
-                ];
-                cells.extend(csv::row(result)?);
-                write_csv(self.out, &cells)
-            }),
+    pub fn search(
+        &mut self,
+        row: u32,
+        search_type: SearchType,
+        query: &str,
+        status: &str,
+        run: Option<&RunRecord>,
+    ) -> io::Result<()> {
+        if self.format == Format::Json {
+            let run = run.map(ReportBody::from);
+            let report = serde_json::to_string(&BatchSearchReport { row, search_type, query, status, run })?;
+            self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
+            self.is_first = false;
+            return self.out.write_all(json(&report).as_bytes());
         }
+        let Some(run) = run else { return Ok(()) };
+        let (run_id, query_type) = (run.summary.id, search_type);
+        run.results.iter().try_for_each(|result| {
+            if self.format == Format::Ndjson {
+                return write_line(self.out, &ResultLine { row, query_type, query, run_id, result });
+            }
+            let search = [row.to_string(), query_type.to_string(), cell(query), run_id.to_string()];
+            write_csv(self.out, &search.into_iter().chain(csv::row(result)?).collect::<Vec<_>>())
+        })
     }
 
     /// Writes what comes after the last search.
@@ -182,11 +139,38 @@ impl<'a> BatchWriter<'a> {
     /// # Errors
     /// Returns the errors of `out`.
     pub fn end(self) -> io::Result<()> {
-        if self.format == BatchFormat::Json {
+        if self.format == Format::Json {
             self.out.write_all(b"\n]}\n")?;
         }
         self.out.flush()
     }
+}
+
+/// Writes the results that the searches of a batch have found so far, in one of [`Format::OF_BATCHES`].
+///
+/// # Errors
+/// Returns an error if the store or `out` fails. The file is then incomplete.
+pub fn write_batch(
+    batches: &Batches,
+    runs: &Runs,
+    batch: &Batch,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let (batch_id, name, status) = (batch.id, batch.name.as_deref(), batch.status());
+    let head = BatchReport { batch_id, name, status, searches: Vec::new() };
+    let mut file = BatchWriter::begin(out, format, &head)?;
+    let rows = |last: Option<&BatchRow>| batches.rows(batch.id, last.map_or(0, |last| last.position), PAGE);
+    each_item(PAGE, rows, |row| {
+        let found = match row.run() {
+            Some(run) => runs.reader.find(run.id, batch.account)?,
+            None => None,
+        };
+        let record = found.map(|found| runs.reader.record(&found)).transpose()?;
+        let Search { search_type, query, .. } = &row.search;
+        Ok::<_, ExportError>(file.search(row.position, *search_type, query, row.status(), record.as_ref())?)
+    })?;
+    Ok(file.end()?)
 }
 
 /// A module that at least one search has asked: a column of the matrix.
@@ -280,46 +264,5 @@ impl<'a> BatchMatrix<'a> {
             cells.extend(row.outcomes.iter().map(|outcome| outcome.map_or("", Outcome::as_str).to_owned()));
             write_csv(out, &cells)
         })
-    }
-}
-
-/// A batch with what it searches, for the export of an account.
-#[derive(Debug, Serialize)]
-pub(super) struct BatchRecord<'a> {
-    id: BatchId,
-    name: Option<&'a str>,
-    status: BatchStatus,
-    #[serde(with = "millis")]
-    created_at: Timestamp,
-    #[serde(with = "millis::option")]
-    ended_at: Option<Timestamp>,
-    searches: Vec<RowRecord<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct RowRecord<'a> {
-    row: u32,
-    status: &'static str,
-    run_id: Option<RunId>,
-    #[serde(flatten)]
-    search: &'a Search,
-}
-
-impl<'a> BatchRecord<'a> {
-    pub(super) fn new(batch: &'a Batch, rows: &'a [BatchRow]) -> Self {
-        let searches = rows.iter().map(|row| RowRecord {
-            row: row.position,
-            status: row.status(),
-            run_id: row.run().map(|run| run.id),
-            search: &row.search,
-        });
-        Self {
-            id: batch.id,
-            name: batch.name.as_deref(),
-            status: batch.status(),
-            created_at: batch.created_at,
-            ended_at: batch.ended_at,
-            searches: searches.collect(),
-        }
     }
 }

@@ -17,7 +17,7 @@ use crate::runs::record::RunRecord;
 #[schema(as = RunSummary)]
 pub struct RunHead<'a> {
     /// Identifies the search.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid)]
     pub run_id: RunId,
     /// State of the search.
     pub status: Status,
@@ -28,41 +28,35 @@ pub struct RunHead<'a> {
     #[schema(examples("octocat"))]
     pub query: &'a str,
     /// Number of results so far.
-    #[schema(examples(42))]
     pub total_results: u32,
     /// Number of modules that have ended, and of all modules.
     pub progress: Progress,
     /// Time at which the search was accepted: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
     /// Time at which the search ended; null until then.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:09:21.500Z"))]
+    #[schema(required)]
     pub completed_at: Option<Timestamp>,
     /// Present only if the search was stopped, or the following of its leads: the time (RFC 3339, UTC, milliseconds).
     #[serde(with = "millis::option", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, examples("2026-05-06T07:09:21.500Z"))]
+    #[schema(nullable = false)]
     pub stopped_at: Option<Timestamp>,
     /// Whether modules that need a browser take part.
-    #[schema(examples(false))]
     pub premium: bool,
     /// Present only if true: every check had the configured deadline, and no deadline that was learnt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schema(examples(true))]
     pub patient: bool,
     /// Present only if it was given: seconds after which the search ends with the answers that it has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u8, minimum = 1, maximum = 120, examples(20))]
+    #[schema(value_type = u8, minimum = 1, maximum = 120)]
     pub time_budget: Option<u8>,
     /// Present only if true: the profile pictures of accounts are fetched.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schema(examples(true))]
     pub avatars: bool,
     /// Outcomes of the modules that have ended.
     pub coverage: Coverage,
     /// Cost of the search in credits; 0 if it failed, because its credits are refunded.
-    #[schema(examples(1))]
     pub credits_charged: u64,
     /// Cause of the failure; null if the search did not fail.
     #[schema(required)]
@@ -70,31 +64,31 @@ pub struct RunHead<'a> {
     /// Present only while the search waits for its turn, and not in lists: its position among all that wait, from 1.
     /// Accounts take turns.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1, examples(3))]
+    #[schema(nullable = false, minimum = 1)]
     pub queue_position: Option<u32>,
     /// Present only if a lead has started the search: the search whose lead it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid, nullable = false)]
     pub parent_run_id: Option<RunId>,
     /// Present only if a lead has started the search: the first search of the family.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid, nullable = false)]
     pub root_run_id: Option<RunId>,
     /// Present only if a lead has started the search: number of leads between the first search and this one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1, examples(1))]
+    #[schema(nullable = false, minimum = 1)]
     pub depth: Option<u8>,
     /// Present only if a watch has started the search: the watch, which may have been deleted since.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
+    #[schema(value_type = uuid::Uuid, nullable = false)]
     pub watch_id: Option<WatchId>,
     /// Present only if the search is of a batch: see `GET /v1/batches/{batch_id}`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    #[schema(value_type = uuid::Uuid, nullable = false)]
     pub batch_id: Option<BatchId>,
     /// Present only if the search asks the modules of another one again: that search, which may have been deleted since.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid, nullable = false)]
     pub retry_of: Option<RunId>,
     /// Present only at the first search of a family, in `GET /v1/searches/{run_id}` and its JSON report: how far leads
     /// are followed.
@@ -107,15 +101,10 @@ pub struct RunHead<'a> {
     pub tags: &'a [String],
     /// Present only if the owner has written one: a note on the search.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(
-        nullable = false,
-        max_length = 2000,
-        examples("The account on GitLab is the one that we know.")
-    )]
+    #[schema(nullable = false, max_length = 2000, examples("The account on GitLab is known."))]
     pub note: Option<&'a str>,
     /// Present only if true: the results come from the simulated web and are not real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schema(examples(true))]
     pub sandbox: bool,
 }
 

@@ -12,7 +12,7 @@ use askama::Template;
 use askama::filters::Escaper;
 use serde_json::Value;
 
-use super::html::Overview;
+use super::html::{Overview, by_confidence};
 use crate::base::clock::to_the_second;
 use crate::base::text::plain;
 use crate::model::entity::identified::web_address;
@@ -54,9 +54,8 @@ struct Page<'r> {
 /// # Errors
 /// Returns an error if the template cannot be rendered.
 pub(super) fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
-    let mut accounts: Vec<&ResultRecord> = run.results.iter().collect();
-    accounts.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
-    let page = Page { run, summary: &run.summary, overview: Overview::new(run, catalog), accounts };
+    let (overview, accounts) = (Overview::new(run, catalog), by_confidence(&run.results));
+    let page = Page { run, summary: &run.summary, overview, accounts };
     let rendered = page.render().map_err(io::Error::other)?;
     let mut text = String::with_capacity(rendered.len());
     for line in rendered.lines().map(str::trim_end) {
@@ -83,10 +82,6 @@ impl Page<'_> {
             self.overview.platforms(results).into_iter().map(|(_, name)| name).collect();
         names.into_iter().map(escaped).collect::<Vec<_>>().join(", ")
     }
-}
-
-fn platform(result: &ResultRecord) -> &str {
-    result.platform.as_deref().unwrap_or(&result.source)
 }
 
 fn profile_url(result: &ResultRecord) -> &str {

@@ -5,21 +5,21 @@
 //! |---|---|
 //! | [`body`] | the JSON form of a run |
 //! | [`csv`] | one row for each result, for spreadsheets |
-//! | [`batch`], [`batch_export`] | the results of a batch of searches, and its matrix |
-//! | [`graph`] | the entities of runs, and what joins them |
+//! | [`batch`] | the results of a batch of searches, and its matrix |
+//! | `graph` | the entities of runs, and what joins them |
 //! | [`dossier`] | the results of a domain or an email address as tables by subject |
-//! | [`timeline`] | the days that results tell |
+//! | [`timeline`] | the days that results name |
 //! | [`html`] | one page to read, print or keep |
 //! | `markdown` | the same as text |
 //! | [`file_name`] | names of report files |
-//! | [`account`], [`audit`] | the export of an account |
+//! | [`account`] | the export of an account |
 //!
 //! | format | content | left out |
 //! |---|---|---|
 //! | `json` | the run with all results, and `modules`: how each module ended | nothing |
 //! | `ndjson` | one result on each line and nothing else, so that all lines have the same shape | the run, its coverage |
 //! | `csv` | one row for each result: its fields, the metadata that most profiles have, all metadata as JSON | the run, its coverage |
-//! | `html` | overview, people, graph, results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
+//! | `html` | overview, people, links, results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
 //! | `pdf` | the page as a browser prints it | as `html` |
 //! | `graphml`, `stix` | the entities and what joins them, coverage, and each module that gave no answer with the reason | the metadata of results |
 //! | `md` | overview, people, results, coverage, and each module that gave no answer with the reason | misses, rare members of the metadata |
@@ -32,14 +32,12 @@
 //! above.
 
 pub mod account;
-pub mod audit;
 pub mod batch;
-pub mod batch_export;
 pub mod body;
 pub mod csv;
 pub mod dossier;
 pub mod file_name;
-pub mod graph;
+mod graph;
 pub mod html;
 mod markdown;
 pub mod timeline;
@@ -47,6 +45,7 @@ pub mod timeline;
 use std::error::Error;
 use std::io::{self, Write};
 
+use askama::Template as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -55,12 +54,10 @@ use crate::base::text::{json, write_json};
 use crate::base::words::words;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
-
 use crate::runs::record::RunRecord;
 use crate::runs::service::{Found, Reader};
 use body::{FamilyBody, ReportBody};
-use graph::GraphFormat;
-use graph::about::About;
+use graph::{About, GraphMl, stix};
 
 words! {
     /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
@@ -91,8 +88,20 @@ words! {
 }
 
 impl Format {
+    /// The words of the formats of a graph. As JSON it is nodes and edges.
+    pub const OF_GRAPHS: &'static [&'static str] = &["json", "graphml", "stix"];
+    /// The words of the formats of the results of a batch. Each search has a report, or each result names its search.
+    pub const OF_BATCHES: &'static [&'static str] = &["json", "ndjson", "csv"];
+    /// The words of the formats of the matrix of a batch.
+    pub const OF_MATRICES: &'static [&'static str] = &["json", "csv"];
+
+    /// Returns the format with this word, if it is one of `known`.
+    pub fn among(known: &[&str], name: &str) -> Option<Self> {
+        Self::from_name(name).filter(|_| known.contains(&name))
+    }
+
     /// Returns the `Content-Type`. `application/x-ndjson` is not registered, but it is the type that tools
-    /// know.
+    /// know. GraphML has none but that of XML.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -101,8 +110,8 @@ impl Format {
             Self::Html => "text/html; charset=utf-8",
             Self::Pdf => "application/pdf",
             Self::Md => "text/markdown; charset=utf-8",
-            Self::Graphml => GraphFormat::Graphml.media_type(),
-            Self::Stix => GraphFormat::Stix.media_type(),
+            Self::Graphml => "application/xml",
+            Self::Stix => "application/stix+json;version=2.1",
         }
     }
 
@@ -150,13 +159,31 @@ impl Format {
     ) -> io::Result<()> {
         match self {
             Self::Json => write_json(out, &ReportBody::from(run)),
-            Self::Ndjson => write_lines(out, run),
+            Self::Ndjson => run.results.iter().try_for_each(|result| write_line(out, result)),
             Self::Csv => csv::write(out, &run.results),
             Self::Html => out.write_all(html::page(run, catalog)?.as_bytes()),
             Self::Pdf => out.write_all(&print(&html::page(run, catalog)?).map_err(io::Error::other)?),
             Self::Md => out.write_all(markdown::page(run, catalog)?.as_bytes()),
-            Self::Graphml => write_graph(out, GraphFormat::Graphml, run, catalog),
-            Self::Stix => write_graph(out, GraphFormat::Stix, run, catalog),
+            Self::Graphml | Self::Stix => {
+                let graph = Graph::of(&Vec::from_iter(run.findings()), catalog.profiles());
+                self.write_graph_about(out, &graph, Some(About::of(run)))
+            }
+        }
+    }
+
+    /// Writes a graph in one of the formats of graphs.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`.
+    pub fn write_graph(self, out: &mut dyn Write, graph: &Graph) -> io::Result<()> {
+        self.write_graph_about(out, graph, None)
+    }
+
+    fn write_graph_about(self, out: &mut dyn Write, graph: &Graph, about: Option<About>) -> io::Result<()> {
+        match self {
+            Self::Graphml => GraphMl { graph, about }.write_into(out).map_err(io::Error::other),
+            Self::Stix => write_json(out, &stix(graph, about.as_ref())),
+            _ => write_json(out, graph),
         }
     }
 }
@@ -172,18 +199,9 @@ pub fn write_family(out: &mut dyn Write, root: &RunRecord, children: &[RunRecord
     )
 }
 
-fn write_graph(
-    out: &mut dyn Write,
-    format: GraphFormat,
-    run: &RunRecord,
-    catalog: &Catalog,
-) -> io::Result<()> {
-    let graph = Graph::of(&Vec::from_iter(run.findings()), catalog.profiles());
-    format.write_about(out, &graph, Some(&About::of(run)))
-}
-
-fn write_lines(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    run.results.iter().try_for_each(|result| writeln!(out, "{}", json(&serde_json::to_string(result)?)))
+/// Writes a line of NDJSON.
+fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    writeln!(out, "{}", json(&serde_json::to_string(value)?))
 }
 
 #[cfg(test)]

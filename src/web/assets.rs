@@ -27,8 +27,6 @@ const SCRIPTS: &str = concat!(
     "{\n",
     include_str!("assets/search.js"),
     "}\n{\n",
-    include_str!("assets/graph.js"),
-    "}\n{\n",
     include_str!("assets/batch.js"),
     "}\n{\n",
     include_str!("assets/refresh.js"),

@@ -24,14 +24,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::access::{Access, Counts};
-use super::batches::MatrixFormat;
 use super::error::{ErrorBody, FAILURES};
 use super::routes::{self, ROUTES, Route};
 use super::stream;
 use crate::model::quota::Policy;
 use crate::report::Format;
-use crate::report::batch::BatchFormat;
-use crate::report::graph::GraphFormat;
 use schemas::{Schemas, named, one_line, tidied, tidy, to_json, without_null};
 
 /// The statuses of errors that every operation may answer, and those of every operation that needs a key.
@@ -80,9 +77,6 @@ fn all_schemas() -> Map<String, Value> {
     }
     named::<ErrorBody<'_>>(&mut schemas);
     named::<Format>(&mut schemas);
-    named::<GraphFormat>(&mut schemas);
-    named::<BatchFormat>(&mut schemas);
-    named::<MatrixFormat>(&mut schemas);
     let mut all = tidied(schemas);
     // What does not apply is left out.
     for name in ["ApiErrorFacts", "SearchAnswer"] {

@@ -15,9 +15,9 @@ use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::interrupt::Watch;
-use crate::cli::logging::start_log;
+use crate::cli::interrupt::stop_on_interrupt;
 use crate::cli::replace::Replacement;
+use crate::cli::serve::start_log;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
@@ -107,12 +107,11 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     let request = ProofRequest { modules, engine: args.engine, faults: args.faults };
     let (began, bar) = (Instant::now(), Bar::new());
     let stop = Stop::default();
-    let signals = Watch::start(&stop)?;
+    stop_on_interrupt(&stop)?;
     let proofs = prove_modules(&request, &stop, |progress| show(&bar, progress));
     bar.clear();
     let proofs = proofs?;
     let repairs = args.repair.repair(&request.engine, &request.modules, &proofs, &stop)?;
-    drop(signals);
     let saved = args.repair.save(&request.engine, &repairs)?;
     let is_simulated = request.engine.sandbox != SandboxMode::Off;
     let report =

@@ -12,9 +12,9 @@ use super::report::Format;
 use crate::app::learn_entries;
 use crate::base::text::{json, plain, write_json};
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::interrupt::Watch;
-use crate::cli::logging::start_log;
+use crate::cli::interrupt::stop_on_interrupt;
 use crate::cli::replace;
+use crate::cli::serve::start_log;
 use crate::cli::unified::unified;
 use crate::config::{EngineConfig, LogConfig, checked};
 use crate::modules::catalog::{Catalog, format as form};
@@ -84,9 +84,8 @@ pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Fai
     start_log(&args.log)?;
     let entry = draft(args)?;
     let stop = Stop::default();
-    let signals = Watch::start(&stop)?;
+    stop_on_interrupt(&stop)?;
     let learned = learn_entries(&args.engine, std::slice::from_ref(&entry), &stop)?;
-    drop(signals);
     let result = learned.into_iter().next().unwrap_or(Err(NotLearned::Stopped));
     if args.format == Format::Json {
         let lesson = result.as_ref().ok();

@@ -11,7 +11,7 @@ use crate::base::address::without_credentials;
 use crate::base::text::plain;
 use crate::cli::database::open_store;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::logging::start_log;
+use crate::cli::serve::start_log;
 use crate::config::{BundleConfig, EngineConfig, LogConfig, StorageConfig};
 use crate::model::audit::Origin;
 use crate::model::bundle::{AddedBundle, StoredBundle};

@@ -6,6 +6,7 @@ mod queries;
 mod table;
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,8 +14,9 @@ use clap::Args;
 
 use super::bar::Bar;
 use super::exit::{Exit, Failure};
-use super::interrupt::Watch;
-use super::logging::start_log;
+use super::interrupt::stop_on_interrupt;
+use super::replace::Replacement;
+use super::serve::start_log;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
@@ -24,12 +26,12 @@ use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use outcome::{exit_of, go_on, show, summary};
-use output::{Format, Output, OutputFile, Written};
+use outcome::{exit_of, show, summary};
+use output::{Format, Output};
 use queries::{Queries, Row};
 use table::Table;
 
-/// Run searches without a server, an account or a database
+/// Search for usernames, email addresses or domains
 ///
 /// The table has a row for each result as it is found; in a terminal, what the results say together follows. The other
 /// formats are written at the end, when all sources of a result are known. Ctrl-C ends the search and writes what was found;
@@ -122,7 +124,7 @@ struct FollowArgs {
     #[arg(long, value_name = "DEPTH", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_DEPTH)))]
     follow: Option<u8>,
-    /// The most searches that leads start
+    /// At most this many further searches
     #[arg(long, value_name = "N", requires = "follow", default_value_t = FollowOrder::DEFAULT_SEARCHES)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(MAX_SEARCHES)))]
     max_searches: u8,
@@ -147,40 +149,33 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let Queries { rows, recognized, is_list } = Queries::read(&args.words, args.from.as_deref())?;
     args.engine.check(std::env::vars_os())?;
     let follow = Option::<FollowOrder>::from(args.follow);
-    let mut files = args.outputs.iter().map(|path| OutputFile::begin(path)).collect::<Result<Vec<_>, _>>()?;
-    let formats: Vec<Format> = files.iter().map(|file| file.format).chain([args.format]).collect();
+    let begun = |path: &PathBuf| Ok((Format::of_file(path)?, Replacement::begin_private(path)?));
+    let mut files = args.outputs.iter().map(begun).collect::<Result<Vec<_>, Failure>>()?;
+    let formats: Vec<Format> = files.iter().map(|(format, _)| *format).chain([args.format]).collect();
     check_formats(&formats, is_list, follow.is_some(), &args.engine)?;
     start_log(&args.log)?;
     refuse_addresses(&args.engine, &recognized)?;
+    let (patient, time_budget, avatars) = (args.patient, args.time_budget, args.avatars);
     let request = SearchRequest {
         engine: args.engine,
         premium: args.premium,
-        options: RunOptions {
-            patient: args.patient,
-            time_budget: args.time_budget,
-            avatars: args.avatars,
-            ..RunOptions::default()
-        },
+        options: RunOptions { patient, time_budget, avatars, ..RunOptions::default() },
         choice: args.choice.into(),
         follow,
         suppression: args.suppression,
     };
     let stop = Stop::default();
-    let _watch = Watch::start(&stop)?;
-    let what = Written { request: &request, is_list, all: args.all };
-    let mut outputs = vec![Output::standard(out, args.format, &what)?];
+    stop_on_interrupt(&stop)?;
+    let mut outputs = vec![Output::begin(out, args.format, is_list, Table::of_output(args.all))?];
     // A browser may fail, which must not keep the other files from being written.
-    files.sort_by_key(|file| file.format.is_pdf());
-    for file in &mut files {
-        outputs.push(Output::file(file, &what)?);
+    files.sort_by_key(|(format, _)| format.is_pdf());
+    for (format, file) in &mut files {
+        outputs.push(Output::begin(file, *format, is_list, Table::of_file(args.all))?);
     }
-    let exit = match &rows[..] {
-        [row] if !is_list => search_one(&request, &row.query, &mut outputs, &stop),
-        rows => search_list(&request, rows, &mut outputs, &stop),
-    }?;
+    let exit = search(&request, &rows, is_list, &mut outputs, &stop)?;
     let mut ends: Vec<Result<(), Failure>> = outputs.into_iter().map(Output::end).collect();
     let written = ends.remove(0);
-    for (file, end) in files.into_iter().zip(&ends) {
+    for ((_, file), end) in files.into_iter().zip(&ends) {
         if end.is_ok() {
             file.finish()?;
         }
@@ -211,33 +206,54 @@ fn check_formats(
     Err(Failure::Usage(text.to_owned()))
 }
 
-fn search_one(
+/// Searches for each query. The exit code is that of the worst search, and 1 only if nothing was found for any query.
+fn search(
     request: &SearchRequest,
-    query: &Query,
+    rows: &[Row],
+    is_list: bool,
     outputs: &mut [Output<'_>],
     stop: &Stop,
 ) -> Result<Exit, Failure> {
-    let (bar, mut broken) = (Bar::new(), None);
-    let found = app::search(request, query, stop, |event| {
-        let mut each = |write: &dyn Fn(&mut Output<'_>) -> Result<(), Failure>| {
-            bar.suspend_while(|| outputs.iter_mut().try_for_each(write))
-        };
-        let shown = match event {
+    let (bar, mut written, mut exit) = (Bar::new(), Ok(()), Exit::NothingFound);
+    let mut sink = |index: usize, event: SearchEvent<'_>| {
+        let row = &rows[index];
+        let said = match event {
             SearchEvent::Progress(progress) => {
-                show(&bar, progress, "");
-                Ok(())
+                let place = format!("{} of {}: {}, ", index + 1, rows.len(), plain(row.query.raw()));
+                show(&bar, progress, if is_list { &place } else { "" });
+                return ControlFlow::Continue(());
             }
-            SearchEvent::Child(search) => each(&|output| output.child(search)),
-            SearchEvent::Result(result) => each(&|output| output.result(None, result)),
-            // These are events of lists.
-            SearchEvent::Ended(..) | SearchEvent::Suppressed => Ok(()),
+            SearchEvent::Ended(run, _) => {
+                exit = worse(exit, exit_of(run));
+                Some(summary(run))
+            }
+            SearchEvent::Suppressed => Some("suppressed, so it was not searched".to_owned()),
+            _ => None,
         };
-        go_on(shown, &mut broken)
-    });
-    bar.clear();
-    if let Some(failure) = broken {
-        return Err(failure);
+        written = bar.suspend_while(|| {
+            said.into_iter().for_each(|said| tell(row.query.search_type(), row.query.raw(), &said));
+            outputs.iter_mut().try_for_each(|output| match event {
+                SearchEvent::Child(search) => output.child(search),
+                SearchEvent::Result(result) => output.result(Some(row).filter(|_| is_list), result),
+                SearchEvent::Ended(run, _) => output.row(row, Some(run)),
+                SearchEvent::Suppressed => output.row(row, None),
+                SearchEvent::Progress(_) => Ok(()),
+            })
+        });
+        // A search whose results cannot be written ends.
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    if is_list {
+        let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
+        let done = app::search_all(request, &queries, stop, sink);
+        bar.clear();
+        written?;
+        done?;
+        return Ok(exit);
     }
+    let found = app::search(request, &rows[0].query, stop, |event| sink(0, event));
+    bar.clear();
+    written?;
     let found = found?;
     let Some((run, children)) = found.records.split_first() else { return Ok(Exit::Failed) };
     let print = |page: &str| found.print(page);
@@ -245,53 +261,14 @@ fn search_one(
     // A closed standard error does not change the results.
     let _ = writeln!(io::stderr(), "{}", summary(run));
     for child in children {
-        let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
-        let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(child));
+        tell(child.summary.search_type, &child.summary.query, &summary(child));
     }
     Ok(exit_of(run))
 }
 
-/// Searches for each query. The exit code is that of the worst search, and 1 only if nothing was found for any query.
-fn search_list(
-    request: &SearchRequest,
-    rows: &[Row],
-    outputs: &mut [Output<'_>],
-    stop: &Stop,
-) -> Result<Exit, Failure> {
-    let (bar, mut broken, mut exit) = (Bar::new(), None, Exit::NothingFound);
-    let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
-    let done = app::search_all(request, &queries, stop, |index, event| {
-        let row = &rows[index];
-        let (kind, query) = (row.query.search_type(), plain(row.query.raw()));
-        let mut ended = |run: Option<&RunRecord>, said: &str| {
-            bar.suspend_while(|| {
-                let _ = writeln!(io::stderr(), "{kind} {query}: {said}");
-                outputs.iter_mut().try_for_each(|output| output.row(request, row, run))
-            })
-        };
-        let shown = match event {
-            SearchEvent::Progress(progress) => {
-                show(&bar, progress, &format!("{} of {}: {query}, ", index + 1, rows.len()));
-                Ok(())
-            }
-            // A search of a list follows no leads.
-            SearchEvent::Child(_) => Ok(()),
-            SearchEvent::Result(result) => bar
-                .suspend_while(|| outputs.iter_mut().try_for_each(|output| output.result(Some(row), result))),
-            SearchEvent::Ended(run, _) => {
-                exit = worse(exit, exit_of(run));
-                ended(Some(run), &summary(run))
-            }
-            SearchEvent::Suppressed => ended(None, "suppressed, so it was not searched"),
-        };
-        go_on(shown, &mut broken)
-    });
-    bar.clear();
-    if let Some(failure) = broken {
-        return Err(failure);
-    }
-    done?;
-    Ok(exit)
+/// Writes a line about a search to standard error.
+fn tell(kind: SearchType, query: &str, said: &str) {
+    let _ = writeln!(io::stderr(), "{kind} {}: {said}", plain(query));
 }
 
 fn worse(one: Exit, other: Exit) -> Exit {
@@ -309,16 +286,28 @@ fn refuse_addresses(engine: &EngineConfig, texts: &[String]) -> Result<(), Failu
     if addresses.is_empty() {
         return Ok(());
     }
-    let Some((text, account)) = app::account_in(engine, &addresses)? else {
-        return addresses.into_iter().try_for_each(refuse_handle);
+    let (text, what, first, domain) = if let Some((text, account)) = app::account_in(engine, &addresses)? {
+        let (platform, id) = (plain(account.module.platform()), account.module.id());
+        let name = plain(account.query.raw());
+        let what = format!("is the address of {name} on {platform}");
+        let first = format!(
+            "username {name} --module {id}   only on {platform}\n  \
+             sightline search username {name}   on all sites"
+        );
+        (text, what, first, domain_of(text))
+    } else {
+        let Some((text, name, host)) = addresses.iter().find_map(|text| handle(text)) else { return Ok(()) };
+        let what = format!("looks like the address of {name} on {host}");
+        let first = format!(
+            "username {name}   on all sites\n  \
+             sightline search email {name}@{host}   the address in the Fediverse"
+        );
+        (text, what, first, host)
     };
-    let (platform, id, name) = (plain(account.module.platform()), account.module.id(), account.query.raw());
-    let (domain, text, name) = (domain_of(text), plain(text), plain(name));
     Err(Failure::Usage(format!(
-        "{text} is the address of {name} on {platform}. Nothing was searched; choose one of these:\n  \
-         sightline search username {name} --module {id}   only on {platform}\n  \
-         sightline search username {name}   on all sites\n  \
-         sightline search domain {domain}   the domain"
+        "{} {what}. Nothing was searched; choose one of these:\n  sightline search {first}\n  \
+         sightline search domain {domain}   the domain",
+        plain(text)
     )))
 }
 
@@ -328,22 +317,14 @@ fn domain_of(address: &str) -> String {
     domain.map_or_else(|_| plain(address).into_owned(), |domain| domain.normal().to_owned())
 }
 
-/// Refuses `https://host/@user` and `https://host/@user@home` on a host that the catalogue does not know.
-fn refuse_handle(text: &str) -> Result<(), Failure> {
+/// Returns the name and the host of `https://host/@user` and `https://host/@user@home`, which may be those of an account
+/// on a host that the catalogue does not know.
+fn handle(text: &str) -> Option<(&str, String, String)> {
     let address = text.trim().split_once("://").map_or(text.trim(), |(_, address)| address);
-    let path = address.split_once('/').and_then(|(_, path)| path.strip_prefix('@'));
-    let handle = path.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let handle = address.split_once('/')?.1.strip_prefix('@')?.split(['/', '?', '#']).next()?;
     let (name, home) = handle.split_once('@').unwrap_or((handle, text));
-    if Query::parse(SearchType::Username, name).is_err() {
-        return Ok(());
-    }
-    let (text, host, name) = (plain(text), domain_of(home), plain(name));
-    Err(Failure::Usage(format!(
-        "{text} looks like the address of {name} on {host}. Nothing was searched; choose one of these:\n  \
-         sightline search username {name}   on all sites\n  \
-         sightline search email {name}@{host}   the address in the Fediverse\n  \
-         sightline search domain {host}   the domain"
-    )))
+    Query::parse(SearchType::Username, name).ok()?;
+    Some((text, plain(name).into_owned(), domain_of(home)))
 }
 
 /// Writes the table of a run that has ended.

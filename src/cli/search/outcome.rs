@@ -1,24 +1,11 @@
 //! The progress of a search, its summary and its exit code.
 
-use std::ops::ControlFlow;
-
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::Exit;
 use crate::model::run::{ModuleReport, Progress, Status};
 use crate::modules::reason::Reason;
 use crate::runs::record::RunRecord;
-
-/// Breaks a search off if writing has failed, and keeps the failure.
-pub(super) fn go_on(shown: Result<(), Failure>, broken: &mut Option<Failure>) -> ControlFlow<()> {
-    match shown {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(failure) => {
-            *broken = Some(failure);
-            ControlFlow::Break(())
-        }
-    }
-}
 
 /// Shows the progress of a search. `before` is a text such as `3 of 20, `.
 pub(super) fn show(bar: &Bar, progress: Progress, before: &str) {

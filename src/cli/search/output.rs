@@ -6,29 +6,24 @@ use std::path::Path;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::queries::Row;
 use super::table::Table;
-use crate::app::SearchRequest;
-use crate::base::ids::{AccountId, BatchId};
+use crate::base::ids::BatchId;
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::cli::replace::Replacement;
-use crate::config::SandboxMode;
-use crate::model::batch::{Batch, BatchRow, Counts, RowRefusal, RowState};
+use crate::model::batch::BatchStatus;
 use crate::model::run::ResultRecord;
-use crate::model::search::Search;
 use crate::modules::catalog::Catalog;
 use crate::modules::near::did_you_mean;
 use crate::modules::probe::ProbeError;
-use crate::report::batch::{BatchFormat, BatchWriter};
+use crate::report::batch::{BatchReport, BatchWriter};
 use crate::report::{self, write_family};
 use crate::runs::family::plan::NextSearch;
 use crate::runs::record::RunRecord;
 
-use super::queries::Row;
-
 /// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Format {
+pub(super) enum Format {
     /// The table for people.
     Table,
     /// A report.
@@ -37,27 +32,26 @@ pub(in crate::cli) enum Format {
 
 impl Format {
     /// Returns the parser of a format's name.
-    pub(in crate::cli) fn parser() -> impl TypedValueParser<Value = Self> {
-        let names = PossibleValuesParser::new(
-            ["table"].into_iter().chain(report::Format::ALL.map(report::Format::as_str)),
-        );
-        names.map(|name| report::Format::from_name(&name).map_or(Self::Table, Self::Report))
+    pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
+        let names = ["table"].into_iter().chain(report::Format::ALL.map(report::Format::as_str));
+        PossibleValuesParser::new(names)
+            .map(|name| report::Format::from_name(&name).map_or(Self::Table, Self::Report))
     }
 
     /// Returns the format of a file whose suffix names it.
     ///
     /// # Errors
     /// Fails if the suffix is unknown.
-    fn of_file(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn of_file(path: &Path) -> Result<Self, Failure> {
         let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default().to_lowercase();
         if suffix == "txt" {
             return Ok(Self::Table);
         }
-        let known = || report::Format::ALL.map(report::Format::as_str).into_iter().chain(["txt"]);
         report::Format::from_name(&suffix).map(Self::Report).ok_or_else(|| {
-            let shown = path.display().to_string();
-            let (shown, allowed) = (plain(&shown), known().collect::<Vec<_>>().join(", "));
-            let meant = did_you_mean([suffix.as_str()], known);
+            let known = || report::Format::ALL.map(report::Format::as_str).into_iter().chain(["txt"]);
+            let (allowed, meant) =
+                (known().collect::<Vec<_>>().join(", "), did_you_mean([suffix.as_str()], known));
+            let shown = plain(&path.display().to_string()).into_owned();
             Failure::Usage(format!(
                 "--output {shown}: the suffix names the format: {allowed} are allowed{meant}"
             ))
@@ -71,54 +65,19 @@ impl Format {
 
     /// Returns whether the format can hold the searches of a list.
     pub(super) fn takes_lists(self) -> bool {
-        self == Self::Table || self.of_batch().is_some()
+        match self {
+            Self::Table => true,
+            Self::Report(format) => report::Format::OF_BATCHES.contains(&format.as_str()),
+        }
     }
 
     pub(super) fn is_pdf(self) -> bool {
         self == Self::Report(report::Format::Pdf)
     }
-
-    fn of_batch(self) -> Option<BatchFormat> {
-        let Self::Report(format) = self else { return None };
-        BatchFormat::from_name(format.as_str())
-    }
-}
-
-/// A file that is being written. It replaces an earlier one only when it is complete.
-pub(super) struct OutputFile {
-    pub(super) format: Format,
-    file: Replacement,
-}
-
-impl OutputFile {
-    /// Begins to write a file whose suffix names the format.
-    ///
-    /// # Errors
-    /// Fails if the suffix is unknown, or the folder cannot be written.
-    pub(super) fn begin(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { format: Format::of_file(path)?, file: Replacement::begin_private(path)? })
-    }
-
-    /// Puts the file in its place.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be written.
-    pub(super) fn finish(self) -> Result<(), Failure> {
-        self.file.finish()
-    }
 }
 
 /// Prints a page as a PDF.
 pub(super) type Print<'p> = dyn Fn(&str) -> Result<Vec<u8>, ProbeError> + 'p;
-
-/// The searches that are written.
-pub(super) struct Written<'w> {
-    pub(super) request: &'w SearchRequest,
-    /// Whether they are those of a list.
-    pub(super) is_list: bool,
-    /// Whether tables list the modules that found nothing.
-    pub(super) all: bool,
-}
 
 /// An output that is being written.
 pub(super) enum Output<'o> {
@@ -132,31 +91,20 @@ pub(super) enum Output<'o> {
 }
 
 impl<'o> Output<'o> {
-    /// Begins to write to standard output.
-    pub(super) fn standard(
+    /// Begins to write the search, or the searches of a list: `table` if the format is that of tables.
+    pub(super) fn begin(
         out: &'o mut dyn Write,
         format: Format,
-        what: &Written<'_>,
-    ) -> Result<Self, Failure> {
-        Self::begin(out, format, what, Table::of_output)
-    }
-
-    /// Begins to write to a file.
-    pub(super) fn file(file: &'o mut OutputFile, what: &Written<'_>) -> Result<Self, Failure> {
-        Self::begin(&mut file.file, file.format, what, Table::of_file)
-    }
-
-    fn begin(
-        out: &'o mut dyn Write,
-        format: Format,
-        what: &Written<'_>,
-        table: fn(bool) -> Table,
+        is_list: bool,
+        table: Table,
     ) -> Result<Self, Failure> {
         Ok(match format {
-            Format::Table => Self::Table { out, table: table(what.all), headed: None },
-            Format::Report(_) if what.is_list => {
-                let format = format.of_batch().ok_or_else(|| Failure::Usage("one search only".to_owned()))?;
-                Self::List(BatchWriter::begin(out, format, &batch_of(what.request))?)
+            Format::Table => Self::Table { out, table, headed: None },
+            Format::Report(format) if is_list => {
+                // The document is complete when it is read.
+                let (batch_id, status) = (BatchId::new(), BatchStatus::Completed);
+                let head = BatchReport { batch_id, name: None, status, searches: Vec::new() };
+                Self::List(BatchWriter::begin(out, format, &head)?)
             }
             Format::Report(format) => Self::Report { out, format, failure: None },
         })
@@ -164,9 +112,7 @@ impl<'o> Output<'o> {
 
     /// Writes a result that was found. `row` is its search, if that is one of a list.
     pub(super) fn result(&mut self, row: Option<&Row>, result: &ResultRecord) -> Result<(), Failure> {
-        if let Some(row) = row {
-            self.head(row)?;
-        }
+        row.map_or(Ok(()), |row| self.head(row))?;
         let Self::Table { out, table, .. } = self else { return Ok(()) };
         Ok(table.result(*out, result)?)
     }
@@ -218,25 +164,15 @@ impl<'o> Output<'o> {
     }
 
     /// Writes the end of a search of a list. There is no run for a query that is suppressed.
-    pub(super) fn row(
-        &mut self,
-        request: &SearchRequest,
-        row: &Row,
-        run: Option<&RunRecord>,
-    ) -> Result<(), Failure> {
+    pub(super) fn row(&mut self, row: &Row, run: Option<&RunRecord>) -> Result<(), Failure> {
         if run.is_some() {
             self.head(row)?;
         }
         match (self, run) {
             (Self::Table { out, table, .. }, Some(run)) => table.end(*out, run)?,
             (Self::List(list), run) => {
-                let SearchRequest { premium, options, choice, .. } = request;
-                let (premium, options, choice) = (*premium, *options, choice.clone());
-                let search = Search { premium, options, choice, ..Search::plain(&row.query) };
-                let state = run.map_or(RowState::Refused(RowRefusal::Suppressed), |run| {
-                    RowState::Started(Box::new(run.summary.clone()))
-                });
-                list.search(&BatchRow { position: row.position, search, state }, run)?;
+                let status = run.map_or("refused", |run| run.summary.status.as_str());
+                list.search(row.position, row.query.search_type(), row.query.raw(), status, run)?;
             }
             _ => {}
         }
@@ -250,22 +186,5 @@ impl<'o> Output<'o> {
             Self::Table { out, .. } | Self::Report { out, .. } => Ok(out.flush()?),
             Self::List(list) => Ok(list.end()?),
         }
-    }
-}
-
-/// Returns the batch as which a list is written. It has ended, because the document is complete when it is read.
-fn batch_of(request: &SearchRequest) -> Batch {
-    let now = jiff::Timestamp::now();
-    Batch {
-        id: BatchId::new(),
-        account: AccountId::new(),
-        name: None,
-        simulated: request.engine.sandbox != SandboxMode::Off,
-        created_at: now,
-        stopped_at: None,
-        ended_at: Some(now),
-        lacks_credits: false,
-        counts: Counts::default(),
-        began_at: Some(now),
     }
 }

@@ -35,17 +35,18 @@ const MOST_MEMBERS: usize = 3;
 
 /// A table that is being written.
 pub(super) struct Table {
-    terminal: Option<Terminal>,
+    terminal: Terminal,
     /// Whether it lists the modules that found nothing.
     all: bool,
     has_head: bool,
     is_empty: bool,
 }
 
-/// A terminal as standard output.
+/// What rows are written for.
 #[derive(Debug, Clone, Copy)]
 struct Terminal {
-    width: usize,
+    /// The width of a terminal; `None` for a file or a pipe, whose rows are never cut.
+    width: Option<usize>,
     has_colours: bool,
     has_links: bool,
 }
@@ -58,14 +59,14 @@ impl Table {
 
     /// Creates a table in a file.
     pub(super) fn of_file(all: bool) -> Self {
-        Self { terminal: None, all, has_head: false, is_empty: true }
+        Self { terminal: Terminal::NONE, all, has_head: false, is_empty: true }
     }
 
     /// Writes a line about the results that follow.
     pub(super) fn heading(&mut self, out: &mut dyn Write, text: &str) -> io::Result<()> {
         let space = if self.is_empty { "" } else { "\n" };
         (self.has_head, self.is_empty) = (false, false);
-        writeln!(out, "{space}{}", self.styled("1", text))
+        writeln!(out, "{space}{}", self.terminal.styled("1", text))
     }
 
     /// Writes a result and flushes it, with its first source.
@@ -74,36 +75,27 @@ impl Table {
             (self.has_head, self.is_empty) = (true, false);
             writeln!(out, "{}", row("CONF", "TYPE", "PLATFORM", "VALUE"))?;
         }
-        let value = result.value.as_deref().unwrap_or("-");
-        let (about, page) = (about(result), page_of(result));
-        let confidence = format!("{:.2}", result.confidence);
+        let terminal = self.terminal;
+        let left = terminal.width.map_or(usize::MAX, |width| width - BEFORE);
+        let value = cut(result.value.as_deref().unwrap_or("-"), left);
+        let about = cut(&about(result), left.saturating_sub(columns(&value) + 2));
+        let page = page_of(result);
+        let address = page.and_then(web_address).map(String::from);
+        let parts = [
+            terminal.link(&value, address.as_deref()),
+            terminal.styled("2", &about),
+            page.filter(|_| terminal.width.is_none()).map(line).unwrap_or_default(),
+        ];
+        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         let platform = result.platform.as_deref().unwrap_or("-");
-        match self.terminal {
-            None => {
-                let about = Some(about.as_str()).filter(|about| !about.is_empty());
-                let parts = [Some(value), about, page].into_iter().flatten().collect::<Vec<_>>();
-                writeln!(out, "{}", row(&confidence, &result.result_type, platform, &parts.join("  ")))?;
-            }
-            Some(terminal) => {
-                let page = page.and_then(web_address).map(String::from);
-                let left = terminal.width - BEFORE;
-                let value = cut(value, left);
-                let about = cut(&about, left.saturating_sub(columns(&value) + 2));
-                let start = row(&confidence, &result.result_type, &cut(platform, PLATFORM_WIDTH), "");
-                let start =
-                    padded(start.strip_prefix(&confidence).unwrap_or(&start), BEFORE - confidence.len());
-                writeln!(
-                    out,
-                    "{}{start}{}  {}",
-                    terminal.sure(&confidence, result.confidence),
-                    terminal.link(&value, page.as_deref()),
-                    terminal.styled("2", &about)
-                )?;
-                if let Some(page) = page.filter(|_| !terminal.has_links) {
-                    // It has a line to itself, because an address that is cut cannot be opened.
-                    writeln!(out, "{:6}{}", "", terminal.styled("2", &page))?;
-                }
-            }
+        let platform = cut(platform, terminal.width.map_or(usize::MAX, |_| PLATFORM_WIDTH));
+        let start = row("", &result.result_type, &platform, "");
+        let start = padded(&start, BEFORE);
+        let confidence = terminal.sure(result.confidence);
+        writeln!(out, "{confidence}{}{text}", &start[4..])?;
+        if let Some(address) = address.filter(|_| terminal.width.is_some() && !terminal.has_links) {
+            // It has a line to itself, because an address that is cut cannot be opened.
+            writeln!(out, "{:6}{}", "", terminal.styled("2", &address))?;
         }
         out.flush()
     }
@@ -111,37 +103,34 @@ impl Table {
     /// Writes what follows the last result of a run: the modules that found nothing, if they are wanted, and in a terminal
     /// what the results say together.
     pub(super) fn end(&mut self, out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-        let others = Outcome::ALL.into_iter().filter(|outcome| self.all && *outcome != Outcome::Hit);
-        for (outcome, module) in
-            others.flat_map(|it| run.modules_that(it).into_iter().map(move |module| (it, module)))
-        {
-            self.is_empty = false;
-            writeln!(out, "{}", row("-", outcome.as_str(), &with_reason(module), "-"))?;
+        for outcome in Outcome::ALL.into_iter().filter(|outcome| self.all && *outcome != Outcome::Hit) {
+            for module in run.modules_that(outcome) {
+                self.is_empty = false;
+                writeln!(out, "{}", row("-", outcome.as_str(), &with_reason(module), "-"))?;
+            }
         }
-        if let Some(terminal) = self.terminal {
-            terminal.facts(out, &Facts::of(&run.results))?;
+        if let Some(width) = self.terminal.width {
+            self.terminal.facts(out, width, &Facts::of(&run.results))?;
         }
         out.flush()
-    }
-
-    fn styled(&self, code: &str, text: &str) -> String {
-        self.terminal.map_or_else(|| text.to_owned(), |terminal| terminal.styled(code, text))
     }
 }
 
 impl Terminal {
+    const NONE: Self = Self { width: None, has_colours: false, has_links: false };
+
     /// Returns the terminal, if standard output is one. <https://no-color.org> turns colours and links off.
-    fn of_output() -> Option<Self> {
+    fn of_output() -> Self {
         if !io::stdout().is_terminal() {
-            return None;
+            return Self::NONE;
         }
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         let has_colours = !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb");
         let width = terminal_size_of(io::stdout()).map_or(USUAL_WIDTH, |(Width(width), _)| width.into());
-        Some(Self { width: width.max(LEAST_WIDTH), has_colours, has_links: has_colours && knows_links() })
+        Self { width: Some(width.max(LEAST_WIDTH)), has_colours, has_links: has_colours && knows_links() }
     }
 
-    fn facts(self, out: &mut dyn Write, facts: &Facts) -> io::Result<()> {
+    fn facts(self, out: &mut dyn Write, width: usize, facts: &Facts) -> io::Result<()> {
         let mut lines: Vec<(&str, String)> = Vec::new();
         for (name, facts) in &facts.lists {
             let shown = facts.iter().take(MOST_FACTS).map(|fact| match fact.results.len() {
@@ -164,7 +153,7 @@ impl Terminal {
             writeln!(out)?;
         }
         lines.into_iter().try_for_each(|(name, text)| {
-            writeln!(out, "{} {}", self.styled("1", &padded(name, 9)), cut(&text, self.width - 10))
+            writeln!(out, "{} {}", self.styled("1", &padded(name, 9)), cut(&text, width - 10))
         })
     }
 
@@ -175,14 +164,14 @@ impl Terminal {
         }
     }
 
-    /// Colours a confidence: green, yellow or faint.
-    fn sure(self, text: &str, confidence: f64) -> String {
+    /// Returns a confidence in green, yellow or faint.
+    fn sure(self, confidence: f64) -> String {
         let code = match confidence {
             0.8.. => "32",
             0.45.. => "33",
             _ => "2",
         };
-        self.styled(code, text)
+        self.styled(code, &format!("{confidence:.2}"))
     }
 
     /// Returns the text as a link (OSC 8). The address is ASCII, because it was parsed.
@@ -271,7 +260,7 @@ mod tests {
         .unwrap()
     }
 
-    fn shown(terminal: Option<Terminal>, results: &[ResultRecord]) -> String {
+    fn shown(terminal: Terminal, results: &[ResultRecord]) -> String {
         let (mut out, mut table) = (Vec::new(), Table { terminal, ..Table::of_file(false) });
         results.iter().for_each(|result| table.result(&mut out, result).unwrap());
         String::from_utf8(out).unwrap()
@@ -282,12 +271,12 @@ mod tests {
         let bio = json!({"bio": "=cmd()\u{9b}"});
         let page = json!({"profile_url": "https://example.org/octocat"});
         assert_eq!(
-            shown(None, &[result("=HYPERLINK(1)\n", &bio), result("octocat", &page)]),
+            shown(Terminal::NONE, &[result("=HYPERLINK(1)\n", &bio), result("octocat", &page)]),
             "CONF  TYPE          PLATFORM                  VALUE\n\
              0.94  profile       Git\u{fffd}Hub                   =HYPERLINK(1)   =cmd()\u{fffd}\n\
              0.94  profile       Git\u{fffd}Hub                   octocat  https://example.org/octocat\n"
         );
-        let same = shown(None, &[result("https://example.org/octocat", &page)]);
+        let same = shown(Terminal::NONE, &[result("https://example.org/octocat", &page)]);
         assert_eq!(same.matches("https://").count(), 1);
     }
 
@@ -295,7 +284,7 @@ mod tests {
     fn text_from_sites_stays_in_its_cell() {
         let mut result = result(&format!("o{}ctocat", "\u{0301}".repeat(500)), &json!({}));
         result.platform = Some("名前\u{202e}".to_owned());
-        let shown = shown(None, &[result]);
+        let shown = shown(Terminal::NONE, &[result]);
         let row = shown.lines().nth(1).unwrap();
         assert_eq!(columns(&row[..row.find("o\u{0301}").unwrap()]), BEFORE);
         assert!(row.matches('\u{0301}').count() == 4 && !row.contains('\u{202e}'), "{row}");
@@ -303,19 +292,19 @@ mod tests {
 
     #[test]
     fn a_terminal_cuts_rows_and_has_colours_and_links_around_the_same_text() {
-        let bare = Terminal { width: 100, has_colours: false, has_links: false };
+        let bare = Terminal { width: Some(100), has_colours: false, has_links: false };
         let page = "https://github.com/octocat";
         let metadata =
             json!({"display_name": "The\u{1b} Octocat", "bio": "x ".repeat(200), "profile_url": page});
-        let text = shown(Some(bare), &[result("octocat", &metadata)]);
+        let text = shown(bare, &[result("octocat", &metadata)]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].contains("octocat  The\u{fffd} Octocat · x x") && lines[1].ends_with('…'), "{text}");
         assert!(columns(lines[1]) <= 100 && lines[2].trim() == page, "{text}");
         let terminal = Terminal { has_colours: true, has_links: true, ..bare };
-        let text = shown(Some(terminal), &[result("octocat", &json!({"profile_url": page}))]);
+        let text = shown(terminal, &[result("octocat", &json!({"profile_url": page}))]);
         assert!(text.contains("\u{1b}[32m0.94\u{1b}[0m"), "{text:?}");
         assert!(text.contains(&format!("\u{1b}]8;;{page}\u{1b}\\octocat\u{1b}]8;;\u{1b}\\")), "{text:?}");
         let no_page = result("octocat", &json!({"profile_url": "javascript:alert(1)"}));
-        assert_eq!(shown(Some(terminal), &[no_page]).matches("]8;;").count(), 0);
+        assert_eq!(shown(terminal, &[no_page]).matches("]8;;").count(), 0);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::mail_records::{self as records, Grade, Judgement};
 use crate::model::entity::merge;
-use crate::model::run::ResultRecord;
+use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
@@ -43,28 +43,29 @@ pub struct Verdict {
 /// Returns the verdicts on all kinds. There are none if the run asked no module about mail records, and those on the
 /// rarer kinds only if it asked a module about them.
 pub(super) fn verdicts(run: &RunRecord) -> Vec<Verdict> {
-    let is_asked = |modules: &[&str]| run.modules.iter().any(|it| modules.contains(&it.module.as_str()));
     let query = Query::parse(run.summary.search_type, &run.summary.query).ok();
     let domain = query.as_ref().and_then(Query::domain).unwrap_or_default();
-    let evidence = Evidence { run, domain };
-    let rare = [(TLS_RPT, evidence.tls_reports()), (BIMI, evidence.bimi()), (MX, evidence.exchangers())];
+    let evidence = Evidence { run };
+    let is_asked = |modules: &[&str]| !evidence.asked(modules).is_empty();
+    let dmarc = evidence.judged("DMARC", DMARC, |record, found| {
+        let parent = found.metadata.get("inherited_from").and_then(Value::as_str);
+        records::dmarc(record, parent.is_some_and(|parent| parent != domain))
+    });
+    let bimi = evidence.judged("BIMI", BIMI, |record, _| records::bimi(record, dmarc.grade));
+    let tls = evidence.judged("TLS-RPT", TLS_RPT, |record, _| records::tls_reports(record));
+    let rare = [(TLS_RPT, tls), (BIMI, bimi), (MX, evidence.exchangers())];
     let rare = rare.into_iter().filter(|(modules, _)| is_asked(modules)).map(|(_, verdict)| verdict);
-    let common = [evidence.spf(), evidence.dkim(), evidence.dmarc(), evidence.mta_sts()];
+    let spf = evidence.judged("SPF", SPF, |record, _| records::spf(record, domain));
+    let common = [spf, evidence.dkim(), dmarc, evidence.mta_sts()];
     let has_common = [SPF, DKIM, DMARC, MTA_STS, MTA_STS_POLICY].into_iter().any(is_asked);
     common.into_iter().filter(|_| has_common).chain(rare).collect()
 }
 
 struct Evidence<'r> {
     run: &'r RunRecord,
-    /// The domain of the query.
-    domain: &'r str,
 }
 
 impl<'r> Evidence<'r> {
-    fn spf(&self) -> Verdict {
-        self.judged("SPF", SPF, |record, _| records::spf(record, self.domain))
-    }
-
     fn dkim(&self) -> Verdict {
         let found = DKIM.iter().find_map(|module| self.found(&[module], "technology"));
         if let Some(found) = found {
@@ -84,44 +85,26 @@ impl<'r> Evidence<'r> {
         verdict
     }
 
-    fn dmarc(&self) -> Verdict {
-        self.judged("DMARC", DMARC, |record, found| {
-            let parent = found.metadata.get("inherited_from").and_then(Value::as_str);
-            records::dmarc(record, parent.is_some_and(|parent| parent != self.domain))
-        })
-    }
-
     fn mta_sts(&self) -> Verdict {
         let name = "MTA-STS";
         let policy = self.found(MTA_STS_POLICY, "url");
-        let announced = self.judged(name, MTA_STS, |record, _| {
-            let open = || (Grade::Unknown, "announced, but its policy was not read".to_owned());
-            records::mta_sts_fault(record).unwrap_or_else(open)
-        });
+        let has_no_policy = || self.without(name, MTA_STS_POLICY).grade == Grade::Missing;
+        let announced = self.judged(name, MTA_STS, |record, _| records::mta_sts(record));
         match (announced.grade, policy) {
             (Grade::Unknown, Some(policy)) if announced.record.is_some() => {
                 let text = policy.metadata.get("policy").and_then(Value::as_str).unwrap_or_default();
                 let (grade, reason) = records::mta_sts_policy(text);
                 verdict(name, grade, &reason, policy)
             }
-            (Grade::Unknown, None) if announced.record.is_some() && self.is_miss(MTA_STS_POLICY) => Verdict {
-                grade: Grade::Weak,
-                reason: "announced, but there is no policy".into(),
-                ..announced
-            },
+            (Grade::Unknown, None) if announced.record.is_some() && has_no_policy() => {
+                let reason = "announced, but there is no policy".into();
+                Verdict { grade: Grade::Weak, reason, ..announced }
+            }
             (Grade::Missing, Some(policy)) => {
                 verdict(name, Grade::Weak, "there is a policy, but no record announces it", policy)
             }
             _ => announced,
         }
-    }
-
-    fn tls_reports(&self) -> Verdict {
-        self.judged("TLS-RPT", TLS_RPT, |record, _| records::tls_reports(record))
-    }
-
-    fn bimi(&self) -> Verdict {
-        self.judged("BIMI", BIMI, |record, _| records::bimi(record, self.dmarc().grade))
     }
 
     fn exchangers(&self) -> Verdict {
@@ -157,16 +140,14 @@ impl<'r> Evidence<'r> {
         self.run.results.iter().find(|result| is_from(result, modules, kind))
     }
 
-    /// Returns whether modules were asked and none of them found anything.
-    fn is_miss(&self, modules: &[&str]) -> bool {
-        let mut asked = self.run.modules.iter().filter(|it| modules.contains(&it.module.as_str())).peekable();
-        asked.peek().is_some() && asked.all(|module| module.status == Outcome::Miss)
+    /// Returns the reports of these modules.
+    fn asked(&self, modules: &[&str]) -> Vec<&'r ModuleReport> {
+        self.run.modules.iter().filter(|it| modules.contains(&it.module.as_str())).collect()
     }
 
     /// Returns the verdict where no record was found.
     fn without(&self, name: &'static str, modules: &[&str]) -> Verdict {
-        let asked: Vec<_> =
-            self.run.modules.iter().filter(|it| modules.contains(&it.module.as_str())).collect();
+        let asked = self.asked(modules);
         let open = asked.iter().find(|module| module.status != Outcome::Miss);
         let (grade, reason) = match open {
             None if asked.is_empty() => (Grade::Unknown, "not asked by this search".to_owned()),
@@ -194,7 +175,6 @@ fn is_from(result: &ResultRecord, modules: &[&str], kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::run::ModuleReport;
     use crate::report::csv::tests::run;
     use serde_json::json;
 

@@ -154,25 +154,27 @@ fn is_same_host(one: &str, other: &str) -> bool {
     one.trim_end_matches('.').eq_ignore_ascii_case(other)
 }
 
-/// Returns the names, in lower case, and values of a tag list. What is not a tag has an empty name.
-///
-/// # Errors
-/// Returns the name of a tag that is there twice, which makes the whole list invalid (RFC 6376, section 3.2).
-fn tags(record: &str) -> Result<Vec<(String, &str)>, Judgement> {
-    let mut tags: Vec<(String, &str)> = Vec::new();
-    for text in record.split(';').map(str::trim).filter(|text| !text.is_empty()) {
-        let (name, value) = text.split_once('=').unwrap_or(("", text));
-        let name = name.trim().to_ascii_lowercase();
-        if !name.is_empty() && tags.iter().any(|(known, _)| *known == name) {
-            return Err(weak(format!("is invalid, so receivers ignore it: it has `{name}` twice")));
-        }
-        tags.push((name, value.trim()));
-    }
-    Ok(tags)
-}
+/// The tags of a record: names in lower case, and values. What is not a tag has an empty name.
+struct Tags<'r>(Vec<(String, &'r str)>);
 
-fn value<'r>(tags: &[(String, &'r str)], name: &str) -> Option<&'r str> {
-    tags.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+impl<'r> Tags<'r> {
+    /// Judges the tags of a record. A tag that is there twice makes the whole list invalid (RFC 6376, section 3.2).
+    fn judge(record: &'r str, judge: impl FnOnce(&Self) -> Judgement) -> Judgement {
+        let mut tags: Vec<(String, &str)> = Vec::new();
+        for text in record.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+            let (name, value) = text.split_once('=').unwrap_or(("", text));
+            let name = name.trim().to_ascii_lowercase();
+            if !name.is_empty() && tags.iter().any(|(known, _)| *known == name) {
+                return weak(format!("is invalid, so receivers ignore it: it has `{name}` twice"));
+            }
+            tags.push((name, value.trim()));
+        }
+        judge(&Self(tags))
+    }
+
+    fn get(&self, name: &str) -> Option<&'r str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
 }
 
 /// Returns whether a text is an address to which reports can be sent.
@@ -189,51 +191,45 @@ fn is_report_address(text: &str) -> bool {
 /// Judges a DMARC record. `is_inherited` says whether it is that of the organizational domain of a sub-domain, for which
 /// `sp` counts before `p` (RFC 7489, section 6.6.3).
 pub(super) fn dmarc(record: &str, is_inherited: bool) -> Judgement {
-    let tags = match tags(record) {
-        Ok(tags) => tags,
-        Err(judgement) => return judgement,
-    };
-    let policy = |name: &str| {
-        let value = value(&tags, name)?.to_ascii_lowercase();
-        Some(["none", "quarantine", "reject"].into_iter().find(|known| **known == value))
-    };
-    let (own, of_subdomains) = (policy("p"), policy("sp"));
-    let (Some(Some(own)), None | Some(Some(_))) = (own, of_subdomains) else {
-        let reports = value(&tags, "rua").unwrap_or_default();
-        // A size limit may follow an address.
-        let mut addresses = reports.split(',').map(|text| text.split('!').next().unwrap_or_default());
-        return weak(match addresses.any(is_report_address) {
-            true => "has no valid policy, so it only asks for reports",
-            false => "has no valid policy, so receivers ignore it",
-        });
-    };
-    if tags.iter().filter(|(name, _)| !name.is_empty()).nth(1).is_none_or(|(name, _)| name != "p") {
-        return weak("is invalid, so receivers may ignore it: `p` is not the second tag");
-    }
-    let policy = of_subdomains.flatten().filter(|_| is_inherited).unwrap_or(own);
-    let percent = value(&tags, "pct").filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
-    let percent = percent.and_then(|text| text.parse::<u8>().ok()).filter(|percent| *percent < 100);
-    match (policy, percent) {
-        ("none", _) => weak("only asks for reports"),
-        _ if value(&tags, "t").is_some_and(|text| text.eq_ignore_ascii_case("y")) => {
-            weak("is in testing: the policy is not applied in full")
+    Tags::judge(record, |tags| {
+        let policy = |name: &str| {
+            let value = tags.get(name)?.to_ascii_lowercase();
+            Some(["none", "quarantine", "reject"].into_iter().find(|known| **known == value))
+        };
+        let of_subdomains = policy("sp");
+        let (Some(Some(own)), None | Some(Some(_))) = (policy("p"), of_subdomains) else {
+            let reports = tags.get("rua").unwrap_or_default();
+            // A size limit may follow an address.
+            let mut addresses = reports.split(',').map(|text| text.split('!').next().unwrap_or_default());
+            return weak(match addresses.any(is_report_address) {
+                true => "has no valid policy, so it only asks for reports",
+                false => "has no valid policy, so receivers ignore it",
+            });
+        };
+        if tags.0.iter().filter(|(name, _)| !name.is_empty()).nth(1).is_none_or(|(name, _)| name != "p") {
+            return weak("is invalid, so receivers may ignore it: `p` is not the second tag");
         }
-        (_, Some(percent)) => weak(format!("applies to {percent}% of the mail that fails the checks")),
-        ("reject", None) => good("mail that fails the checks is refused"),
-        _ => good("mail that fails the checks goes to the spam folder"),
-    }
+        let percent = tags.get("pct").filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+        let percent = percent.and_then(|text| text.parse::<u8>().ok()).filter(|percent| *percent < 100);
+        match (of_subdomains.flatten().filter(|_| is_inherited).unwrap_or(own), percent) {
+            ("none", _) => weak("only asks for reports"),
+            _ if tags.get("t").is_some_and(|text| text.eq_ignore_ascii_case("y")) => {
+                weak("is in testing: the policy is not applied in full")
+            }
+            (_, Some(percent)) => weak(format!("applies to {percent}% of the mail that fails the checks")),
+            ("reject", None) => good("mail that fails the checks is refused"),
+            _ => good("mail that fails the checks goes to the spam folder"),
+        }
+    })
 }
 
-/// Returns why a record that announces an MTA-STS policy is invalid, or `None` for a valid one.
-pub(super) fn mta_sts_fault(record: &str) -> Option<Judgement> {
+/// Judges a record that announces an MTA-STS policy, which was not read.
+pub(super) fn mta_sts(record: &str) -> Judgement {
     let is_id = |id: &str| (1..=32).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric());
-    match tags(record) {
-        Ok(tags) if STS_RECORD.is_match(record) && value(&tags, "id").is_some_and(is_id) => None,
-        Ok(_) => {
-            Some(weak("is invalid, so senders ignore it: it needs `id` with 1 to 32 letters and digits"))
-        }
-        Err(judgement) => Some(judgement),
-    }
+    Tags::judge(record, |tags| match STS_RECORD.is_match(record) && tags.get("id").is_some_and(is_id) {
+        true => (Grade::Unknown, "announced, but its policy was not read".to_owned()),
+        false => weak("is invalid, so senders ignore it: it needs `id` with 1 to 32 letters and digits"),
+    })
 }
 
 /// Judges the text of an MTA-STS policy. Of a field that is there twice, the first counts.
@@ -265,38 +261,34 @@ pub(super) fn mta_sts_policy(text: &str) -> Judgement {
 
 /// Judges a record that asks for reports about TLS.
 pub(super) fn tls_reports(record: &str) -> Judgement {
-    let tags = match tags(record) {
-        Ok(tags) => tags,
-        Err(judgement) => return judgement,
-    };
-    let is_whole = tags.iter().all(|(name, value)| !name.is_empty() && !value.is_empty());
-    match value(&tags, "rua") {
-        Some(addresses) if is_whole && addresses.split(',').all(is_report_address) => {
-            good("other servers report failures of TLS")
+    Tags::judge(record, |tags| {
+        let is_whole = tags.0.iter().all(|(name, value)| !name.is_empty() && !value.is_empty());
+        match tags.get("rua") {
+            Some(addresses) if is_whole && addresses.split(',').all(is_report_address) => {
+                good("other servers report failures of TLS")
+            }
+            _ => weak("is invalid, so senders ignore it: `rua` needs mailto: or https: addresses"),
         }
-        _ => weak("is invalid, so senders ignore it: `rua` needs mailto: or https: addresses"),
-    }
+    })
 }
 
 /// Judges a BIMI record by itself and by the verdict on DMARC, without which no logo is shown.
 pub(super) fn bimi(record: &str, dmarc: Grade) -> Judgement {
-    let tags = match tags(record) {
-        Ok(tags) => tags,
-        Err(judgement) => return judgement,
-    };
     let is_web = |text: &str| Url::parse(text).is_ok_and(|url| url.scheme() == "https");
-    let certificate = value(&tags, "a").unwrap_or_default();
-    match value(&tags, "l") {
-        None => weak("is invalid, so receivers ignore it: it has no `l`"),
-        Some("") if certificate.is_empty() => weak("says that there is no logo"),
-        Some(logo) if !is_web(logo) || !(certificate.is_empty() || is_web(certificate)) => {
-            weak("is invalid, so receivers ignore it: `l` and `a` need https: addresses")
+    Tags::judge(record, |tags| {
+        let certificate = tags.get("a").unwrap_or_default();
+        match tags.get("l") {
+            None => weak("is invalid, so receivers ignore it: it has no `l`"),
+            Some("") if certificate.is_empty() => weak("says that there is no logo"),
+            Some(logo) if !is_web(logo) || !(certificate.is_empty() || is_web(certificate)) => {
+                weak("is invalid, so receivers ignore it: `l` and `a` need https: addresses")
+            }
+            Some(_) if matches!(dmarc, Grade::Weak | Grade::Missing) => {
+                weak("the logo is not shown, because DMARC does not protect the domain")
+            }
+            Some(_) => good("receivers can show the logo"),
         }
-        Some(_) if matches!(dmarc, Grade::Weak | Grade::Missing) => {
-            weak("the logo is not shown, because DMARC does not protect the domain")
-        }
-        Some(_) => good("receivers can show the logo"),
-    }
+    })
 }
 
 /// Judges the mail exchangers of a domain: `10 mx.example.org`, or `0 .` for a domain without mail.

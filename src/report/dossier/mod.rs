@@ -18,6 +18,7 @@ pub mod table;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
 use mail::Verdict;
+use shape::{MAIL, SECTIONS, Shape};
 use table::Table;
 
 /// A section of a dossier.
@@ -46,12 +47,11 @@ pub fn sections(run: &RunRecord) -> Vec<Section> {
     if run.summary.search_type == SearchType::Username {
         return Vec::new();
     }
-    let section = |(id, title): (&'static str, &'static str)| Section {
-        id,
-        title,
-        verdicts: if id == shape::MAIL { mail::verdicts(run) } else { Vec::new() },
-        tables: shape::tables(id, &run.results),
+    let section = |&(id, title, shapes): &(&'static str, &'static str, &[Shape])| {
+        let verdicts = if id == MAIL { mail::verdicts(run) } else { Vec::new() };
+        let tables = shapes.iter().map(|shape| Table::new(shape, &run.results));
+        Section { id, title, verdicts, tables: tables.filter(|table| !table.rows.is_empty()).collect() }
     };
-    let sections = shape::SECTIONS.into_iter().map(section);
+    let sections = SECTIONS.iter().map(section);
     sections.filter(|section| !section.tables.is_empty() || !section.verdicts.is_empty()).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::shape::Shape;
 use crate::model::entity::merge;
 use crate::model::run::ResultRecord;
 
@@ -48,15 +49,13 @@ pub struct Row {
 }
 
 impl Table {
-    /// Makes the table of these results. Columns that are empty in every row are left out.
-    pub(super) fn new<'r>(
-        title: &'static str,
-        columns: &'static [Column],
-        results: impl Iterator<Item = &'r ResultRecord>,
-    ) -> Self {
+    /// Makes the table of the results that belong in it. Columns that are empty in every row are left out.
+    pub(super) fn new(shape: &Shape, results: &[ResultRecord]) -> Self {
+        let Shape { title, types, columns } = *shape;
         let mut rows: Vec<Row> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
-        for result in results {
+        let is_listed = |it: &&ResultRecord| types.iter().any(|kind| kind.as_str() == it.result_type);
+        for result in results.iter().filter(is_listed) {
             let cells: Vec<String> = columns.iter().map(|column| column.cell(result)).collect();
             let key = key(columns, &cells);
             match places.get(&key) {
@@ -126,7 +125,7 @@ fn sources(result: &ResultRecord) -> Vec<(u32, String)> {
     if !platforms.is_empty() {
         return platforms;
     }
-    vec![(result.id, result.platform.as_deref().unwrap_or(&result.source).to_owned())]
+    vec![(result.id, result.site().to_owned())]
 }
 
 fn key(columns: &[Column], cells: &[String]) -> String {
@@ -158,6 +157,7 @@ fn day_of(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modules::definition::ResultType;
     use serde_json::json;
 
     const COLUMNS: &[Column] = &[
@@ -189,7 +189,8 @@ mod tests {
             result(3, "ns.example", &json!({"record_type": "NS", "last_seen_at": "no date"})),
             result(4, "10.0.0.1", &json!({"record_type": ["A", {"deep": 1}]})),
         ];
-        let table = Table::new("Records", COLUMNS, results.iter());
+        let shape = Shape { title: "Records", types: &[ResultType::DnsRecord], columns: COLUMNS };
+        let table = Table::new(&shape, &results);
         assert_eq!(table.heads, ["Type", "Value", "Seen"]);
         let row = |cells: [&str; 3], sources: &[(u32, &str)]| Row {
             cells: cells.map(str::to_owned).to_vec(),

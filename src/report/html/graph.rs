@@ -1,72 +1,138 @@
-//! The graph of what joins the results, as a drawing.
+//! The graph of what joins the results, as a list.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use askama::Template;
+use uuid::Uuid;
 
-use crate::modules::catalog::Catalog;
-use crate::report::graph::drawing::{Dot, Drawing};
-use crate::runs::graph::{Graph, Node};
-use crate::runs::record::RunRecord;
+use crate::base::ids::RunId;
+use crate::runs::graph::{Edge, EdgeClass, Graph, Node, label};
 
-/// A drawing of a graph as SVG.
+/// The most entities of the list, and the most links of each that are shown. Files have all.
+const MOST: usize = 80;
+const MOST_LINKS: usize = 20;
+
+/// The entities that profiles name, and those that name them. What only the search has found has nothing but the search in
+/// common, so it is not listed.
 #[derive(Template)]
 #[template(path = "graph.html", config = "src/report/html/askama.toml")]
-pub struct GraphSvg {
-    drawing: Drawing,
-    /// The first result of each entity, to which the entity leads. `None`: each entity leads to the element `e-NUMBER`.
-    results: Option<HashMap<usize, u32>>,
+pub struct GraphList<'g> {
+    entities: Vec<Entity<'g>>,
+    /// The number of entities that are left out.
+    more: usize,
+    /// The run whose results are on the same page, as the elements `result-ID`.
+    run: Option<RunId>,
 }
 
-impl GraphSvg {
-    /// Returns a drawing for the web app, in which each entity leads to the element `e-NUMBER`.
-    pub fn new(drawing: Drawing) -> Self {
-        Self { drawing, results: None }
-    }
+struct Entity<'g> {
+    node: &'g Node,
+    links: Vec<Link<'g>>,
+}
 
-    /// Returns the drawing of a run, in which each entity leads to its result. Returns `None` if nothing joins the results.
-    pub(super) fn of_run(run: &RunRecord, catalog: &Catalog) -> Option<Self> {
-        let graph = Graph::of(&[run.findings()?], catalog.profiles());
-        let drawing = Drawing::new(&graph);
-        let first = |(number, node): (usize, &Node)| Some((number, node.results.first()?.result_id));
-        let results = graph.nodes.iter().enumerate().filter_map(first).collect();
-        (!drawing.lines.is_empty()).then_some(Self { drawing, results: Some(results) })
-    }
+/// A link of an entity to the other one.
+struct Link<'g> {
+    how: &'static str,
+    other: &'g Node,
+    edge: &'g Edge,
+}
 
-    fn address(&self, dot: &Dot) -> Option<String> {
-        match &self.results {
-            None => Some(format!("#e-{}", dot.number)),
-            Some(results) => results.get(&dot.number).map(|id| format!("#result-{id}")),
+impl<'g> GraphList<'g> {
+    /// Makes the list. `run` is the run whose results are on the same page.
+    pub fn new(graph: &'g Graph, run: Option<RunId>) -> Self {
+        let nodes: HashMap<Uuid, (usize, &Node)> =
+            graph.nodes.iter().enumerate().map(|(place, node)| (node.id, (place, node))).collect();
+        let is_named = |edge: &&Edge| matches!(edge.class, EdgeClass::Verified | EdgeClass::Stated);
+        let mut edges: Vec<&Edge> = graph.edges.iter().filter(is_named).collect();
+        // Verified links come first.
+        edges.sort_by_key(|edge| edge.class);
+        let mut entities: BTreeMap<usize, Entity<'g>> = BTreeMap::new();
+        let mut seen = HashSet::new();
+        for edge in edges {
+            let (Some(from), Some(to)) = (nodes.get(&edge.from), nodes.get(&edge.to)) else { continue };
+            let is_new = seen.insert((edge.from, edge.to, edge.class, &edge.field));
+            for ((place, node), (_, other), how) in [(from, to, "names"), (to, from, "is named by")] {
+                if is_new && (entities.len() < MOST || entities.contains_key(place)) {
+                    let entity = entities.entry(*place).or_insert(Entity { node, links: Vec::new() });
+                    entity.links.push(Link { how, other, edge });
+                }
+            }
         }
+        let more = graph.nodes.len() - entities.len();
+        Self { entities: entities.into_values().collect(), more, run }
     }
+
+    /// Returns whether nothing joins the results.
+    pub fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+    }
+
+    fn is_listed(&self, id: &Uuid) -> bool {
+        self.entities.iter().any(|entity| entity.node.id == *id)
+    }
+
+    /// Returns the first result of an entity on the page.
+    fn result(&self, node: &Node) -> Option<u32> {
+        node.results.iter().find(|result| Some(result.run_id) == self.run).map(|result| result.result_id)
+    }
+}
+
+fn name(node: &Node) -> String {
+    label(node.platform.as_deref(), &node.value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::graph::drawing::Line;
-    use crate::runs::graph::EdgeClass;
+    use crate::modules::definition::ResultType;
+
+    fn node(number: u128) -> Node {
+        Node {
+            id: Uuid::from_u128(number),
+            kind: "account",
+            query_type: None,
+            value: format!("<b>{number}"),
+            platform: None,
+            display_name: None,
+            confidence: 1.0,
+            runs: Vec::new(),
+            results: Vec::new(),
+            entity_kind: ResultType::Account,
+            seen: None,
+        }
+    }
+
+    fn edge(from: u128, to: u128, class: EdgeClass) -> Edge {
+        Edge {
+            from: Uuid::from_u128(from),
+            to: Uuid::from_u128(to),
+            class,
+            field: None,
+            run_id: RunId::new(),
+            result_id: 1,
+            at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
 
     #[test]
-    fn a_drawing_names_its_lines_and_escapes_its_labels() {
-        let dot = Dot {
-            number: 3,
-            kind: "account",
-            label: "<b>\"".into(),
-            x: 9,
-            y: 8,
-            is_left: true,
-            text_x: 1,
-            turn: -5,
-        };
-        let line = Line { class: EdgeClass::Verified, from: 3, to: 4, x1: 1, y1: 2, x2: 3, y2: 4 };
-        let drawing = Drawing { size: 50, dots: vec![dot], lines: vec![line], hidden: 0 };
-        let shown = GraphSvg::new(drawing).to_string();
-        assert!(shown.contains("<line class=\"verified\" data-from=\"3\" data-to=\"4\""), "{shown}");
-        assert!(
-            shown.contains("<a href=\"#e-3\" data-dot=\"3\">") && shown.contains("&#60;b&#62;&#34;"),
-            "{shown}"
+    fn what_is_linked_is_listed_once_and_the_rest_is_counted() {
+        let edges = vec![
+            edge(0, 1, EdgeClass::SameName),
+            edge(0, 4, EdgeClass::SameName),
+            edge(1, 2, EdgeClass::Stated),
+            edge(1, 2, EdgeClass::Stated),
+            edge(3, 1, EdgeClass::Verified),
+        ];
+        let graph = Graph { nodes: (0..5).map(node).collect(), edges, links_omitted: 0 };
+        let list = GraphList::new(&graph, None);
+        let links = |place: usize| list.entities[place].links.iter().map(|link| link.how).collect::<Vec<_>>();
+        assert_eq!((list.entities.len(), list.more), (3, 2));
+        assert_eq!(
+            (links(0), links(1), links(2)),
+            (vec!["is named by", "names"], vec!["is named by"], vec!["names"])
         );
-        assert!(shown.contains("text-anchor=\"end\" dominant-baseline"), "{shown}");
+        let shown = list.to_string();
+        assert!(shown.contains("&#60;b&#62;1") && !shown.contains("<b>"), "{shown}");
+        let graph = Graph { edges: vec![edge(0, 1, EdgeClass::SameName)], ..graph };
+        assert!(GraphList::new(&graph, None).is_empty());
     }
 }

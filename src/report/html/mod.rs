@@ -6,7 +6,7 @@
 //! | `templates/` | askama templates (`askama.toml` says where they are): `report.html` is the page |
 //! | `escape` | makes every value of a template safe |
 //! | `overview` | what the results say together, people, the categories, and the dossier as tables |
-//! | `graph` | the graph as a drawing |
+//! | `graph` | what joins the results, as a list |
 //! | `results` | the results by category, in order of confidence |
 //! | `outcomes.css` | the colours of outcomes, which the web app uses, too |
 //! | `parts.css` | the style of overview, timeline, dossier and graph, which the web app uses, too |
@@ -28,13 +28,16 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::base::clock::to_the_second;
+use crate::model::entity::merge::modules;
 use crate::model::run::{RunSummary, Status};
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
+use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
-pub use graph::GraphSvg;
+pub use graph::GraphList;
 pub use overview::{Overview, titled};
-use results::{Category, categories};
+pub(super) use results::by_confidence;
+use results::{Category, categories, thumbnail, value};
 pub use results::{facts, initial, items};
 
 const STYLE: &str =
@@ -47,7 +50,7 @@ struct Page<'r> {
     run: &'r RunRecord,
     summary: &'r RunSummary,
     overview: Overview,
-    graph: Option<GraphSvg>,
+    graph: GraphList<'r>,
     categories: Vec<Category<'r>>,
 }
 
@@ -56,11 +59,12 @@ struct Page<'r> {
 /// # Errors
 /// Returns an error if a template cannot be rendered.
 pub fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
+    let graph = Graph::of(&Vec::from_iter(run.findings()), catalog.profiles());
     let page = Page {
         run,
         summary: &run.summary,
         overview: Overview::new(run, catalog),
-        graph: GraphSvg::of_run(run, catalog),
+        graph: GraphList::new(&graph, Some(run.summary.id)),
         categories: categories(run, catalog),
     };
     page.render().map_err(io::Error::other)

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use askama::Template;
 
-use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::report::dossier::{Section, sections};
@@ -55,10 +54,9 @@ struct Category {
 impl Overview {
     /// Makes the overview. The catalogue tells the categories of modules and the addresses of profiles.
     pub fn new(run: &RunRecord, catalog: &Catalog) -> Self {
-        let platform = |it: &ResultRecord| it.platform.as_ref().unwrap_or(&it.source).clone();
         Self {
             facts: Facts::of(&run.results),
-            platforms: run.results.iter().map(|it| (it.id, platform(it))).collect(),
+            platforms: run.results.iter().map(|it| (it.id, it.site().to_owned())).collect(),
             people: run.findings().map(|it| people(&[it], catalog.profiles()).people).unwrap_or_default(),
             categories: categories(run, catalog),
             years: by_year(events(&run.results, run.as_of)),
@@ -69,11 +67,7 @@ impl Overview {
     /// Returns whether the overview has no part.
     pub fn is_empty(&self) -> bool {
         let Self { facts, people, categories, years, dossier, .. } = self;
-        facts.is_empty()
-            && people.is_empty()
-            && categories.is_empty()
-            && years.is_empty()
-            && dossier.is_empty()
+        facts.is_empty() && people.len() + categories.len() + years.len() + dossier.len() == 0
     }
 
     /// Returns results with the names of their platforms.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::page::find;
 use crate::http::{Reply, Response};
-use crate::report::batch::{BatchFormat, file_name};
-use crate::report::batch_export::write_batch;
+use crate::report::Format;
+use crate::report::batch::{file_name, write_batch};
 use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
@@ -16,7 +16,7 @@ use crate::web::visit::Visit;
 /// # Errors
 /// Returns 400 for an unknown format, 404 for an unknown batch, 503 if the store is unavailable.
 pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let format = BatchFormat::from_name(visit.query().get("format"));
+    let format = Format::among(Format::OF_BATCHES, visit.query().get("format"));
     let format =
         format.ok_or_else(|| WebError::invalid("A batch can be exported as json, ndjson or csv."))?;
     let batch = find(web, &visit)?;

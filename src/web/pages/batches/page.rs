@@ -9,7 +9,7 @@ use askama::Template;
 use crate::http::Reply;
 use crate::model::batch::{Batch, BatchRow, BatchStatus, RowRefusal, RowState};
 use crate::model::run::Status;
-use crate::report::batch::BatchFormat;
+use crate::report::Format;
 use crate::web::error::WebError;
 use crate::web::frame::{Confirm, Frame, render};
 use crate::web::pages::run_row::kind;
@@ -25,7 +25,7 @@ const PAGE: usize = 50;
 struct Page {
     frame: Frame,
     live: Live,
-    exports: [(BatchFormat, &'static str); 3],
+    exports: [Format; 3],
 }
 
 #[derive(Template)]
@@ -36,11 +36,7 @@ struct Part {
 }
 
 /// The formats of the file, the one for most readers first.
-const EXPORTS: [(BatchFormat, &str); 3] = [
-    (BatchFormat::Csv, "Spreadsheet (CSV)"),
-    (BatchFormat::Json, "Everything (JSON)"),
-    (BatchFormat::Ndjson, "Results, one on each line (NDJSON)"),
-];
+const EXPORTS: [Format; 3] = [Format::Csv, Format::Json, Format::Ndjson];
 
 /// Handles `GET /app/batches/{batch_id}`: shows the batch and its searches.
 ///
