@@ -45,7 +45,6 @@ topics![
     "mcp",
     "reports",
     "errors-and-limits",
-    "problems",
     "accounts-and-keys",
     "web-app",
     "catalogue",
