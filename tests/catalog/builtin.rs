@@ -8,12 +8,6 @@ use super::*;
 /// Conditions that no built-in module uses, with the reason. The list is empty if each is used.
 const UNUSED: [(&str, &str); 0] = [];
 
-/// The tags of modules whose answer only says whether there is an account.
-const YES_OR_NO: [&str; 3] = ["signup", "signin", "mailbox"];
-/// Modules with a JSON answer of which no field is known, because no public source shows the answer.
-const NO_KNOWN_FIELD: [&str; 5] =
-    ["fancentro", "minecraftlist", "peerlist", "poll_everywhere", "tipeeestream"];
-
 fn chosen(search_type: SearchType) -> BTreeSet<String> {
     let selection = Selection { search_type, premium: false, discovery: false, nsfw: false };
     let catalog = builtin();
@@ -76,50 +70,6 @@ fn no_built_in_module_pretends_to_be_a_browser() {
             assert!(name != "user-agent" || !value.contains("Mozilla"), "{id}: {value:?}");
         }
     }
-}
-
-#[test]
-fn the_promised_domain_modules_take_part() {
-    let chosen = chosen(SearchType::Domain);
-    for id in [
-        "rdap",
-        "dns_a",
-        "dns_aaaa",
-        "dns_mx",
-        "dns_ns",
-        "dns_txt",
-        "dns_caa",
-        "dns_spf",
-        "dns_dmarc",
-        "crt_sh",
-        "front_page",
-        "security_txt",
-    ] {
-        assert!(chosen.contains(id), "{id}");
-    }
-}
-
-#[test]
-fn a_json_answer_is_read_or_says_only_yes_or_no() {
-    let (mut without, mut read) = (Vec::new(), 0);
-    for path in sites() {
-        let entries: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        for entry in entries {
-            let rules = entry["hit"].as_array().unwrap();
-            let has_fields = entry["result"]["metadata"].is_object() || entry["results"].is_array();
-            let tags = entry["tags"].as_array().into_iter().flatten();
-            let is_yes_or_no = tags.filter_map(Value::as_str).any(|tag| YES_OR_NO.contains(&tag));
-            let id = entry["id"].as_str().unwrap().to_owned();
-            match rules.iter().any(|rule| rule["json"].is_array()) {
-                true if has_fields => read += 1,
-                true if !is_yes_or_no => without.push(id),
-                _ => {}
-            }
-        }
-    }
-    assert!(read > 300, "{read}");
-    without.sort_unstable();
-    assert_eq!(without, NO_KNOWN_FIELD, "read the answer's fields in `result`, or tag the entry");
 }
 
 /// The fields of conditions, as `rule.FIELD`, `json.FIELD` and `css.FIELD`.

@@ -1,148 +1,79 @@
-//! The domain sources: what they make of answers as the real services write them, and what they promise
-//! about themselves. The simulated web makes its answers from a module's own rules, so it cannot see a
-//! wrong pointer: these answers are written by hand, from the services' documentation.
+//! Properties that the entries for domains declare are true for all of them.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
-use sightline::modules::checker::Checker;
-use sightline::modules::definition::Entry;
-use sightline::modules::keys::OperatorKeys;
-use sightline::modules::module::Module;
-use sightline::modules::outcome::{Outcome, Report};
-use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
-use sightline::modules::query::Query;
+use sightline::modules::definition::{Contact, Entry, Method};
 
 use super::*;
 
-mod certificates;
-mod dns;
-mod identity;
-mod promises;
-mod registration;
-mod search;
-mod sources;
-mod tenants;
-mod web;
+const RESOLVERS: [&str; 3] = ["dns.google", "cloudflare-dns.com", "security.cloudflare-dns.com"];
+/// Third parties that contact the site when they are queried.
+const SCANNERS: [&str; 2] = ["observatory-api.mdn.mozilla.net", "federationtester.matrix.org"];
 
-/// An answer to the first request whose address contains this text.
-struct Answer {
-    to: &'static str,
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-fn page(to: &'static str, status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
-    let headers = vec![("content-type".to_owned(), content_type.to_owned())];
-    Answer { to, status, headers, body: body.into() }
-}
-
-fn doc(to: &'static str, body: &Value) -> Answer {
-    page(to, 200, "application/json", body.to_string())
-}
-
-fn text(to: &'static str, body: &str) -> Answer {
-    page(to, 200, "text/plain; charset=utf-8", body)
-}
-
-fn not_found(to: &'static str) -> Answer {
-    page(to, 404, "text/html", "<html><title>Not found</title></html>")
-}
-
-/// Returns a resolver's answer with these records: (name, type, data).
-fn records(to: &'static str, status: u8, list: &[(&str, u16, &str)]) -> Answer {
-    let answers: Vec<Value> = list
-        .iter()
-        .map(|(name, kind, data)| json!({"name": name, "type": kind, "TTL": 300, "data": data}))
-        .collect();
-    let mut body = json!({"Status": status, "TC": false, "RD": true, "RA": true, "AD": true, "CD": false,
-        "Question": [{"name": "example.com.", "type": list.first().map_or(1, |(_, kind, _)| *kind)}]});
-    if !answers.is_empty() {
-        body["Answer"] = Value::Array(answers);
-    }
-    page(to, 200, "application/dns-json", body.to_string())
-}
-
-/// Answers from a list; connections to anything else are refused.
-struct Listed {
-    answers: Vec<Answer>,
-    asked: Mutex<Vec<String>>,
-}
-
-impl Prober for Listed {
-    fn send(&self, request: &Request, _: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
-        let url = request.url.as_str();
-        self.asked.lock().push(url.to_owned());
-        let answer = self.answers.iter().find(|it| url.contains(it.to));
-        let answer = answer.ok_or_else(|| ProbeError::Connect("refused".into()))?;
-        Ok(Response {
-            status: answer.status,
-            final_url: request.url.clone(),
-            headers: answer.headers.clone(),
-            body: answer.body.clone(),
-            truncated: false,
-        })
-    }
-}
-
-/// A check of one built-in module, and the addresses that it asked.
-struct Played {
-    report: Report,
-    asked: Vec<String>,
-}
-
-fn play(id: &str, domain: &str, answers: Vec<Answer>) -> Played {
+fn entries() -> Vec<Entry> {
     let catalog = builtin();
-    let module = catalog.get(id).unwrap_or_else(|| panic!("there is no {id}"));
-    // The answers are about one domain, so misses are not confirmed with a known one.
-    let module = Module::compile(Entry { known: Vec::new(), ..module.entry().clone() }).unwrap();
-    let prober = Arc::new(Listed { answers, asked: Mutex::default() });
-    let keys =
-        module.entry().needs.iter().map(|need| (need.trim_start_matches("config.").into(), "k".into()));
-    let checker = Checker::new(prober.clone(), OperatorKeys::new(keys), "tests", Duration::ZERO);
-    let query = Query::parse(SearchType::Domain, domain).unwrap();
-    let report = checker.check(&module, &query, Instant::now() + Duration::from_secs(60));
-    Played { report: *report, asked: prober.asked.lock().clone() }
+    let modules = catalog.modules().iter().filter(|module| module.search_type() == SearchType::Domain);
+    modules.map(|module| module.entry().clone()).collect()
 }
 
-impl Played {
-    #[track_caller]
-    fn outcome(&self, wanted: Outcome) -> &Self {
-        let Report { outcome, reason, evidence, .. } = &self.report;
-        assert_eq!(*outcome, wanted, "{reason:?} {:?} {:?}", evidence.matcher, self.asked);
-        self
-    }
+/// The host of a URL template.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?']).next().unwrap_or_default()
+}
 
-    /// Returns the values of this type, in order.
-    fn values(&self, result_type: &str) -> Vec<&str> {
-        let of_type = self.report.findings.iter().filter(|it| it.result_type.as_str() == result_type);
-        of_type.filter_map(|it| it.value.as_deref()).collect()
+/// Passive runs leave out modules by this field.
+#[test]
+fn the_contact_of_each_module_matches_its_hosts() {
+    for entry in entries() {
+        let hosts: Vec<&str> = entry.probes.iter().map(|probe| host(&probe.url)).collect();
+        let wanted = if hosts.iter().any(|host| *host == "{domain}" || host.ends_with(".{domain}")) {
+            Contact::TargetWeb
+        } else if hosts.iter().any(|host| SCANNERS.contains(host)) {
+            Contact::ThirdPartyScan
+        } else if hosts.iter().all(|host| RESOLVERS.contains(host)) {
+            Contact::Resolver
+        } else {
+            Contact::ThirdParty
+        };
+        assert_eq!(entry.contact, wanted, "{}: {hosts:?}", entry.id);
     }
+}
 
-    /// Tests for a hit with exactly these values of the type.
-    #[track_caller]
-    fn has(&self, result_type: &str, wanted: &[&str]) -> &Self {
-        self.outcome(Outcome::Hit);
-        assert_eq!(self.values(result_type), wanted, "{result_type}");
-        self
+#[test]
+fn every_source_has_hit_and_miss_rules_and_a_known_domain() {
+    for entry in entries() {
+        assert!(!entry.miss.is_empty() && !entry.known.is_empty(), "{}", entry.id);
+        assert!(entry.result.is_some() || !entry.results.is_empty(), "{} finds nothing", entry.id);
     }
+}
 
-    /// Returns this metadata member of each result of the type, in order.
-    fn members(&self, result_type: &str, name: &str) -> Vec<&str> {
-        let of_type = self.report.findings.iter().filter(|it| it.result_type.as_str() == result_type);
-        of_type.map(|it| it.metadata.get(name).and_then(Value::as_str).unwrap_or_default()).collect()
-    }
-
-    /// Tests that the metadata of this value contains these members.
-    #[track_caller]
-    fn tells(&self, value: &str, wanted: &Value) -> &Self {
-        let found = self.report.findings.iter().find(|it| it.value.as_deref() == Some(value));
-        let metadata = &found.unwrap_or_else(|| panic!("no {value}: {:?}", self.report.findings)).metadata;
-        for (name, wanted) in wanted.as_object().unwrap() {
-            assert_eq!(metadata.get(name), Some(wanted), "{name} of {value}: {metadata:?}");
+/// Modules have a second resolver, except those whose chain continues from an address.
+#[test]
+fn record_modules_have_a_second_resolver() {
+    for entry in entries().iter().filter(|entry| matches!(&*entry.category, "dns" | "mail")) {
+        if entry.contact == Contact::Resolver {
+            let hosts: BTreeSet<&str> = entry.probes.iter().map(|probe| host(&probe.url)).collect();
+            assert_eq!(hosts, BTreeSet::from(["cloudflare-dns.com", "dns.google"]), "{}", entry.id);
+            assert!(entry.probes.iter().any(|probe| probe.fallback), "{}", entry.id);
         }
-        self
     }
+}
+
+/// No module writes anything: requests with a body are queries to interfaces that require one.
+#[test]
+fn only_known_interfaces_get_a_request_body() {
+    let asked: BTreeSet<String> = entries()
+        .iter()
+        .filter(|entry| entry.probes.iter().any(|probe| probe.method != Method::Get))
+        .map(|entry| entry.id.clone())
+        .collect();
+    let known = [
+        "google_safe_browsing",
+        "intelx_domain",
+        "mdn_observatory",
+        "slack_workspace",
+        "threatfox",
+        "urlhaus",
+        "windvane",
+    ];
+    assert_eq!(asked, known.map(str::to_owned).into());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sightline::modules::definition::{Contact, Entry, Method};
+use sightline::modules::definition::{Entry, Method};
 use sightline::modules::module::Module;
 
 use super::*;
@@ -23,21 +23,6 @@ fn files() -> BTreeMap<String, Vec<Entry>> {
 }
 
 #[test]
-fn there_are_about_a_hundred_email_modules_and_most_are_used_by_default() {
-    let chosen = |discovery| {
-        let selection = Selection { search_type: SearchType::Email, premium: false, discovery, nsfw: false };
-        builtin().select(&selection)
-    };
-    let without_key = |list: &[Arc<Module>]| list.iter().filter(|it| it.entry().needs.is_empty()).count();
-    let (plain, all) = (chosen(false), chosen(true));
-    assert!(modules().len() >= 100, "{}", modules().len());
-    assert!(without_key(&plain) >= 70, "{}", without_key(&plain));
-    assert!(all.len() >= plain.len() + 15, "{} and {}", all.len(), plain.len());
-    let passive = plain.iter().filter(|it| it.entry().contact != Contact::TargetWeb).count();
-    assert!(passive >= 75, "{passive}");
-}
-
-#[test]
 fn discovery_modules_are_disabled_by_default() {
     for (kind, entries) in files() {
         for entry in entries {
@@ -51,20 +36,8 @@ fn discovery_modules_are_disabled_by_default() {
 
 #[test]
 fn no_module_recovers_registers_signs_in_or_sends_anything() {
-    const STEPS: [&str; 12] = [
-        "forgot",
-        "recover",
-        "reset",
-        "passwd",
-        "password",
-        "sendcode",
-        "send_code",
-        "sendverification",
-        "otp",
-        "magic",
-        "oobcode",
-        "invite",
-    ];
+    const STEPS: &str = "forgot recover reset passwd password sendcode send_code sendverification otp magic \
+        oobcode invite";
     for module in modules() {
         let entry = module.entry();
         for probe in &entry.probes {
@@ -72,7 +45,7 @@ fn no_module_recovers_registers_signs_in_or_sends_anything() {
             let sent = sent.to_lowercase();
             // The name of a feature of the form, not a field of it.
             let sent = sent.replace("no-password-reuse", "");
-            let step = STEPS.iter().find(|step| sent.contains(**step));
+            let step = STEPS.split(' ').find(|step| sent.contains(step));
             assert_eq!(step, None, "{}", entry.id);
             assert!(probe.method != Method::Put || entry.id == "wondershare_email", "{}", entry.id);
         }
@@ -81,38 +54,14 @@ fn no_module_recovers_registers_signs_in_or_sends_anything() {
 
 #[test]
 fn no_leak_module_reads_a_leaked_value() {
-    const KNOWN: [&str; 25] = [
-        "accounts",
-        "added_at",
-        "addresses",
-        "bucket",
-        "company",
-        "corporate_services",
-        "data_classes",
-        "breached_on",
-        "published_at",
-        "domain",
-        "entries",
-        "industry",
-        "malware_family",
-        "media",
-        "password_risk",
-        "risk_score",
-        "score",
-        "sensitive",
-        "site",
-        "source",
-        "spam_list",
-        "stealer_log",
-        "title",
-        "user_services",
-        "verified",
-    ];
+    const KNOWN: &str = "accounts added_at addresses bucket company corporate_services data_classes breached_on \
+        published_at domain entries industry malware_family media password_risk risk_score \
+        score sensitive site source spam_list stealer_log title user_services verified";
     for entry in files().remove("breach").unwrap() {
         assert!(entry.result.is_none(), "{}: names and dates stand in `results`", entry.id);
         for list in &entry.results {
             for name in list.metadata.keys().map(String::as_str) {
-                assert!(KNOWN.contains(&name), "{}: {name}", entry.id);
+                assert!(KNOWN.split(' ').any(|known| known == name), "{}: {name}", entry.id);
             }
         }
     }

@@ -84,20 +84,6 @@ fn a_duplicate_id_is_reported_with_both_positions() {
 }
 
 #[test]
-fn an_entry_of_a_file_replaces_the_built_in_one_with_the_same_id() {
-    let folder = Folder::new();
-    let mut github = entry();
-    github["id"] = json!("github");
-    let file = folder.file("own.json", &json!([github]).to_string());
-    let (builtin, catalog) = (builtin(), Catalog::load(true, &[PathBuf::from(&file)]).unwrap());
-    assert_eq!(catalog.modules().len(), builtin.modules().len());
-    assert_eq!(
-        (catalog.get("github").unwrap().platform(), builtin.get("github").unwrap().platform()),
-        ("Site", "GitHub")
-    );
-}
-
-#[test]
 fn files_that_are_not_text_are_reported() {
     let folder = Folder::new();
     let path = PathBuf::from(folder.path("utf16.json"));

@@ -66,44 +66,6 @@ fn selections_leave_out_what_was_not_asked_for() {
 }
 
 #[test]
-fn every_mistake_is_listed_at_once_over_all_files() {
-    let folder = std::env::temp_dir().join(format!("sightline-catalog-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    };
-    let mut bad = entry();
-    bad["id"] = json!("bad");
-    bad["rank"] = json!(0);
-    bad["hit"] = json!([{"status": [1]}]);
-    let mut unclosed = entry();
-    unclosed["id"] = json!("unclosed");
-    unclosed["hit"] = json!([{"regex": "("}]);
-    let one = write("one.json", &json!([entry(), bad, unclosed]).to_string());
-    let two = write("two.json", &json!([entry()]).to_string());
-    let error = Catalog::load(false, &[one.clone(), two.clone(), folder.join("none.json")]).unwrap_err();
-    let (one, two) = (one.display(), two.display());
-    assert_eq!(error.faults().len(), 5);
-    let want = [
-        format!(
-            "{one}:1: bad: hit[0].status[0]: 1 is not allowed here; allowed are 100 to 599 and \"1xx\" to \"5xx\""
-        ),
-        format!("{one}:1: bad: rank: 0 is not allowed here; write a whole number from 1 to 4294967295"),
-        format!("{one}:1: unclosed: hit[0].regex: the regex `(` is not valid: unclosed group"),
-        format!(
-            "{two}:1: site: id: {one}:1 already has an entry with this id (Site); ids must be unique over all files"
-        ),
-    ];
-    let text = error.to_string();
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[..4], want);
-    assert!(lines[4].contains("none.json: it cannot be read: "), "{}", lines[4]);
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
 fn formatting_sorts_orders_wraps_and_drops_defaults() {
     let text = r#"[{"miss":[{"status":[404]}],"hit":[{"status":[200]}],"probes":[{"method":"GET","url":"https://b.example/{query}"}],
         "category":"c","type":"username","platform":"B","id":"b","enabled":true,"known":[]},

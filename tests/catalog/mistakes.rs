@@ -2,15 +2,16 @@
 
 use super::*;
 
-/// Returns the mistakes of a section, or of all: a change of an entry, and the message about it.
-pub(super) fn mistakes(section: &str) -> Vec<(Value, &'static str)> {
+/// Returns the mistakes: a change of an entry, the message about it, and whether the JSON Schema refuses it, too.
+pub(super) fn mistakes() -> Vec<(Value, &'static str, bool)> {
     let mut found = Vec::new();
-    let sections = include_str!("mistakes.txt").split("\n# ").skip(1);
-    for lines in sections.filter(|lines| lines.starts_with(section)).map(str::lines) {
-        let lines: Vec<&str> = lines.skip(1).filter(|line| !line.is_empty()).collect();
-        let cases =
-            lines.chunks(2).map(|case| (case[0].parse().unwrap(), case[1].strip_prefix("  ").unwrap()));
-        found.extend(cases);
+    for section in include_str!("mistakes.txt").split("\n# ").skip(1) {
+        let lines: Vec<&str> = section.lines().skip(1).filter(|line| !line.is_empty()).collect();
+        found.extend(lines.chunks(2).map(|case| {
+            let marked = case[0].strip_prefix("! ");
+            let is_refused = marked.is_some() || section.starts_with("Structure");
+            (marked.unwrap_or(case[0]).parse().unwrap(), case[1].strip_prefix("  ").unwrap(), is_refused)
+        }));
     }
     found
 }
@@ -18,11 +19,11 @@ pub(super) fn mistakes(section: &str) -> Vec<(Value, &'static str)> {
 #[test]
 fn mistakes_name_file_entry_and_field() {
     assert_eq!(faults(&json!({})), [""; 0]);
-    let all = mistakes("");
+    let all = mistakes();
     assert!(all.len() > 130);
     let told = |changes: &Value| faults(changes).join("\n");
-    let wrong = all.into_iter().filter(|(changes, want)| told(changes) != format!("f.json: {want}"));
-    let wrong: Vec<String> = wrong.map(|(changes, _)| format!("{changes}\n  {}", told(&changes))).collect();
+    let wrong = all.into_iter().filter(|(changes, want, _)| told(changes) != format!("f.json: {want}"));
+    let wrong: Vec<String> = wrong.map(|(changes, ..)| format!("{changes}\n  {}", told(&changes))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
