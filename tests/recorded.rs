@@ -107,8 +107,23 @@ fn is_get(method: &Method) -> bool {
 }
 
 impl Recording {
+    /// Returns the text of the file: a line for each member, exchange and finding.
     fn to_text(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap() + "\n"
+        fn lines(value: &Value, indent: &str) -> String {
+            let inner = format!("{indent}  ");
+            let (open, close, parts): (_, _, Vec<String>) = match value {
+                Value::Array(list) if indent.len() < 6 && list.iter().any(Value::is_object) => {
+                    ('[', ']', list.iter().map(Value::to_string).collect())
+                }
+                Value::Object(members) => {
+                    let member = |(name, value)| format!("\"{name}\": {}", lines(value, &inner));
+                    ('{', '}', members.iter().map(member).collect())
+                }
+                other => return other.to_string(),
+            };
+            format!("{open}\n{inner}{}\n{indent}{close}", parts.join(&format!(",\n{inner}")))
+        }
+        lines(&serde_json::to_value(self).unwrap(), "") + "\n"
     }
 
     /// Returns the name of the recording's file, without its ending: the module and the expected outcome.
