@@ -6,7 +6,7 @@ use sightline::model::retention::BatchSize;
 use sightline::model::start::{NewRun, Refused, Started};
 
 use super::ledger::new_key;
-use super::{Fixture, added, at, charge, completed, new_account, race, result, search};
+use super::{Fixture, added, at, charge, completed, new_account, result, search};
 
 const NOW: &str = "2026-03-05T10:00:00.007Z";
 
@@ -144,11 +144,6 @@ on_both! {
         // New entries are still accepted.
         f.started();
         assert_eq!(f.entries(AuditFilter::default()).len(), before.len() + 1);
-    }
-
-    fn many_at_once_are_all_noted(f) {
-        race(8, |_| for _ in 0..5 { f.started(); });
-        assert_eq!(f.actions().len(), 40);
     }
 
     fn a_sweep_is_noted_only_where_something_went(f) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sightline::base::ids::{AccountId, BatchId, WebhookId};
 use sightline::model::audit::Origin;
-use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
+use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal};
 use sightline::model::event::EventType;
 use sightline::model::retention::BatchSize;
 use sightline::model::run::Status;
@@ -15,7 +15,6 @@ use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::query::{Query, SearchType};
 
 use super::{Fixture, at, charge, completed, failed, new_account, race};
-use crate::store::erasing::erase;
 
 fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
     let search = |name: &&str| Search::plain(&Query::parse(SearchType::Username, name).unwrap());
@@ -91,24 +90,6 @@ on_both! {
         assert!(f.store.batch(f.account.id, batch.id).unwrap().is_none());
         assert!(f.store.watches(f.account.id, None, 10).unwrap().is_empty());
         assert_eq!((f.summary(&run).status, f.used()), (Status::Failed, 0));
-    }
-
-    fn a_thousand_rows_are_stored_and_read_in_pages(f) {
-        let names: Vec<String> = (0..1000).map(|number| format!("name{number}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let id = f.batch_of(f.account.id, &names);
-        let batch = f.batch(id);
-        assert_eq!(batch.counts, Counts { pending: 1000, ..Counts::default() });
-        assert_eq!((batch.status(), batch.name.as_deref()), (BatchStatus::Running, Some("some names")));
-        let page = f.store.batch_rows(id, 400, 50).unwrap();
-        assert_eq!((page.len(), page[0].position, page[0].search.query.as_str()), (50, 401, "name400"));
-        assert!(page.iter().all(|row| row.state == RowState::Pending));
-        let second = f.batch_of(f.account.id, &["a"]);
-        let listed = f.store.batches(f.account.id, None, 10).unwrap();
-        assert_eq!(listed.iter().map(|batch| batch.id).collect::<Vec<_>>(), [second, id]);
-        let last = (listed[0].created_at, listed[0].id);
-        assert_eq!(f.store.batches(f.account.id, Some(last), 10).unwrap(), [f.batch(id)]);
-        assert_eq!(f.store.batch(AccountId::new(), id).unwrap(), None);
     }
 
     fn a_row_is_started_once(f) {
@@ -195,18 +176,6 @@ on_both! {
         assert_eq!(body["data"]["batch_id"], id.to_string());
         let counts = ["completed", "failed", "refused"].map(|state| body["data"]["counts"][state].clone());
         assert_eq!(counts, [1, 1, 1]);
-    }
-
-    fn a_row_goes_with_its_run_and_a_batch_with_its_account(f) {
-        let id = f.batch_of(f.account.id, &["a", "b"]);
-        let (_, run) = f.start_next().unwrap();
-        assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
-        assert_eq!(f.batch(id).counts, Counts { pending: 1, ..Counts::default() });
-        f.start_next().unwrap();
-        assert!(erase(&f.store, f.account.id).is_some());
-        for table in ["batches", "batch_rows", "runs", "accounts"] {
-            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
-        }
     }
 
     fn an_old_batch_goes_with_the_last_of_its_runs(f) {

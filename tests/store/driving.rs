@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sightline::base::ids::RunId;
 use sightline::model::audit::Origin;
-use sightline::model::drive::{Claim, Ending, Write};
+use sightline::model::drive::{Claim, Write};
 use sightline::model::run::Status;
 use sightline::model::start::{NewRun, Started};
 
@@ -48,28 +48,12 @@ on_both! {
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), others);
     }
 
-    fn a_new_result_under_a_taken_id_is_an_error_and_not_a_loss(f) {
-        let run = f.started();
-        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a")]), Duration::ZERO).unwrap();
-        let error = f.store.save(run.id, f.me.lease(0), &added(&[result(2, "b"), result(1, "c")]), Duration::ZERO).unwrap_err();
-        assert!(!error.is_unavailable(), "{error}");
-        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a")]);
-        assert_eq!(f.summary(&run).total_results, 1);
-    }
-
     fn ten_threads_that_fail_one_run_refund_it_once(f) {
         f.started();
         let run = f.started();
         let writes = race(10, |_| f.finish(&run, &failed()));
         assert_eq!(writes.iter().filter(|write| **write == Write::Done).count(), 1);
         assert_eq!(f.used(), 1);
-    }
-
-    fn a_run_cannot_end_as_running(f) {
-        let run = f.started();
-        let ending = Ending { status: Status::Running, ..completed() };
-        assert!(f.store.finish(run.id, f.me.lease(0), &both_ended(), &ending).is_err());
-        assert_eq!(f.summary(&run).status, Status::Running);
     }
 
     fn leases_are_dated_by_the_databases_clock(f) {

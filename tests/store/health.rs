@@ -1,14 +1,11 @@
 //! What was learnt from searches: tallies are added up, the latest change of a breaker is valid, and the checks of a day
 //! are counted over all processes.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::{Timestamp, ToSpan};
-use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use sightline::model::audit::{AuditFilter, Origin};
 use sightline::model::health::{BreakerState, Cause, FailedControl, Learnt, Opening};
@@ -51,32 +48,7 @@ fn resets(f: &Fixture) -> Vec<String> {
     noted.map(|entry| json!(entry.detail).to_string()).collect()
 }
 
-fn are_near(one: &Tally, other: &Tally) -> bool {
-    let times = |tally: &Tally| (tally.checks, tally.last_checked, tally.last_hit, tally.last_conclusive);
-    let numbers = |tally: &Tally| {
-        tally.outcomes.iter().map(|(_, weight)| *weight).chain(tally.latency).collect::<Vec<_>>()
-    };
-    times(one) == times(other)
-        && one.deadline(moment(0), LONGEST) == other.deadline(moment(0), LONGEST)
-        && numbers(one).into_iter().zip(numbers(other)).all(|(one, other)| (one - other).abs() < 1e-6)
-}
-
 on_both! {
-    fn tallies_are_returned_and_survive_a_restart(f) {
-        assert_eq!(share(&f.store, false, &[]), []);
-        let learnt: Tallies = Outcome::ALL[..7]
-            .iter()
-            .map(|outcome| (Arc::from(outcome.as_str()), checks(*outcome, 2, 1).then(&checks(Outcome::Hit, 3, 5))))
-            .collect();
-        let mut sorted = learnt.clone();
-        sorted.sort_by(|one, other| one.0.cmp(&other.0));
-        assert_eq!(share(&f.store, false, &learnt), sorted);
-        for store in [&f.store, &f.another()] {
-            assert_eq!(share(store, false, &[]), sorted);
-            assert_eq!(share(store, true, &[]), [], "the simulated web has its own");
-        }
-    }
-
     fn only_what_has_changed_is_read_again(f) {
         let read = |since, changed: &[_]| {
             let add = |older: Tally, newer: &Tally| older.then(newer);
@@ -94,20 +66,6 @@ on_both! {
         assert_eq!(names(&read(all[1].1, &of(vec![("a", Tally::default())]))), ["a", "b"], "what it writes is read");
         let ahead = Timestamp::now() + 1.hour();
         assert_eq!(names(&read(ahead, &[])), ["a", "b"], "the clock was set back");
-    }
-
-    fn a_deadline_is_learnt_from_the_answers_of_all_processes(f) {
-        let deadline = |tallies: &Tallies| tallies[0].1.deadline(moment(9), LONGEST);
-        let another = f.another();
-        let answer = |time| of(vec![("m", Tally::one(Outcome::Hit, Duration::from_secs(time), moment(1)))]);
-        for (store, time) in [(&f.store, 1), (&another, 3), (&f.store, 1), (&another, 1)] {
-            assert_eq!(deadline(&share(store, false, &answer(time))), None);
-        }
-        let learnt = deadline(&share(&f.store, false, &answer(1))).unwrap();
-        assert!((5500..6500).contains(&learnt.as_millis()), "{learnt:?}");
-        let cut = of(vec![("m", Tally::no_answer(learnt))]);
-        assert_eq!(deadline(&share(&another, false, &cut)), Some(LONGEST));
-        assert_eq!(deadline(&share(&f.store, false, &[])), Some(LONGEST));
     }
 
     fn a_reset_forgets_the_learnt_deadline_of_a_module_and_nothing_else(f) {
@@ -208,26 +166,6 @@ on_both! {
         });
         assert_eq!([count(2), count(2), count(2)], [true, true, false], "a new day");
         assert_eq!(share(&f.store, false, &[]), [], "it is no tally");
-    }
-
-    fn portions_of_several_processes_add_up(f) {
-        let portion = (0..7usize, 1usize..30, 0i64..1000, 0..2usize);
-        let mut runner = TestRunner::new(Config { cases: 20, failure_persistence: None, ..Config::default() });
-        let another = f.another();
-        let case = Cell::new(0);
-        runner.run(&prop::collection::vec(portion, 1..20), |portions| {
-            case.set(case.get() + 1);
-            let module = format!("module-{}", case.get());
-            let (mut all, mut last) = (Tally::default(), Tallies::new());
-            for (outcome, count, second, process) in portions {
-                let learnt = checks(Outcome::ALL[outcome], count, second);
-                all = all.then(&learnt);
-                last = share([&f.store, &another][process], false, &of(vec![(&module, learnt)]));
-            }
-            let (_, stored) = last.iter().find(|(known, _)| **known == *module).unwrap();
-            prop_assert!(are_near(stored, &all), "{stored:?} is not {all:?}");
-            Ok(())
-        }).unwrap();
     }
 
     fn processes_that_write_at_once_lose_nothing_and_do_not_block_each_other(f) {

@@ -11,7 +11,7 @@ use sightline::model::account::{Account, KeyRecord};
 use sightline::model::audit::Origin;
 use sightline::model::start::{NewRun, Refused, Started};
 
-use super::{Fixture, at, cycle, new_account};
+use super::{Fixture, at, new_account};
 
 pub(super) fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
     let key = ApiKey::generate();
@@ -105,26 +105,6 @@ on_both! {
         }
     }
 
-    fn an_account_of_the_leap_day_has_its_boundary_on_the_last_of_other_februaries(f) {
-        let months = Months::new(f);
-        months.clock.set(at("2028-02-29T06:00:00Z"));
-        let account = months.accounts.create_account("leap@example.com", "pro", &Origin::CLI).unwrap();
-        let (key, _) = months.accounts.create_key(&account, "", &Origin::CLI).unwrap();
-        let caller = months.accounts.authenticate(key.expose()).unwrap();
-        months.spends_all(&caller, at("2029-01-29T06:00:00Z"));
-        months.is_refused(&caller, at("2029-02-28T05:59:59.999Z"));
-        months.spends_all(&caller, at("2029-02-28T06:00:00Z"));
-        months.is_refused(&caller, at("2029-03-29T05:59:59.999Z"));
-        months.spends_all(&caller, at("2029-03-29T06:00:00Z"));
-    }
-
-    fn an_account_is_found_as_it_was_added(f) {
-        assert_eq!(f.store.account(f.account.id).unwrap(), Some(f.account.clone()));
-        assert_eq!(f.store.account_by_email("owner@example.com").unwrap(), Some(f.account.clone()));
-        assert_eq!(f.store.account_by_email("Owner@example.com").unwrap(), None);
-        assert_eq!(f.store.account(AccountId::new()).unwrap(), None);
-    }
-
     fn an_email_address_has_one_account(f) {
         let mut twin = new_account("owner@example.com");
         twin.plan = "free".into();
@@ -149,12 +129,6 @@ on_both! {
         assert_eq!(f.store.accounts().unwrap(), [older, f.account.clone(), newer]);
     }
 
-    fn a_plan_changes_for_an_account_that_exists(f) {
-        assert!(f.store.set_plan(f.account.id, "unlimited", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
-        assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "unlimited");
-        assert!(!f.store.set_plan(AccountId::new(), "free", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
-    }
-
     fn a_key_is_found_by_its_hash_with_its_owner(f) {
         let record = f.add_key("2026-03-01T00:00:00.007Z");
         assert_eq!(f.store.key_by_hash(&record.hash).unwrap(), Some((record, f.account.clone())));
@@ -167,11 +141,6 @@ on_both! {
         let twin = KeyRecord { id: KeyId::new(), ..record };
         assert!(!f.store.add_key(&twin, &Origin::CLI).unwrap_err().is_unavailable());
         assert_eq!(f.store.keys(None).unwrap().len(), 1);
-    }
-
-    fn a_key_needs_an_account(f) {
-        let (_, orphan) = new_key(&new_account("nobody@example.com"), "2026-03-01T00:00:00Z");
-        assert!(!f.store.add_key(&orphan, &Origin::CLI).unwrap());
     }
 
     fn keys_come_oldest_first_of_one_account_or_of_all(f) {
@@ -204,14 +173,5 @@ on_both! {
         f.store.touch_keys(&[(first.id, early), (second.id, late), (second.id, early)]).unwrap();
         let dates: Vec<_> = f.store.keys(None).unwrap().iter().map(|key| key.last_used_at).collect();
         assert_eq!(dates, [Some(late), Some(late)]);
-    }
-
-    fn nothing_is_used_in_a_fresh_cycle(f) {
-        assert_eq!(f.store.credits_used(f.account.id, cycle()).unwrap(), 0);
-        assert_eq!(f.store.credits_used(AccountId::new(), cycle()).unwrap(), 0);
-    }
-
-    fn ping_answers(f) {
-        f.store.ping().unwrap();
     }
 }

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::drive::{Delta, Position, Write};
-use sightline::model::entity::merge::{merge, name_source, sources};
+use sightline::model::entity::merge::{merge, name_source};
 use sightline::model::run::ResultRecord;
 
-use super::{Fixture, added, both_ended, completed, new_instance, result};
+use super::{Fixture, added, both_ended, result};
 
 /// Returns an email address that was found by that many modules.
 fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
@@ -50,18 +50,6 @@ impl Fixture {
 }
 
 on_both! {
-    fn a_changed_result_keeps_its_id_and_is_counted_once(f) {
-        let run = f.started();
-        let [a, b] = [named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)];
-        f.write(run.id, &added(&[a.clone(), b]));
-        let more = named_by(2, "b@x.example", 3);
-        let new = named_by(3, "c@x.example", 1);
-        f.write(run.id, &Delta { revision: 2, added: vec![new.clone()], changed: vec![more.clone()], ..Delta::default() });
-        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [a, more, new]);
-        let summary = f.summary(&run);
-        assert_eq!((summary.total_results, summary.revision), (3, 2));
-    }
-
     fn readers_ask_for_what_has_changed(f) {
         let run = f.started();
         let three: Vec<_> = (1..).zip(["a@x.example", "b@x.example", "c@x.example"]).map(|(id, value)| named_by(id, value, 1)).collect();
@@ -100,17 +88,6 @@ on_both! {
         assert_eq!((f.summary(&run).revision, f.summary(&run).total_results), (3, 3));
     }
 
-    fn a_change_is_written_by_the_driver_alone(f) {
-        let run = f.started();
-        let before = named_by(1, "a@x.example", 1);
-        f.write(run.id, &added(std::slice::from_ref(&before)));
-        let batch = changed(2, vec![named_by(1, "a@x.example", 2)]);
-        assert_eq!(f.store.save(run.id, new_instance().lease(0), &batch, Duration::ZERO).unwrap(), Write::LeaseLost);
-        f.finish(&run, &completed());
-        assert_eq!(f.store.save(run.id, f.me.lease(0), &batch, Duration::ZERO).unwrap(), Write::LeaseLost);
-        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [before]);
-    }
-
     fn a_batch_is_written_whole_or_not_at_all(f) {
         let run = f.started();
         let before = [named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)];
@@ -126,16 +103,6 @@ on_both! {
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), before);
         assert_eq!((f.summary(&run).total_results, f.summary(&run).revision), (2, 1));
         assert_eq!(f.store.modules(run.id).unwrap(), []);
-    }
-
-    fn an_interrupted_run_tells_the_next_driver_its_revision_and_sources(f) {
-        let run = f.started();
-        f.write(run.id, &added(&[named_by(1, "a@x.example", 1)]));
-        f.write(run.id, &changed(7, vec![named_by(1, "a@x.example", 3)]));
-        let taken = f.another().take_over(&super::claim(new_instance(), false, 10)).unwrap();
-        assert_eq!(taken[0].summary, f.summary(&run));
-        assert_eq!(taken[0].summary.revision, 7);
-        assert_eq!(sources(&taken[0].results[0]).len(), 3);
     }
 
     fn a_reader_of_any_pace_gets_the_newest_results_and_each_report_once(f) {

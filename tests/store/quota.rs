@@ -1,8 +1,7 @@
 //! Limits on requests and on attempts to sign in, which all instances share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use sightline::account::rate_limit::{RateLimitError, RateLimiter, RateLimits};
@@ -10,7 +9,6 @@ use sightline::model::quota::{Counted, Policy, Rate, Subject};
 use sightline::store::Store;
 
 use super::{Fixture, once_connected, race};
-use crate::support::server::PATIENCE;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const RATE: Rate = Rate { burst: 3, period: HOUR };
@@ -39,38 +37,6 @@ on_both! {
         assert_eq!(refused.len(), 80 - 25);
         let is_true = |counted: &Counted| counted.remaining == 0 && (Duration::from_secs(1)..=HOUR).contains(&counted.wait);
         assert!(refused.iter().all(is_true), "{refused:?}");
-    }
-
-    fn instances_are_never_allowed_more_than_the_limit_together(f) {
-        let (subject, rate) = (Subject::email("a@example.org"), Rate { burst: 4, period: Duration::from_millis(20) });
-        let stores = [Arc::clone(&f.store), f.another()];
-        let (sum, refused, began) = (AtomicU32::new(0), AtomicU32::new(0), Instant::now());
-        let allowed = race(4, |index| {
-            let mut allowed = Vec::new();
-            let is_enough = |sum| sum >= 20 && refused.load(Ordering::SeqCst) > 0 || sum >= 200;
-            while !is_enough(sum.load(Ordering::SeqCst)) && began.elapsed() < PATIENCE {
-                let asked_at = began.elapsed();
-                let counted = count(&stores[index % 2], &subject, rate);
-                match counted.is_allowed {
-                    true => {
-                        sum.fetch_add(1, Ordering::SeqCst);
-                        allowed.push((asked_at, began.elapsed()));
-                    }
-                    false => drop(refused.fetch_add(1, Ordering::SeqCst)),
-                }
-            }
-            allowed
-        });
-        let allowed: Vec<(Duration, Duration)> = allowed.into_iter().flatten().collect();
-        assert!(allowed.len() >= 20);
-        // Each was counted at some time between these two, by a clock of whole milliseconds.
-        for (first, _) in &allowed {
-            for (_, last) in allowed.iter().filter(|(asked_at, _)| asked_at >= first) {
-                let within = allowed.iter().filter(|(from, to)| from >= first && to <= last).count();
-                let most = u128::from(rate.burst) + (*last - *first + Duration::from_millis(1)).as_micros() / rate.period.as_micros();
-                assert!(within as u128 <= most, "{within} between {first:?} and {last:?}");
-            }
-        }
     }
 
     fn requests_return_one_by_one_and_expire(f) {

@@ -1,14 +1,13 @@
 //! Reading, listing and deleting runs.
 
 use sightline::base::ids::RunId;
-use sightline::model::audit::Origin;
 use sightline::model::page::ListFilter;
 use sightline::model::run::Status;
 use sightline::model::search::Search;
-use sightline::model::start::{NewRun, Refused, Started};
+use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
 
-use super::{Fixture, added, at, charge, completed, failed, result, search, with_key};
+use super::{Fixture, added, at, charge, completed, failed, result, search};
 use crate::support::databases::sqlite;
 
 impl Fixture {
@@ -118,29 +117,6 @@ on_both! {
         assert_eq!(found(&b, "octocat", before(&b), 10), [a.id]);
         assert_eq!(found(&domain[1], "example.com", None, 10), [domain[0].id]);
     }
-
-    fn a_deleted_run_leaves_its_charge_alone(f) {
-        let run = with_key(f.new_run(), "key-1", 7);
-        f.store.start(&run, &charge(1, Some(2))).unwrap();
-        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a")]), super::EXPIRED).unwrap();
-        f.finish(&run, &completed());
-        let kept = f.started();
-        let now = at("2026-03-02T00:00:00Z");
-        assert!(f.store.delete(run.id, f.account.id, now, &Origin::CLI).unwrap());
-        assert!(!f.store.delete(run.id, f.account.id, now, &Origin::CLI).unwrap());
-        assert_eq!(f.store.run(run.id, f.account.id).unwrap(), None);
-        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), []);
-        assert_eq!(f.store.modules(run.id).unwrap(), []);
-        assert_eq!(f.listed(&ListFilter::default(), 10), [kept.id]);
-        assert_eq!(f.database.number("SELECT count(*) FROM results"), 0);
-        let hash = if f.database.name == "sqlite" { "hex(body_hash)" } else { "encode(body_hash, 'hex')" };
-        let forgotten = format!("SELECT count(*) FROM idempotency_keys WHERE {hash} = '{}'", "0".repeat(64));
-        assert_eq!(f.database.number(&forgotten), 1);
-        assert_eq!((f.used(), f.database.number("SELECT count(*) FROM charges")), (2, 2));
-        // The key stays in use, so that a repeated request is not charged again.
-        let again = f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, None)).unwrap();
-        assert_eq!((again, f.used()), (Started::Refused(Refused::Mismatch), 2));
-    }
 }
 
 /// On PostgreSQL this depends on the database's locale.
@@ -160,29 +136,4 @@ fn a_list_is_filtered_by_letters_of_any_script_on_sqlite() {
         let want = if text == "n_M" { vec![] } else { vec![run.id] };
         assert_eq!(f.listed(&filter, 10), want, "{text}");
     }
-}
-
-#[test]
-fn deleted_data_are_no_longer_in_the_file() {
-    let f = Fixture::new(sqlite());
-    let run = NewRun { search: search("a-query-to-forget"), ..f.new_run() };
-    f.store.start(&run, &charge(1, None)).unwrap();
-    f.store
-        .save(
-            run.id,
-            f.me.lease(0),
-            &added(&[result(1, &"a-result-to-forget ".repeat(1000))]),
-            super::EXPIRED,
-        )
-        .unwrap();
-    let kept = NewRun { search: search("a-query-to-keep"), ..f.new_run() };
-    f.store.start(&kept, &charge(1, None)).unwrap();
-    assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
-    let Fixture { store, database, .. } = f;
-    // Closing the last connection writes the log into the file.
-    drop(store);
-    let file = std::fs::read(database.path()).unwrap();
-    let holds = |text: &[u8]| file.windows(text.len()).any(|window| window == text);
-    assert!(holds(b"a-query-to-keep"));
-    assert!(!holds(b"to-forget"));
 }

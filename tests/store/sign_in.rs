@@ -163,16 +163,4 @@ on_both! {
         assert!(!f.store.open_session(&late, &hash(), None, &Origin::CLI).unwrap());
         assert!(!f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
     }
-
-    fn an_earlier_version_deletes_an_account_with_all_this(f) {
-        f.open_session(at(NOW));
-        assert!(f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
-        f.link();
-        f.open_session(at(NOW));
-        let pragma = if f.database.name == "sqlite" { "PRAGMA foreign_keys = ON; " } else { "" };
-        f.database.execute(&format!("{pragma}DELETE FROM accounts"));
-        for table in ["passwords", "web_sessions", "set_up_links"] {
-            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
-        }
-    }
 }

@@ -11,13 +11,13 @@ use sightline::model::run::RunOptions;
 use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};
 use sightline::model::watch::{
-    ChangeKind, Comparison, FoundChange, NewWatch, PauseReason, Watch, WatchError, WatchState, WatchUpdate,
+    ChangeKind, Comparison, FoundChange, NewWatch, Watch, WatchError, WatchState, WatchUpdate,
 };
 use sightline::model::webhook::{SealedSecret, Webhook};
 use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
 
-use super::{Fixture, at, charge, completed, new_account, once_connected, race};
+use super::{Fixture, at, charge, completed, once_connected, race};
 
 const NOW: &str = "2026-03-01T12:00:00Z";
 
@@ -112,25 +112,6 @@ fn change(kind: ChangeKind) -> FoundChange {
 }
 
 on_both! {
-    fn a_watch_is_stored_as_it_was_given(f) {
-        let new = NewWatch { webhook: Some(f.webhook_for(&[EventType::RunFailed])), ..f.new_watch() };
-        let watch = f.added_watch(&new);
-        assert_eq!(f.read(&watch), watch);
-        assert_eq!((&watch.search(), watch.every, watch.webhook), (&new.search, new.every, new.webhook));
-        assert_eq!((watch.next_at, watch.paused, watch.last_run, watch.is_open), (watch.created_at, None, None, false));
-        assert_eq!(f.due_watches(), [watch.id]);
-        assert_eq!(f.store.due_watches(true, None, 100).unwrap(), []);
-        let stranger = new_account("stranger@example.com");
-        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
-        assert_eq!(f.store.watch(stranger.id, watch.id).unwrap(), None);
-        let foreign = NewWatch { id: WatchId::new(), account: stranger.id, ..new.clone() };
-        let added = f.store.add_watch(&foreign, at(NOW), &Origin::CLI);
-        assert!(matches!(added, Err(WatchError::UnknownWebhook)), "{added:?}");
-        assert!(!f.store.delete_watch(stranger.id, watch.id, at(NOW), &Origin::CLI).unwrap());
-        assert!(f.store.delete_watch(f.account.id, watch.id, at(NOW), &Origin::CLI).unwrap());
-        assert_eq!(f.store.watches(f.account.id, None, 10).unwrap(), []);
-    }
-
     // The instances' own clocks are five minutes apart: only the clock of the database counts.
     fn two_instances_start_one_run_in_an_interval(f) {
         let watch = f.added_watch(&f.new_watch());
@@ -188,33 +169,6 @@ on_both! {
         let next = f.run_of(&watch, false);
         assert_eq!(f.store.start(&next, &charge(1, None)).unwrap(), Started::Created);
         assert_eq!(f.read(&watch).last_run, Some(next.id));
-    }
-
-    fn a_watch_without_credits_pauses_and_resumes_when_they_suffice(f) {
-        let watch = f.added_watch(&f.new_watch());
-        let premium = Search { premium: true, ..watch.search() };
-        let premium = f.added_watch(&NewWatch { id: WatchId::new(), search: premium, ..f.new_watch() });
-        let refused = f.store.start(&f.run_of(&watch, true), &charge(1, Some(0))).unwrap();
-        assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
-        assert_eq!(f.read(&watch), watch);
-        assert!(!f.store.pause_unpaid(watch.id, at(NOW)).unwrap());
-        for unpaid in [&watch, &premium] {
-            assert!(f.store.pause_unpaid(unpaid.id, unpaid.next_at).unwrap());
-            assert_eq!(f.read(unpaid).paused, Some(PauseReason::Credits));
-        }
-        assert_eq!(f.due_watches(), []);
-        assert_eq!(f.store.unpaid_accounts(None, 10).unwrap(), [f.account.id]);
-        assert_eq!(f.store.unpaid_accounts(Some(f.account.id), 10).unwrap(), []);
-        for (credits, plan, due) in [(0, true, 0), (1, true, 1), (2, false, 1), (2, true, 2)] {
-            f.store.resume_paid(f.account.id, credits, plan).unwrap();
-            assert_eq!(f.due_watches().len(), due, "{credits} {plan}");
-        }
-        // The owner's own pause stays.
-        let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
-        let changed = f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI);
-        assert_eq!(changed.unwrap().paused, Some(PauseReason::User));
-        f.store.resume_paid(f.account.id, 100, true).unwrap();
-        assert_eq!(f.due_watches(), [premium.id]);
     }
 
     fn a_skipped_run_is_given_up_and_another_interval_moves_the_next_one(f) {

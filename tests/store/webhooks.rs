@@ -5,19 +5,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sightline::base::ids::{DeliveryId, WebhookId};
-use sightline::model::account::Erasure;
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
 use sightline::model::event::{Event, EventType};
 use sightline::model::start::NewRun;
 use sightline::model::webhook::{
-    Attempt, Delivery, DeliveryStatus, DisabledReason, KEPT_FOR, MOST_WEBHOOKS, SealedSecret, Webhook,
-    WebhookChange, WebhookError,
+    Attempt, Delivery, DeliveryStatus, DisabledReason, SealedSecret, Webhook, WebhookChange,
 };
 
-use super::{
-    Fixture, HOLDS, at, charge, claim, completed, failed, new_account, new_instance, once_connected, race,
-};
+use super::{Fixture, HOLDS, at, charge, claim, completed, failed, new_instance, once_connected, race};
 
 impl Fixture {
     fn webhook(&self, events: &[EventType]) -> Webhook {
@@ -241,58 +237,5 @@ on_both! {
         assert_eq!(secrets(), [2, 1].map(|byte| SealedSecret([byte; 60])));
         assert_eq!(rotate(3, Duration::ZERO).previous_secret_expires_at, None);
         assert_eq!(secrets(), [SealedSecret([3; 60])]);
-    }
-
-    fn webhooks_are_limited_and_belong_to_one_account(f) {
-        let added = race(MOST_WEBHOOKS + 2, |_| {
-            let webhook = f.webhook(&[EventType::RunFailed]);
-            once_connected(|| match f.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI) {
-                Err(WebhookError::Storage(error)) => Err(error),
-                added => Ok(added),
-            })
-        });
-        assert_eq!(added.iter().filter(|added| added.is_ok()).count(), MOST_WEBHOOKS);
-        assert_eq!(added.iter().filter(|added| matches!(added, Err(WebhookError::TooMany))).count(), 2);
-        let webhook = f.webhooks().remove(0);
-        let id = f.test_delivery(&webhook);
-        let other = new_account("other@example.com");
-        assert!(f.store.add_account(&other, &Origin::CLI).unwrap());
-        let (change, moment) = (WebhookChange { enabled: Some(false), ..WebhookChange::default() }, at("2026-03-01T12:00:00Z"));
-        assert_eq!(f.store.change_webhook(other.id, webhook.id, &change, moment, &Origin::CLI).unwrap(), None);
-        let secret = SealedSecret([2; 60]);
-        assert_eq!(f.store.rotate_secret(other.id, webhook.id, &secret, HOLDS, moment, &Origin::CLI).unwrap(), None);
-        assert!(!f.store.delete_webhook(other.id, webhook.id, moment, &Origin::CLI).unwrap());
-        assert_eq!(f.store.deliveries(other.id, webhook.id, None, 10).unwrap(), None);
-        assert_eq!(f.store.replay(other.id, webhook.id, id).unwrap(), None);
-        let event = Event::test(webhook.id, moment);
-        assert_eq!(f.store.add_delivery(other.id, webhook.id, &event).unwrap(), None);
-        assert!(f.store.delete_webhook(f.account.id, webhook.id, moment, &Origin::CLI).unwrap());
-        assert_eq!(f.database.number("SELECT count(*) FROM webhook_deliveries"), 0);
-    }
-
-    fn deliveries_are_listed_in_pages_and_removed_with_age(f) {
-        let webhook = f.added_webhook(&[EventType::RunFailed]);
-        let ids: Vec<DeliveryId> = (0..5).map(|_| f.test_delivery(&webhook)).collect();
-        let page = |before| -> Vec<DeliveryId> {
-            let page = f.store.deliveries(f.account.id, webhook.id, before, 2).unwrap().unwrap();
-            page.iter().map(|delivery| delivery.id).collect()
-        };
-        assert_eq!(page(None), [ids[4], ids[3]]);
-        assert_eq!(page(Some(ids[3])), [ids[2], ids[1]]);
-        assert_eq!(f.store.remove_deliveries(KEPT_FOR, 100).unwrap(), 0);
-        assert_eq!(f.store.remove_deliveries(Duration::ZERO, 3).unwrap(), 3);
-        assert_eq!(f.deliveries_to(&webhook).len(), 2);
-    }
-
-    fn the_deletion_of_an_account_removes_its_webhooks_at_once(f) {
-        let webhook = f.added_webhook(&[EventType::RunCompleted]);
-        f.test_delivery(&webhook);
-        f.store.close_account(f.account.id, at("2026-03-01T12:00:00Z"), &Origin::CLI).unwrap().unwrap();
-        assert_eq!(f.database.number("SELECT count(*) FROM webhook_deliveries"), 0);
-        assert_eq!(f.webhooks(), []);
-        let late = f.webhook(&[EventType::RunCompleted]);
-        let added = f.store.add_webhook(&late, &SealedSecret([1; 60]), &Origin::CLI);
-        assert!(matches!(added, Err(WebhookError::UnknownAccount)), "{added:?}");
-        assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::Done);
     }
 }
