@@ -1,11 +1,9 @@
 //! Runs whose process, store or lease fails.
 
 use sightline::base::secret::Secret;
-use sightline::model::drive::Delta;
 use sightline::runs::suppression::{SuppressKey, Suppressed};
 
 use super::*;
-use crate::support::awaited;
 
 impl Bench {
     /// Creates another process with its own configuration.
@@ -29,72 +27,6 @@ pub(super) fn suppressed(name: &str) -> Suppressed {
     let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
     let query = Query::parse(SearchType::Username, name).unwrap();
     Suppressed::parse(&key.line(&query), key).unwrap()
-}
-
-#[test]
-fn the_next_process_finishes_a_run_of_a_stopped_one() {
-    let mut catalog = modules("ok", 10);
-    catalog.extend(modules("gate", 5));
-    let first = bench(&catalog, config());
-    let run = first.start("alice");
-    eventually("ten are found", || run.summary().total_results == 10);
-    let before: Vec<ResultRecord> = run.snapshot().1.iter().map(|result| (**result).clone()).collect();
-    first.runs.shut_down(Instant::now() + PATIENCE);
-    first.web.open_gate();
-
-    // Another process works on the same store.
-    let web = Arc::new(PlayedWeb::default());
-    web.open_gate();
-    let second = first.another_process(&web);
-    second.run_due_tasks();
-    let resumed = second.reader.live(run.id()).expect("taken over");
-    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
-    let (summary, results, _) = resumed.snapshot();
-    assert_eq!((summary.status, summary.total_results), (Status::Completed, 15));
-    let after: Vec<ResultRecord> = results.iter().map(|result| (**result).clone()).collect();
-    assert_eq!(after[..10], before, "what was found keeps its ids");
-    assert_eq!((web.asked("ok-000"), web.asked("gate-000")), (0, 1), "only what had not ended is asked");
-}
-
-#[test]
-fn a_run_that_another_instance_took_is_followed_from_the_store() {
-    let mut catalog = modules("ok", 3);
-    catalog.extend(modules("gate", 1));
-    let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let first = bench(&catalog, RunsConfig { limits, ..config() });
-    let run = first.start("alice");
-    eventually("three are found", || run.summary().total_results == 3);
-    let mut follower = first.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
-    let mut frames = Vec::new();
-    while frames.len() < 3 {
-        if let Ok(Next::Frames(more)) = follower.next(Instant::now() + PATIENCE) {
-            frames.extend(more);
-        }
-    }
-    // The lease expires at once: the other process takes the run over and ends it.
-    let other = InstanceId(uuid::Uuid::new_v4());
-    let now = SystemClock.now();
-    let taken = awaited("it is taken over", || {
-        let taken = first.store.take_over(&claim(other, false, 5)).unwrap();
-        if taken.is_empty() { Err("no run is free") } else { Ok(taken) }
-    });
-    assert_eq!(taken[0].results.len(), 3);
-    let last = Delta { revision: taken[0].summary.revision + 1, ..run.unchanged() };
-    let ending = Ending { status: Status::Completed, error: None, completed_at: now };
-    assert_eq!(first.store.finish(run.id(), other.lease(1), &last, &ending).unwrap(), Write::Done);
-    first.web.open_gate();
-    loop {
-        match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Next::Frames(more) => frames.extend(more),
-            Next::End => break,
-            step => panic!("{step:?}"),
-        }
-    }
-    let text: String = frames.iter().map(|frame| String::from_utf8_lossy(frame).into_owned()).collect();
-    assert_eq!(text.matches("event: result").count(), 3, "each result once: {text}");
-    assert_eq!(text.matches("event: done").count(), 1);
-    let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
-    assert_eq!(stored.total_results, 3, "the instance that lost the lease writes nothing more");
 }
 
 #[test]

@@ -9,7 +9,6 @@ use sightline::runs::family::service::{Family, FollowResult};
 use sightline::runs::family::state::FollowState;
 use sightline::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
 use sightline::runs::suppression::{SuppressKey, Suppressed};
-use uuid::Uuid;
 
 use super::*;
 
@@ -272,36 +271,6 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
 }
 
 #[test]
-fn a_lead_is_followed_by_hand_once() {
-    let bench = bench(&catalog(), config());
-    bench.has_profile("a", "alice", json!({"website": "https://b.example.com/friend"}));
-    bench.has_profile("b", "friend", json!({}));
-    bench.has_profile("c", "friend", json!({}));
-    let run = bench.start("alice");
-    bench.finish(&run);
-    let leads = bench.leads(run.id());
-    let not_asked = Some(LeadReason::NotRequested);
-    assert!(leads.iter().all(|lead| lead.reason == not_asked), "{leads:?}");
-    let charge = bench.order("alice").charge;
-    let mut found = Vec::new();
-    for lead in &leads {
-        let follow = || {
-            let family = bench.family(run.id());
-            bench.runs.families.follow(&family, lead.lead_id, &charge, Origin::CLI).unwrap()
-        };
-        let FollowResult::Run(child) = follow() else { panic!("not followed: {lead:?}") };
-        assert_eq!(follow(), FollowResult::Run(child));
-        bench.runs.run_due_tasks();
-        found.push((lead.platform.is_some(), bench.wait_for(child).total_results));
-    }
-    found.sort_unstable();
-    // The account is asked for on its own site, the name everywhere.
-    assert_eq!((found, bench.used()), (vec![(false, 2), (true, 1)], 3));
-    let unknown = bench.runs.families.follow(&bench.family(run.id()), Uuid::nil(), &charge, Origin::CLI);
-    assert_eq!(unknown.unwrap(), FollowResult::NoSuchLead);
-}
-
-#[test]
 fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
     let mut sites = catalog();
     sites[2]["nsfw"] = json!(true);
@@ -358,47 +327,4 @@ fn the_tree_of_a_family_has_each_run_below_its_parent() {
     assert!(bench.runs.delete(root, bench.account, &Origin::CLI).unwrap());
     let orphan = bench.runs.families.tree(&tree.below[0].run).unwrap();
     assert_eq!((orphan.parent.is_none(), orphan.below.len(), orphan.is_open), (true, 1, false));
-}
-
-/// What results point to is stored with each run. It is read from the results where it is missing.
-#[test]
-fn a_family_is_followed_without_reading_its_results_again() {
-    for is_kept in [true, false] {
-        let bench = bench(&catalog(), config());
-        for (name, next) in [("first", "second"), ("second", "third"), ("third", "fourth")] {
-            let links = json!({"website": format!("https://b.example.com/{next}")});
-            bench.has_profile("a", name, links);
-        }
-        let reads = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&reads);
-        bench.store.before_each(move |operation| {
-            counted.fetch_add(usize::from(operation == "results"), Ordering::SeqCst);
-            let is_refused = operation == "keep_links" && !is_kept;
-            if is_refused { Err(StorageError::unavailable("switched off")) } else { Ok(()) }
-        });
-        let root = bench.follow("first", FollowOrder { depth: 3, ..ORDER });
-        assert_eq!(reads.load(Ordering::SeqCst) == 0, is_kept);
-        assert_eq!(bench.queries(root), ["first", "second", "third", "fourth"]);
-        let state = bench.state(root);
-        assert_eq!((state.leads.followed, state.lookups), (6, 3), "{state:?}");
-    }
-}
-
-#[test]
-fn a_family_is_continued_by_another_process() {
-    let bench = bench(&catalog(), config());
-    bench.has_profile("a", "alice", json!({"website": "https://b.example.com/friend"}));
-    bench.has_profile("b", "friend", json!({"website": "https://c.example.com/further"}));
-    let request = bench
-        .order_where("alice", |search| search.follow = Some(Arc::new(FollowOrder { depth: 2, ..ORDER })));
-    let run = bench.start_order(request);
-    // The first process stops at any point of the family.
-    bench.runs.shut_down(Instant::now() + PATIENCE);
-    let other = bench.another_process(&bench.web);
-    eventually("the family ends", || {
-        other.run_due_tasks();
-        !bench.state(run.id()).is_running()
-    });
-    assert_eq!(bench.queries(run.id()), ["alice", "friend", "further"]);
-    assert_eq!(bench.used(), 3);
 }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sightline::model::drive::Delta;
-use sightline::model::entity::merge::{merge, sources};
+use sightline::model::entity::merge::sources;
 use sightline::runs::event::Frame;
 use sightline::runs::follow::Follower;
 
@@ -170,38 +169,6 @@ fn a_crash_before_a_save_duplicates_nothing_and_takes_nothing_back() {
 }
 
 #[test]
-fn a_reader_of_the_store_sees_what_another_process_changes() {
-    let catalog = [lists("list", 6, &[]), lists("gatelist", 6, &[])].concat();
-    let driving = bench(&catalog, config());
-    let run = driving.start("alice");
-    // A second process on the same store does not drive the run.
-    let web = Arc::new(PlayedWeb::default());
-    let reading = driving.another_process(&web);
-    let found = reading.reader.find(run.id(), driving.account).unwrap().unwrap();
-    assert!(matches!(found, Found::Stored(_)));
-    let mut follower = reading.reader.follow(found, 0);
-    let mut left_out =
-        reading.reader.follow(reading.reader.find(run.id(), driving.account).unwrap().unwrap(), 3);
-    let first = loop {
-        // Results come with the first checkpoint.
-        match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Next::Frames(frames) => break frames,
-            other => assert!(matches!(other, Next::Quiet), "{other:?}"),
-        }
-    };
-    driving.web.open_gate();
-    driving.finish(&run);
-    let records = records(&run);
-    let mut has = BTreeMap::new();
-    take(&mut has, &first);
-    assert!(!has.is_empty());
-    follow_on(&mut follower, &mut has);
-    assert_eq!(has, as_followed(&records));
-    let rest = followed(&mut left_out);
-    assert_eq!(rest, as_followed(&records[3..]), "what is left out stays out, changed or not");
-}
-
-#[test]
 fn a_reader_switches_between_store_and_live_run_without_a_loss() {
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
     let catalog = [lists("list", 6, &[]), lists("gatelist", 6, &[])].concat();
@@ -233,60 +200,4 @@ fn a_reader_switches_between_store_and_live_run_without_a_loss() {
     let want = as_followed(&records(&resumed));
     assert_eq!(has, want);
     assert_eq!(followed(&mut other), want);
-}
-
-#[test]
-fn results_written_before_a_take_over_are_not_missed() {
-    let catalog = [lists("list", 2, &[]), modules("gate", 1)].concat();
-    let first = bench(&catalog, config());
-    let run = first.start("alice");
-    eventually("two are done", || run.summary().progress.modules_completed == 2);
-    first.runs.shut_down(Instant::now() + PATIENCE);
-    first.web.open_gate();
-    // The test acts as a third process.
-    let me = InstanceId(uuid::Uuid::new_v4());
-    let taken = first.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
-    let web = Arc::new(PlayedWeb::default());
-    let second = first.another_process(&web);
-    let mut follower = second.reader.follow(Found::Stored(Box::new(taken.summary.clone())), 0);
-    let mut has = BTreeMap::new();
-    let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
-    take(&mut has, &frames);
-    assert_eq!(has, as_followed(&taken.results));
-
-    let mut more = taken.results[0].clone();
-    let found = ResultRecord { source: "elsewhere".into(), ..more.clone() };
-    assert!(merge(&mut more, &found));
-    let revision = taken.summary.revision + 1;
-    let batch = Delta { revision, changed: vec![more.clone()], ..Delta::default() };
-    assert_eq!(first.store.save(run.id(), me.lease(1), &batch, Duration::ZERO).unwrap(), Write::Done);
-    first.store.release(me).unwrap();
-    second.run_due_tasks();
-    let resumed = second.reader.live(run.id()).expect("taken over");
-    web.open_gate();
-    follow_on(&mut follower, &mut has);
-    assert_eq!(resumed.result(1), Some(more));
-    assert_eq!(has, as_followed(&records(&resumed)));
-}
-
-#[test]
-fn no_source_is_lost_while_the_store_is_unavailable() {
-    let catalog = [lists("list", 3, &[]), lists("gatelist", 12, &[])].concat();
-    let bench = bench(&catalog, config());
-    let switch = Switch::of(&bench.store);
-    let run = bench.start("alice");
-    eventually("three are done", || run.summary().progress.modules_completed == 3);
-    let before = records(&run);
-    switch.set_down(true);
-    bench.web.open_gate();
-    eventually("all are asked", || (0..12).all(|at| bench.web.asked(&format!("gatelist-{at:03}")) == 1));
-    assert_eq!(records(&run), before, "nobody sees what is not stored");
-    switch.set_down(false);
-    bench.finish(&run);
-    let mut want = named("list", 3);
-    for (address, modules) in named("gatelist", 12) {
-        want.entry(address).or_default().extend(modules);
-    }
-    assert_eq!(entities(&records(&run)), want);
-    assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records(&run));
 }

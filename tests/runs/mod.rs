@@ -317,21 +317,6 @@ fn checks_and_runs_end_at_their_deadlines() {
 }
 
 #[test]
-fn a_run_without_a_conclusion_fails_and_is_refunded_once() {
-    let bench = bench(&modules("panic", 3), config());
-    let order = bench.order("alice");
-    let cycle = order.charge.cycle;
-    let run = bench.start_order(order);
-    let summary = bench.finish(&run);
-    assert_eq!(summary.status, Status::Failed);
-    assert_eq!(summary.error.as_ref().map(|error| error.code.as_str()), Some("no_conclusion"));
-    assert_eq!(summary.credits_charged, 0);
-    assert_eq!(bench.store.credits_used(bench.account, cycle).unwrap(), 0);
-    let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
-    assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
-}
-
-#[test]
 fn the_next_run_respects_the_pause_of_a_host() {
     let mut catalog = modules("limit", 1);
     catalog.extend(modules("ok", 1));

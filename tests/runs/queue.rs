@@ -38,94 +38,6 @@ impl Bench {
 }
 
 #[test]
-fn accounts_take_turns() {
-    let bench = busy_bench(12);
-    let (second, third) = (new_account(&bench.store), new_account(&bench.store));
-    let mut runs: Vec<RunSummary> = (1..=8).map(|module| bench.queue(bench.account, module)).collect();
-    runs.extend(
-        [(second, 9), (second, 10), (third, 11)].map(|(account, module)| bench.queue(account, module)),
-    );
-    let in_turn = [1, 9, 11, 2, 10, 3, 4, 5, 6, 7, 8];
-    assert_eq!(bench.store.queue_length(false, None).unwrap().all, in_turn.len());
-    for (module, position) in in_turn.into_iter().zip(1..) {
-        let run = &runs[module - 1];
-        let Some(Found::Stored(stored)) = bench.runs.reader.find(run.id, run.account).unwrap() else {
-            panic!("gone")
-        };
-        assert_eq!(stored.queue_position, Some(position), "module {module}");
-    }
-    bench.web.open_gate();
-    // Between two runs none is driven and none may wait.
-    eventually("all are asked", || bench.asked_in_order().len() == 12);
-    assert_eq!(bench.asked_in_order()[1..], in_turn);
-}
-
-#[test]
-fn an_account_that_comes_back_does_not_overtake_waiting_ones() {
-    let bench = busy_bench(8);
-    let other = new_account(&bench.store);
-    for module in 1..=3 {
-        bench.queue(bench.account, module);
-    }
-    bench.queue(other, 4);
-    let me = InstanceId(uuid::Uuid::new_v4());
-    let take = || bench.store.take_over(&claim(me, false, 1)).unwrap().remove(0).modules.remove(0);
-    assert_eq!([take(), take()], ["gate-001", "gate-004"]);
-    // The other account comes back at once and takes its turn, without precedence over the waiting ones.
-    bench.queue(other, 5);
-    assert_eq!(take(), "gate-002");
-    bench.queue(other, 6);
-    assert_eq!([take(), take(), take()], ["gate-005", "gate-003", "gate-006"]);
-    bench.web.open_gate();
-}
-
-#[test]
-fn a_full_queue_accepts_the_first_run_of_an_account() {
-    let bench = bench(&modules("gate", 4), RunsConfig { max_runs: 1, max_waiting: 2, ..config() });
-    bench.start("first");
-    let order = |account| bench.runs.start(order_of(&bench, account, 1));
-    for _ in 0..2 {
-        assert!(matches!(order(bench.account), Ok(StartResult::Started(Found::Stored(_)))));
-    }
-    assert!(matches!(order(bench.account), Err(StartError::Refused(Refused::Overloaded))));
-    let other = new_account(&bench.store);
-    assert!(matches!(order(other), Ok(StartResult::Started(Found::Stored(_)))));
-    assert!(matches!(order(other), Err(StartError::Refused(Refused::Overloaded))));
-    assert_eq!(bench.store.queue_length(false, None).unwrap().all, 3);
-    bench.web.open_gate();
-    eventually("all are done", || bench.runs.load() == (0, 0));
-}
-
-#[test]
-fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one() {
-    let bench = busy_bench(3);
-    let run = bench.queue(bench.account, 1);
-    let web = Arc::new(PlayedWeb::default());
-    let idle = bench.another_process(&web);
-    idle.run_due_tasks();
-    eventually("it is asked there", || web.asked("gate-001") == 1);
-    let resumed = idle.reader.live(run.id).expect("it is driven there");
-    assert_eq!((resumed.lease().epoch, idle.figures().taken_over.get()), (0, 0), "it was not interrupted");
-    // A reader at the busy process gets the results.
-    let found = bench.runs.reader.find(run.id, bench.account).unwrap().unwrap();
-    let mut follower = bench.runs.reader.follow(found, 0);
-    web.open_gate();
-    let mut text = String::new();
-    loop {
-        match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Next::Frames(frames) => {
-                frames.iter().for_each(|frame| text.push_str(&String::from_utf8_lossy(frame)));
-            }
-            Next::End => break,
-            step => panic!("{step:?}"),
-        }
-    }
-    assert!(text.contains("event: result") && text.contains("event: done"), "{text}");
-    bench.web.open_gate();
-    assert_eq!(bench.web.asked("gate-001"), 0);
-}
-
-#[test]
 fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
     for waiting in [0, 2] {
         let bench = busy_bench(4);
@@ -186,22 +98,6 @@ fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
         assert_eq!(ended.error.map(|error| error.code).as_deref(), Some("suppressed"));
     }
     assert_eq!(bench.asked_in_order(), [0]);
-}
-
-#[test]
-fn waiting_runs_survive_a_shutdown_and_are_driven_by_the_next_process() {
-    let bench = busy_bench(2);
-    let run = bench.queue(bench.account, 1);
-    bench.runs.shut_down(Instant::now() + PATIENCE);
-    bench.web.open_gate();
-    assert_eq!(bench.stored(run.id).queue_position, Some(1));
-    let web = Arc::new(PlayedWeb::default());
-    web.open_gate();
-    let next = bench.another_process(&web);
-    next.run_due_tasks();
-    let found = next.reader.find(run.id, bench.account).unwrap().unwrap();
-    let found = next.reader.wait_for_end(found, Instant::now() + PATIENCE).unwrap().unwrap();
-    assert_eq!(found.status(), Status::Completed);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Stopping runs before their end, and asking again what gave no answer.
 
-use sightline::model::follow::{Class, FollowOrder};
 use sightline::runs::retry::{NoRetry, Retry};
 
 use super::*;
@@ -74,38 +73,4 @@ fn a_run_is_stopped_through_another_process() {
     assert_eq!(summary.status, Status::Completed);
     assert_eq!(summary.stopped_at, bench.in_store(run.id()).stopped_at);
     bench.web.open_gate();
-}
-
-#[test]
-fn a_root_stops_its_family() {
-    let bench = bench(&[modules("ok", 1), modules("gate", 3)].concat(), config());
-    let follow = FollowOrder { depth: 1, max_searches: 5, links: Class::Stated, choice: Choice::default() };
-    let root = bench.start_order(bench.order_where("alice", |search| search.follow = Some(Arc::new(follow))));
-    eventually("it has a result", || root.summary().total_results == 1);
-    let is_running = || bench.state(root.id()).is_running();
-    assert!(is_running());
-    bench.stop(root.id());
-    assert_eq!(bench.finish(&root).status, Status::Completed);
-    eventually("no lead is followed any more", || !is_running());
-    bench.web.open_gate();
-}
-
-#[test]
-fn a_retry_asks_only_what_gave_no_answer() {
-    let catalog = [modules("ok", 1), modules("miss", 1), modules("gate", 3)].concat();
-    let bench = bench(&catalog, config());
-    let options = RunOptions { time_budget: TimeBudget::from_secs(1), ..RunOptions::default() };
-    let order = bench.order_where("alice", |search| search.options = options);
-    let run = bench.start_order(order);
-    assert_eq!(bench.retry(run.id()), Err(NoRetry::Running));
-    let first = bench.finish(&run);
-    assert_eq!((first.status, first.coverage.conclusive, bench.used()), (Status::Completed, 2, 1));
-    eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
-
-    bench.web.open_gate();
-    let again = bench.retry(run.id()).unwrap();
-    assert_eq!((again.credits_charged, again.total_results, bench.used()), (1, 3, 2));
-    assert_eq!((again.progress.modules_total, again.options.time_budget), (3, TimeBudget::from_secs(1)));
-    eventually("its end is stored", || bench.in_store(again.id).status.is_terminal());
-    assert_eq!(bench.retry(again.id), Err(NoRetry::NothingLeft));
 }
