@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 use crate::support::databases::databases;
 use crate::support::server::{Server, Setup};
 
-const NO_RUN: &str = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab";
-
 fn search(server: &Server, query: &str, modules: &[&str]) -> String {
     let body = json!({"type": "username", "query": query, "modules": modules});
     let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
@@ -58,21 +56,5 @@ fn a_module_that_took_no_part_makes_its_results_unknown() {
         let server = server.restart(&[]);
         assert_eq!(diff(&server, &both, &again), same, "{}", database.name);
         assert_eq!(diff(&server, &both, &one), less, "{}", database.name);
-    }
-}
-
-#[test]
-fn only_two_ended_runs_of_one_query_are_compared() {
-    let server = Setup::new().start();
-    let run = search(&server, "nobody", &["github"]);
-    let other = search(&server, "nobody2", &["github"]);
-    let running = server.search("username", "silent");
-    let get = |before: &str, after: &str| server.get(&format!("/v1/searches/{before}/diff/{after}"));
-    get(&run, &running).is_error(409, "run_not_ended");
-    get(&running, &run).is_error(409, "run_not_ended");
-    get(&run, &other).is_error(422, "runs_differ");
-    assert_eq!(get(&run, &run).status, 200);
-    for bad in [NO_RUN, "x", "%2e", "0", &run.to_uppercase()[..35]] {
-        get(&run, bad).is_error(404, "not_found");
     }
 }

@@ -162,17 +162,6 @@ fn an_unknown_format_is_refused_and_the_default_is_json() {
 }
 
 #[test]
-fn an_export_counts_as_a_read_and_costs_nothing() {
-    let server = Setup::new().flag("--rate-limits=read=3").start();
-    let id = server.search("username", "alice");
-    for format in &FORMATS[..3] {
-        export(&server, &id, format);
-    }
-    let refused = server.get(&format!("/v1/searches/{id}/export?format=html"));
-    assert_eq!(refused.is_error(429, "rate_limited")["detail"]["policy"], "read");
-}
-
-#[test]
 fn a_running_run_exports_its_results_so_far() {
     // Silent sites keep it running during the test.
     let server = Setup::new().flag("--check-timeout=60s").flag("--run-timeout=120s").start();
@@ -198,35 +187,6 @@ fn a_pdf_needs_a_browser() {
     let refused = server.get(&format!("/v1/searches/{id}/export?format=pdf"));
     refused.is_error(503, "premium_unavailable");
     assert!(refused.header("retry-after").is_some(), "{refused}");
-}
-
-#[test]
-fn a_domain_is_reported_by_subject_with_a_verdict_on_its_mail() {
-    let server = Setup::new().all_modules().start();
-    let id = server.search("domain", "example.com");
-    let run = server.finished(&id);
-    let (page, notes) = (export(&server, &id, "html"), export(&server, &id, "md"));
-    for section in ["dns", "subdomains", "certificates", "technology", "mail", "people", "archive"] {
-        assert!(
-            text(&page).contains(&format!("<section class=\"panel\" id=\"dossier-{section}\">")),
-            "{section}"
-        );
-    }
-    for record in ["SPF", "DKIM", "DMARC", "MTA-STS"] {
-        assert_eq!(text(&page).matches(&format!("<th scope=\"row\">{record}</th>")).count(), 1, "{record}");
-        assert_eq!(text(&notes).lines().filter(|line| line.starts_with(&format!("| {record} |"))).count(), 1);
-    }
-    let (_, subdomains) = text(&page).split_once("id=\"dossier-subdomains\"").unwrap();
-    let (subdomains, _) = subdomains.split_once("<section class=\"panel\"").unwrap();
-    let subdomains: String = subdomains.lines().map(str::trim).collect();
-    // Each subdomain is one row, with a link to its result.
-    for result in run["results"].as_array().unwrap().iter().filter(|result| result["type"] == "subdomain") {
-        let value = result["value"].as_str().unwrap();
-        let rows = ["", " class=\"whole\""].map(|class| format!("<tr><td{class}><bdi>{value}</bdi></td>"));
-        let count: usize = rows.iter().map(|row| subdomains.matches(row).count()).sum();
-        assert_eq!(count, 1, "{value}");
-        assert!(subdomains.contains(&format!("<a href=\"#result-{}\">", result["id"])), "{result}");
-    }
 }
 
 #[test]

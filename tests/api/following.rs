@@ -127,26 +127,3 @@ fn a_purpose_is_in_the_audit_and_in_no_answer() {
         assert!(!answer.to_string().contains("ticket 4711"), "{path}");
     }
 }
-
-#[test]
-fn a_wrong_order_is_refused_with_what_is_allowed() {
-    let server = Setup::new().start();
-    for (follow, field) in [
-        (json!(true), "follow"),
-        (json!({"depth": 0}), "follow.depth"),
-        (json!({"depth": 4}), "follow.depth"),
-        (json!({"depth": "1"}), "follow.depth"),
-        (json!({"max_searches": 51}), "follow.max_searches"),
-        (json!({"max_searches": 1.5}), "follow.max_searches"),
-        (json!({"links": "all"}), "follow.links"),
-    ] {
-        let answer = server.post(&json!({"type": "username", "query": "alice", "follow": follow}));
-        let error = answer.is_error(400, "invalid_request");
-        assert!(error.to_string().contains(field), "{error}");
-    }
-    for purpose in [json!(""), json!("  "), json!("x".repeat(201)), json!("a\nb"), json!(7)] {
-        let answer = server.post(&json!({"type": "username", "query": "alice", "purpose": purpose}));
-        assert!(answer.is_error(400, "invalid_request").to_string().contains("purpose"), "{purpose}");
-    }
-    assert_eq!(server.get("/v1/credits").json()["credits_used"], 0);
-}

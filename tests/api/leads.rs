@@ -143,17 +143,6 @@ fn pages_and_hosts_of_sites_are_no_usernames_and_no_domains() {
     assert_eq!(found, wanted);
 }
 
-#[test]
-fn other_formats_are_refused() {
-    let server = Setup::new().start();
-    let run = server.search("username", "nobody");
-    server.finished(&run);
-    let refused = server.get(&format!("/v1/searches/{run}/graph?format=xml"));
-    assert_eq!(refused.status, 400, "{refused}");
-    assert!(refused.to_string().contains("graphml"), "{refused}");
-    assert_eq!(leads(&server, &run)["leads"], Value::Array(Vec::new()));
-}
-
 mod campaigns {
     use super::*;
 

@@ -243,20 +243,6 @@ fn a_search_without_a_conclusion_fails_and_is_refunded() {
 }
 
 #[test]
-fn a_limited_name_of_the_sandbox_does_not_limit_the_next_one() {
-    // On a busy machine, all modules at once may take longer than the time of one check.
-    let server = Setup::new().flag("--check-timeout=2m").flag("--run-timeout=10m").start();
-    let outcomes = |query: &str| {
-        let run = server.search("username", query);
-        server.finished(&run)["coverage"].clone()
-    };
-    let limited = outcomes("limited1");
-    assert_eq!(limited["rate_limited"], limited["checked"], "{limited}");
-    let everybody = outcomes("everybody");
-    assert_eq!(everybody["hit"], everybody["checked"], "{everybody}");
-}
-
-#[test]
 fn a_stream_or_wait_over_the_limit_is_refused_before_it_is_charged() {
     let server = Setup::new().realistic().flag("--max-streams=1").start();
     let first = server

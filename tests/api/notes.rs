@@ -134,17 +134,22 @@ fn a_noted_run_has_no_date() {
 
 #[test]
 fn runs_are_listed_by_a_tag() {
-    let server = Setup::new().start();
-    let [one, two] = ["everybody", "nobody"].map(|name| server.search("username", name));
-    note(&server, &one, &json!({"tags": ["case-7", "prüfung"]}));
-    note(&server, &two, &json!({"tags": ["case-77"]}));
-    let list = |query: &str| run_ids(&server.get(&format!("/v1/searches?{query}")).json());
-    assert_eq!((list("tag=CASE-7"), list("tag=pr%C3%BCfung&type=username")), (vec![one.clone()], vec![one]));
-    assert_eq!(list("tag=case-77"), [two]);
-    assert_eq!((list("tag=case"), list("tag=case-7&type=email")), (Vec::new(), Vec::new()));
-    for bad in ["tag=", "tag=a+b", "tag=a%22b", "tag=a&tag=b"] {
-        let refused = server.get(&format!("/v1/searches?{bad}"));
-        assert_eq!(refused.is_error(400, "invalid_request")["detail"]["field"], "tag", "{refused}");
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let [one, two] = ["everybody", "nobody"].map(|name| server.search("username", name));
+        note(&server, &one, &json!({"tags": ["case-7", "prüfung"]}));
+        note(&server, &two, &json!({"tags": ["case-77"]}));
+        let list = |query: &str| run_ids(&server.get(&format!("/v1/searches?{query}")).json());
+        assert_eq!(
+            (list("tag=CASE-7"), list("tag=pr%C3%BCfung&type=username")),
+            (vec![one.clone()], vec![one])
+        );
+        assert_eq!(list("tag=case-77"), [two]);
+        assert_eq!((list("tag=case"), list("tag=case-7&type=email")), (Vec::new(), Vec::new()));
+        for bad in ["tag=", "tag=a+b", "tag=a%22b", "tag=a&tag=b"] {
+            let refused = server.get(&format!("/v1/searches?{bad}"));
+            assert_eq!(refused.is_error(400, "invalid_request")["detail"]["field"], "tag", "{refused}");
+        }
     }
 }
 

@@ -37,15 +37,3 @@ fn people_are_explained_and_the_same_after_a_restart() {
         assert_eq!(people(&server, &run), before, "{}", database.name);
     }
 }
-
-#[test]
-fn a_search_without_accounts_has_no_people() {
-    let server = Setup::new().start();
-    let run = server.search("username", "nobody");
-    server.finished(&run);
-    let found = people(&server, &run);
-    assert_eq!(
-        (&found["count"], &found["people"], &found["unattributed"]),
-        (&0.into(), &Value::Array(Vec::new()), &Value::Array(Vec::new()))
-    );
-}

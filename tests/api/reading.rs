@@ -154,54 +154,27 @@ fn health_and_capabilities_are_public_and_have_the_documented_form() {
         assert_eq!(members, public, "figures of load are the operator's");
         assert!(health["time"].as_str().is_some_and(|time| time.ends_with('Z') && time.len() == 24));
     }
-    let server = Setup::new()
-        .all_modules()
-        .flag("--rate-limits=search=30")
-        .flag("--rate-limits=read=120")
-        .flag("--base-url=https://api.example.org/")
-        .flag("--times=wait=30s")
-        .start();
+    let flags = ["--rate-limits=search=30", "--base-url=https://api.example.org/", "--times=wait=30s"]
+        .map(str::to_owned);
+    let server = Setup::new().all_modules().flags(&flags).start();
     let capabilities = documented(&server, "/v1/capabilities");
     let limits = &capabilities["limits"];
-    for (field, want) in [
-        ("rate_limit_per_minute", 30),
-        ("read_rate_limit_per_minute", 120),
-        ("credits_per_search", 1),
-        ("premium_credits_per_search", 2),
-        ("sync_wait_seconds", 30),
-        ("stream_timeout_seconds", 180),
-    ] {
-        assert_eq!(limits[field], want, "{field}");
-    }
-    assert_eq!(capabilities["search_types"], json!(["domain", "email", "username"]));
-    assert_eq!(capabilities["auth"]["scheme"], "bearer");
+    assert_eq!((&limits["rate_limit_per_minute"], &limits["sync_wait_seconds"]), (&json!(30), &json!(30)));
     assert_eq!(capabilities["auth"]["plan_required"], json!(["pro", "unlimited"]));
-    assert_eq!(capabilities["premium"]["plan_required"], json!(["basic", "pro", "unlimited"]));
-    assert_eq!(capabilities["premium"]["credits"], 2);
-    assert_eq!(capabilities["premium"]["applies_to"], "username");
+    assert_eq!(capabilities["docs_url"], "https://api.example.org/docs");
     let modules = server.get("/v1/modules").json();
     let of = |wanted: &dyn Fn(&Value) -> bool| {
-        modules["modules"].as_array().unwrap().iter().filter(|module| wanted(module)).count()
+        let takes_part = |module: &&Value| module["enabled"] == true && module["nsfw"] == false;
+        let modules = modules["modules"].as_array().unwrap().iter().filter(takes_part);
+        modules.filter(|module| wanted(module)).count()
     };
-    let takes_part = |module: &Value| module["enabled"] == true && module["nsfw"] == false;
     for kind in ["domain", "email", "username"] {
-        let is_asked = |module: &Value| {
-            module["type"] == kind
-                && takes_part(module)
-                && module["discovery"] == false
-                && module["premium"] == false
-        };
+        let is_asked = |it: &Value| it["type"] == kind && it["discovery"] == false && it["premium"] == false;
         assert_eq!(capabilities["modules"][kind], of(&is_asked), "{kind}");
     }
-    let premium = of(&|module| takes_part(module) && module["premium"] == true);
+    let premium = of(&|module| module["premium"] == true);
     assert!(premium > 20);
     assert_eq!(capabilities["premium"]["module_count"], premium);
-    for mode in ["async", "sync", "stream"] {
-        assert!(capabilities["modes"][mode].is_string());
-    }
-    assert_eq!(capabilities["result_fields"].as_object().unwrap().len(), 9);
-    assert_eq!(capabilities["openapi_url"], "https://api.example.org/openapi.json");
-    assert_eq!(capabilities["docs_url"], "https://api.example.org/docs");
 }
 
 /// Refuses all connections and ends the open ones, or allows them again.

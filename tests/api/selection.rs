@@ -155,26 +155,6 @@ fn an_empty_choice_is_refused_and_costs_nothing() {
 }
 
 #[test]
-fn a_killed_run_is_resumed_with_its_own_choice() {
-    let mut server = Setup::new().realistic().start();
-    let choice = json!(["github", "gitlab", "codeberg"]);
-    let body = json!({"type": "username", "query": "silent", "modules": choice});
-    let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
-    server.kill();
-    let server = server.restart(&["--check-timeout=10s"]);
-    let ended = server.finished(&run);
-    assert_eq!(ended["progress"]["modules_total"], 3, "{ended}");
-    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
-    let asked: BTreeSet<&str> = reports["modules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|report| report["module"].as_str().unwrap())
-        .collect();
-    assert_eq!(json!(asked), json!(["codeberg", "github", "gitlab"]));
-}
-
-#[test]
 fn the_command_line_takes_the_same_choice() {
     let search = |more: &[&str]| {
         let args =

@@ -1,16 +1,14 @@
 //! The document itself: it is valid, and the same from the server and the
 //! command.
 
-use std::collections::BTreeSet;
-
 use sightline::http::Traffic;
 
-use super::{DOCUMENT, operations, resolve};
+use super::{DOCUMENT, operations};
 use crate::cli::ran;
 use crate::support::folder::Folder;
 use crate::support::python::venv;
 use crate::support::server::Setup;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const VALIDATOR: &str = "openapi-spec-validator==0.9.0";
 
@@ -52,128 +50,6 @@ fn the_document_is_cached_and_compressed() {
     assert_eq!(weak, format!("W/{tag}"));
     let head = server.request("HEAD", "/openapi.json").send();
     assert_eq!((head.status, head.header("etag")), (200, Some(tag.as_str())));
-}
-
-/// Combines all examples of the members of a search into one valid search.
-#[test]
-fn the_examples_of_a_search_begin_one() {
-    let server = Setup::new().all_modules().start();
-    let properties = DOCUMENT["components"]["schemas"]["SearchRequest"]["properties"].as_object().unwrap();
-    let members =
-        properties.iter().filter(|(name, _)| !matches!(name.as_str(), "type" | "stream" | "follow"));
-    let example = |property: &Value| property.pointer("/examples/0").cloned().unwrap_or_else(|| json!(true));
-    let mut body: Value = members.map(|(name, property)| (name.clone(), example(property))).collect();
-    (body["type"], body["follow"]) = ("username".into(), json!({"depth": 1, "max_searches": 10}));
-    let answer = server.post(&body);
-    assert_eq!(answer.status, 200, "{answer}");
-    assert_eq!(answer.json()["status"], "completed", "{answer}");
-}
-
-/// Asserts that every component is referenced.
-#[test]
-fn every_component_is_used_and_the_document_says_whose_it_is() {
-    let mut used = BTreeSet::new();
-    collect_references(&DOCUMENT, &mut used);
-    for (kind, components) in DOCUMENT["components"].as_object().unwrap() {
-        for name in components.as_object().unwrap().keys() {
-            assert!(used.contains(&format!("#/components/{kind}/{name}")), "nothing refers to {kind}/{name}");
-        }
-    }
-    let info = &DOCUMENT["info"];
-    assert_eq!(info["license"]["identifier"], env!("CARGO_PKG_LICENSE"));
-    assert!(info["license"]["url"].is_null(), "OpenAPI 3.1: an identifier or an address");
-    assert_eq!(info["contact"]["url"], super::BASE_URL);
-    assert!(info["contact"]["name"].is_string() && info["license"]["name"].is_string(), "{info}");
-}
-
-/// Collects the targets of all references: `$ref`, values of discriminators, security schemes.
-fn collect_references(value: &Value, used: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(members) => {
-            used.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
-            let mapped =
-                value["discriminator"]["mapping"].as_object().into_iter().flat_map(|map| map.values());
-            used.extend(mapped.filter_map(Value::as_str).map(str::to_owned));
-            let schemes = members.get("security").and_then(Value::as_array).into_iter().flatten();
-            for name in schemes.filter_map(Value::as_object).flat_map(|scheme| scheme.keys()) {
-                used.insert(format!("#/components/securitySchemes/{name}"));
-            }
-            members.values().for_each(|member| collect_references(member, used));
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect_references(item, used)),
-        _ => {}
-    }
-}
-
-/// Every schema, field, parameter, header and answer has a description. Texts without a format have an example: tools make
-/// up one for anything else.
-#[test]
-fn everything_has_a_description_and_an_example() {
-    let mut missing = Vec::new();
-    for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
-        describe(&format!("schema {name}"), schema, &mut missing);
-    }
-    for (path, method, operation) in operations() {
-        let place = format!("{method} {path}");
-        for word in ["summary", "description", "operationId"] {
-            if operation[word].as_str().is_none_or(str::is_empty) {
-                missing.push(format!("{place}: {word}"));
-            }
-        }
-        for parameter in operation["parameters"].as_array().unwrap() {
-            let parameter = resolve(parameter);
-            let place = format!("{place}: {}", parameter["name"]);
-            is_described(&place, parameter, &mut missing);
-            has_example(&place, &parameter["schema"], &mut missing);
-        }
-        for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolve(response);
-            is_described(&format!("{place} {status}"), response, &mut missing);
-            for (name, header) in response["headers"].as_object().unwrap() {
-                let place = format!("{place} {status}: {name}");
-                is_described(&place, resolve(header), &mut missing);
-                has_example(&place, &resolve(header)["schema"], &mut missing);
-            }
-        }
-    }
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
-}
-
-fn describe(place: &str, schema: &Value, missing: &mut Vec<String>) {
-    is_described(place, schema, missing);
-    let parts = ["allOf", "oneOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
-    for object in parts.chain([schema]) {
-        for (name, property) in object["properties"].as_object().into_iter().flatten() {
-            let place = format!("{place}.{name}");
-            is_described(&place, property, missing);
-            if property["$ref"].is_null() {
-                has_example(&place, property, missing);
-            }
-        }
-    }
-}
-
-fn is_described(place: &str, value: &Value, missing: &mut Vec<String>) {
-    let text = value["description"].as_str().unwrap_or_default();
-    if text.trim().len() < 4 || text.contains("[`") {
-        missing.push(format!("{place}: description {text:?}"));
-    }
-}
-
-fn has_example(place: &str, schema: &Value, missing: &mut Vec<String>) {
-    let schema = resolve(schema);
-    let kind = schema["type"].as_array().map_or(&schema["type"], |types| &types[0]);
-    let named_elsewhere = matches!(kind.as_str(), Some("boolean" | "integer" | "number"))
-        || schema["format"].is_string()
-        || schema["items"]["$ref"].is_string()
-        || schema["items"]["oneOf"].is_array()
-        || schema["items"]["type"] == "string"
-        || schema["enum"].is_array()
-        || schema["contentSchema"].is_object()
-        || schema["oneOf"].is_array();
-    if schema["examples"].as_array().is_none_or(Vec::is_empty) && !named_elsewhere {
-        missing.push(format!("{place}: example"));
-    }
 }
 
 #[test]
