@@ -10,6 +10,7 @@ use sightline::modules::query::SearchType;
 
 use crate::support::modules::{builtin, with};
 
+mod answers;
 mod builtin;
 mod bundles;
 mod domains;

@@ -25,7 +25,6 @@ mod bodies;
 mod chain;
 mod conditions;
 mod control;
-mod email;
 mod feeds;
 mod hostile;
 mod identity;
@@ -33,9 +32,7 @@ mod known;
 mod limits;
 mod local;
 mod pauses;
-mod profiles;
 mod results;
-mod speed;
 mod truncation;
 
 type Script = dyn Fn(&Request) -> Result<Response, ProbeError> + Send + Sync;

@@ -5,7 +5,6 @@ use std::io::Read as _;
 use flate2::read::GzDecoder;
 
 use super::kit::{Answer, TestServer, get, json_text};
-use crate::support::server::{RequestBuilder, Setup};
 
 fn unpacked(body: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
@@ -71,45 +70,4 @@ fn streams_are_never_compressed() {
     assert_eq!((head.status, head.header("Content-Encoding"), head.header("Vary")), (200, None, None));
     pieces.send(vec![b'x'; 5000]).unwrap();
     assert_eq!(client.piece().unwrap(), vec![b'x'; 5000]);
-}
-
-#[test]
-fn a_polled_run_has_matching_tags_compressed_and_uncompressed() {
-    let server = Setup::new().start();
-    let run = server.search("username", "everybody");
-    server.finished(&run);
-    let path = format!("/v1/searches/{run}");
-    let ask = |method: &str, headers: &[(&str, &str)]| {
-        let request: RequestBuilder<'_> = server.request(method, &path).key(&server.key);
-        headers.iter().fold(request, |request, (name, value)| request.header(name, value)).send()
-    };
-    let plain = ask("GET", &[]);
-    let packed = ask("GET", &[("Accept-Encoding", "gzip")]);
-    let (strong, weak) = (plain.header("etag").unwrap(), packed.header("etag").unwrap());
-    assert_eq!(weak, format!("W/{strong}"));
-    assert!(packed.body.len() * 3 < plain.body.len() && unpacked(&packed.body) == plain.body);
-    // The second poll gets the cached compressed body.
-    assert_eq!(ask("GET", &[("Accept-Encoding", "gzip")]).body, packed.body);
-    for known in [strong, weak] {
-        for (accepted, tag) in [("gzip", weak), ("identity", strong)] {
-            let again = ask("GET", &[("Accept-Encoding", accepted), ("If-None-Match", known)]);
-            assert_eq!((again.status, again.header("etag")), (304, Some(tag)), "{again}");
-            assert_eq!(again.header("vary"), Some("Accept-Encoding"), "{again}");
-            let about_a_body = ["content-encoding", "content-length", "content-type"];
-            let has_none = about_a_body.iter().all(|name| again.header(name).is_none());
-            assert!(again.body.is_empty() && has_none, "{again}");
-        }
-    }
-    let head = ask("HEAD", &[("Accept-Encoding", "gzip")]);
-    assert_eq!(head.header("content-length"), packed.header("content-length"), "{head}");
-    // The answer to a wait is compressed on a thread with a small stack.
-    let waited = server
-        .request("POST", "/v1/searches")
-        .key(&server.key)
-        .header("Accept-Encoding", "gzip")
-        .json(&serde_json::json!({"type": "username", "query": "everybody.else", "wait": true}))
-        .send();
-    assert_eq!((waited.status, waited.header("content-encoding")), (200, Some("gzip")), "{}", waited.status);
-    let waited: serde_json::Value = serde_json::from_slice(&unpacked(&waited.body)).unwrap();
-    assert_eq!(waited["status"], "completed");
 }

@@ -1,7 +1,5 @@
 //! Many connections and full queues.
 
-use std::time::Duration;
-
 use super::kit::{Client, TestServer, get};
 use crate::support::eventually;
 
@@ -74,19 +72,4 @@ fn no_connection_to_a_fresh_server_is_stuck_behind_streams() {
         }
         drop(feeds);
     }
-}
-
-/// Clients that connect before the server has started wait in the backlog.
-#[test]
-fn clients_that_connect_between_bind_and_start_are_served() {
-    use sightline::http::{Server, ServerConfig};
-    use std::sync::Arc;
-
-    let config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
-    let server = Server::bind(&config).unwrap();
-    let mut early = Client::connect(server.local_addr());
-    early.send(get("/"));
-    let running = server.start(Arc::new(super::kit::TestHandler(Arc::default()))).unwrap();
-    assert_eq!(early.answer().status, 200);
-    assert_eq!(running.shutdown(Duration::from_secs(30)).left, 0);
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::fuzz::client_from;
 use super::kit::{Client, TestServer, get, post};
 use crate::support::eventually;
 use crate::support::folder::Folder;
@@ -165,20 +164,6 @@ fn a_request_id_is_passed_on_or_made() {
     for header in ["", "X-Request-Id: \"},\r\n", &format!("X-Request-Id: {}\r\n", "x".repeat(65))] {
         let made = seen_with(header);
         assert!(made.len() == 32 && made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{header:?}: {made}");
-    }
-}
-
-#[test]
-fn only_a_trusted_proxy_may_name_the_clients_address() {
-    let trusting = TestServer::with(|config| config.trusted_proxies = vec!["127.0.0.1".parse().unwrap()]);
-    let not_trusting = TestServer::new();
-    for (server, client_address) in [(&trusting, "127.0.0.9"), (&not_trusting, "127.0.0.1")] {
-        let nginx = NginxSetup::before(server.address).start();
-        let mut client = client_from(9, nginx.address);
-        for header in ["", "X-Forwarded-For: 6.6.6.6\r\n", "X-Forwarded-For: 127.0.0.1, 127.0.0.1\r\n"] {
-            client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n"));
-            assert_eq!(client.answer().header("X-Client"), Some(client_address), "{header:?}");
-        }
     }
 }
 

@@ -28,46 +28,6 @@ fn a_stream_comes_piece_by_piece_and_then_ends() {
     eventually("the stream's thread ends", || server.running().load().streams_open == 0);
 }
 
-/// Nagle's algorithm would hold a second small write back until the first is acknowledged, which takes 40 ms: an answer is
-/// one write, and a stream's first piece waits for nothing. The same on fresh connections, on which the first bytes are
-/// acknowledged at once, tells how slow the machine is.
-#[test]
-fn no_answer_and_no_first_piece_waits_for_an_acknowledgement() {
-    const HELD_BACK: Duration = Duration::from_millis(40);
-    let server = TestServer::new();
-    let took = |work: &mut dyn FnMut()| {
-        let begun = Instant::now();
-        work();
-        begun.elapsed()
-    };
-    let (mut held, mut fresh) = (Vec::new(), Vec::new());
-    for _ in 0..25 {
-        let mut client = server.connect();
-        fresh.push(took(&mut || {
-            for _ in 0..30 {
-                assert_eq!(server.ask(&get("/big?3000")).body.len(), 3000);
-            }
-        }));
-        held.push(took(&mut || {
-            for _ in 0..30 {
-                client.send(get("/big?3000"));
-                assert_eq!(client.answer().body.len(), 3000);
-            }
-            let pieces = server.product.next_stream();
-            pieces.send(b"a piece".to_vec()).unwrap();
-            client.send(get("/stream"));
-            client.head();
-            client.piece().unwrap();
-        }));
-    }
-    // A server that waits does so in every round; pauses of the machine affect some.
-    let [held, fresh] = [held, fresh].map(|mut rounds| {
-        rounds.sort();
-        rounds[rounds.len() / 2]
-    });
-    assert!(held < HELD_BACK / 2 || held < fresh, "{held:?}, {fresh:?}");
-}
-
 #[test]
 fn a_stream_to_http_1_0_ends_with_the_connection() {
     let server = TestServer::closing();

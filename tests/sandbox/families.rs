@@ -109,16 +109,3 @@ fn circles_end_and_link_farms_are_bounded() {
     pairs.add(truth::group(7), 0, &get(&server, &root, "people"), 7);
     pairs.check(1);
 }
-
-#[test]
-fn only_verified_links_are_followed_if_asked() {
-    let server = Setup::new().all_modules().start();
-    for (follow, lookups) in
-        [(json!({"links": "verified", "depth": 3}), 0), (json!({"depth": 1, "max_searches": 0}), 1)]
-    {
-        let root = followed(&server, 8, &follow);
-        assert_eq!(root["follow"]["searches_started"], 0, "{root}");
-        assert_eq!(root["follow"]["lookups"], lookups, "{root}");
-        assert_eq!(queries(&server, &root), [name(8)].into(), "{follow}");
-    }
-}

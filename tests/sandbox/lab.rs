@@ -22,7 +22,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct Lab {
     pub(super) modules: Vec<Arc<Module>>,
-    pub(super) sandbox: Arc<Sandbox>,
     pub(super) checker: Checker,
 }
 
@@ -38,13 +37,13 @@ impl Lab {
         wrap: impl FnOnce(Arc<Sandbox>) -> Arc<dyn Prober>,
     ) -> Self {
         let sandbox = Arc::new(Sandbox::new(modules.iter().cloned(), options));
-        let prober = wrap(Arc::clone(&sandbox));
+        let prober = wrap(sandbox);
         let needs = modules.iter().flat_map(|module| &module.entry().needs);
         let keys = OperatorKeys::new(
             needs.map(|need| (need.trim_start_matches("config.").to_owned(), "a-key".to_owned())),
         );
         let checker = Checker::new(prober, keys, "tests", Duration::ZERO);
-        Self { modules, sandbox, checker }
+        Self { modules, checker }
     }
 
     pub(super) fn check(&self, module: &Module, query: &Query) -> Report {

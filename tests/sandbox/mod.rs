@@ -7,7 +7,6 @@ mod families;
 mod fields;
 mod lab;
 mod language;
-mod lists;
 mod people;
 mod traffic;
 mod truth;

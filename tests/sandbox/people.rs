@@ -6,14 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde_json::{Value, json};
 use sightline::base::ids::RunId;
 use sightline::model::run::ResultRecord;
-use sightline::modules::definition::ResultType;
-use sightline::modules::outcome::Outcome;
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::people::people;
 use sightline::runs::record::Findings;
-use sightline::sandbox::SandboxOptions;
 
-use super::lab::Lab;
 use super::truth::{self, Account, GROUPS, Group, Role};
 use crate::support::modules::builtin;
 use crate::support::server::{Server, Setup};
@@ -230,71 +226,4 @@ fn searches_for_what_was_found_complete_simulated_people() {
         pairs.add(truth, usize::MAX, &json!(people(&findings, builtin().profiles())), number);
     }
     pairs.check(80);
-}
-
-/// Every module that looks up addresses or domains finds accounts of the group, and no others.
-#[test]
-fn addresses_and_sites_lead_to_the_accounts_that_use_them() {
-    let ids = ["github_commits", "gravatar_profile", "front_page"];
-    let modules = ids.map(|id| builtin().get(id).unwrap().clone()).to_vec();
-    let lab = Lab::new(modules, SandboxOptions::perfect());
-    let mut hits: BTreeMap<&str, usize> = BTreeMap::new();
-    for number in 1..=GROUPS {
-        let truth = truth::group(number);
-        let addresses: BTreeSet<String> = truth.accounts.iter().map(Account::address).collect();
-        let usernames: BTreeSet<&str> = truth.accounts.iter().map(|account| &*account.username).collect();
-        let mailboxes = truth.mailboxes.iter().map(|it| (SearchType::Email, &it.name, &it.accounts));
-        let sites = truth.sites.iter().map(|it| (SearchType::Domain, &it.name, &it.accounts));
-        for (kind, query, accounts) in mailboxes.chain(sites) {
-            let query = Query::parse(kind, query).unwrap();
-            let mut found: BTreeSet<String> = BTreeSet::new();
-            for (id, module) in ids.iter().zip(&lab.modules).filter(|(_, it)| it.search_type() == kind) {
-                let report = lab.check(module, &query);
-                assert!(matches!(report.outcome, Outcome::Hit | Outcome::Miss), "{id}: {report:?}");
-                *hits.entry(id).or_default() += usize::from(report.outcome == Outcome::Hit);
-                for finding in report.findings {
-                    let value = finding.value.unwrap_or_default();
-                    match finding.result_type {
-                        ResultType::Username => assert!(usernames.contains(&*value), "{id}: {value}"),
-                        ResultType::Account | ResultType::Profile if value.starts_with("https:") => {
-                            assert!(addresses.contains(&value), "{id}: {value}");
-                            found.insert(value);
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            let named = accounts.iter().map(|module| truth.at(module).address());
-            let missing: Vec<String> = named.filter(|address| !found.contains(address)).collect();
-            assert!(missing.is_empty(), "{}: {missing:?} in {found:?}", query.normal());
-        }
-    }
-    assert!(ids.iter().all(|id| hits.get(id) > Some(&0)), "{hits:?}");
-}
-
-#[test]
-fn a_simulated_link_farm_is_bounded() {
-    let server = Setup::new().all_modules().start();
-    let run = Run::new(&server, SearchType::Username, "person7");
-    let leads = run.get(&server, "leads");
-    // Each account that is named is two leads: the account, and its name on all platforms.
-    assert!(leads["count"].as_u64().unwrap() <= 500, "{}", leads["count"]);
-    assert!(
-        leads["links_omitted"].as_u64().unwrap() > 0 || leads["count"].as_u64().unwrap() > 100,
-        "{leads}"
-    );
-    let longest = run.results.iter().map(|record| json!(record).to_string().len()).max();
-    assert!(longest < Some(100_000), "{longest:?}");
-}
-
-#[test]
-fn names_that_resemble_simulated_people_are_ordinary() {
-    let server = Setup::new().all_modules().start();
-    for query in ["person", "person0", "person07", "person11", "xperson7"] {
-        let run = Run::new(&server, SearchType::Username, query);
-        let shown = json!(run.results).to_string();
-        assert!(!run.results.is_empty() && !shown.contains("lighthouses"), "{query}: {shown}");
-    }
-    let run = Run::new(&server, SearchType::Username, "PERSON1");
-    assert_eq!(run.results.len(), truth::group(1).accounts.len());
 }

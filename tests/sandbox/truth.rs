@@ -1,6 +1,5 @@
 //! What is true about the simulated people, from the file that their pages are made from.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -16,7 +15,6 @@ static TRUTH: LazyLock<Truth> =
 
 #[derive(Deserialize)]
 struct Truth {
-    profiles: BTreeMap<String, String>,
     groups: Vec<Group>,
 }
 
@@ -73,10 +71,6 @@ impl Group {
 }
 
 impl Account {
-    pub(super) fn address(&self) -> String {
-        format!("{}{}", TRUTH.profiles[&self.module], self.username)
-    }
-
     /// Returns the account as answers name it.
     pub(super) fn key(&self) -> Key {
         (builtin().get(&self.module).unwrap().platform().to_owned(), self.username.clone())

@@ -89,11 +89,6 @@ impl Run {
         self.command.get_args().next().unwrap().into()
     }
 
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
-        self.command.env(name, value);
-        self
-    }
-
     /// Runs the client to its end, and checks that its arguments do not show the key.
     pub(crate) fn search(mut self, arguments: &[&str]) -> Ended {
         let [out, err] = ["out", "err"].map(|name| self.folder.path(name));

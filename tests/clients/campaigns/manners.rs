@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::example::{EXAMPLES, Ended, Example, Run, with_plain_numbers};
-use crate::support::site::{Received, Site, closed_port, hold};
+use crate::support::site::{Received, Site, hold};
 
 const RUN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
@@ -262,25 +262,6 @@ fn a_refused_request_is_not_repeated() {
 }
 
 #[test]
-fn clients_give_up_after_their_last_attempt() {
-    with_each(|example| {
-        let played = Played::new([busy(503, 0), busy(500, 0), busy(502, 0)]);
-        let ended = played.run(example).with("ATTEMPTS", 3).search(&["username", "alice"]);
-        assert_eq!((ended.code, played.site.connections()), (Some(3), 3), "{}", ended.said);
-        assert!(ended.said.ends_with("failed: 502: not now\n"), "{}", ended.said);
-
-        let nobody = ([127, 0, 0, 1], closed_port()).into();
-        let ended = example.at(nobody, "sl_live_lonely").with("ATTEMPTS", 2).search(&["username", "alice"]);
-        assert_eq!(ended.code, Some(3), "{}", ended.said);
-        assert!(
-            ended.said.to_lowercase().contains("refused") || ended.said.contains("connect"),
-            "{}",
-            ended.said
-        );
-    });
-}
-
-#[test]
 fn exit_codes_follow_from_the_end_of_the_run() {
     with_each(|example| {
         for (frames, code, printed) in [
@@ -295,26 +276,5 @@ fn exit_codes_follow_from_the_end_of_the_run() {
             assert!(ended.said.contains(&format!("{printed} results from 3 modules")), "{}", ended.said);
             assert_eq!(ended.said.contains("no site could be reached"), code == 3, "{}", ended.said);
         }
-    });
-}
-
-#[test]
-fn wrong_usage_is_reported_before_any_request() {
-    with_each(|example| {
-        let played = Played::new([]);
-        let both = &["username", "alice"][..];
-        for (run, arguments, word) in [
-            (played.run(example), &[][..], "usage: "),
-            (played.run(example), &["username"], "usage: "),
-            (played.run(example), &["username", "alice", "bob"], "usage: "),
-            (played.run(example).env("SIGHTLINE_API_KEY", ""), both, "set SIGHTLINE_API_KEY"),
-            (played.run(example).env("SIGHTLINE_API_KEY", "a\nb"), both, "set SIGHTLINE_API_KEY"),
-            (played.run(example).env("SIGHTLINE_URL", "localhost:8080"), both, "SIGHTLINE_URL"),
-        ] {
-            let ended = run.search(arguments);
-            assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.said);
-            assert!(ended.said.starts_with(word), "{arguments:?}: {}", ended.said);
-        }
-        assert_eq!(played.site.connections(), 0);
     });
 }
