@@ -12,9 +12,9 @@ use crate::support::modules::{builtin, with};
 
 mod answers;
 mod builtin;
-mod bundles;
 mod domains;
 mod email;
+mod feed;
 mod fields;
 mod files;
 mod import;

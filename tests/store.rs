@@ -46,7 +46,6 @@ macro_rules! on_both {
 
 mod audit;
 mod batches;
-mod bundles;
 mod driving;
 pub(crate) mod erasing;
 mod families;

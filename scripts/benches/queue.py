@@ -84,7 +84,7 @@ class Side:
 def bench_queue(folder):
     silent = socket.create_server(("127.0.0.1", 0))
     flags = ["--no-builtin", "--catalog", catalogue(folder, silent), "--allow-private-targets", "--max-streams=600"]
-    flags += ["--run-timeout=600s", "--check-timeout=600s", "--stream-timeout=600s", "--drain-timeout=1s"]
+    flags += ["--run-timeout=600s", "--check-timeout=600s", "--times=stream=600s", "--drain-timeout=1s"]
     for store in (Sqlite, Postgres):
         sides = [
             Side("empty queue", store, flags, folder),

@@ -155,7 +155,7 @@ def bench_streams(folder):
     sites = multiprocessing.Process(target=site.serve_forever, daemon=True)
     sites.start()
     flags = ["--no-builtin", "--catalog", catalogue(folder, site.server_address[1]), "--allow-private-targets"]
-    flags += ["--max-streams=5100", "--run-timeout=600s", "--check-timeout=600s", "--stream-timeout=600s"]
+    flags += ["--max-streams=5100", "--run-timeout=600s", "--check-timeout=600s", "--times=stream=600s"]
     print(f"\n== Streams of one run with a result a second, {SECONDS} s each, read by one process on the same machine")
     for count in COUNTS:
         place = os.path.join(folder, str(count))

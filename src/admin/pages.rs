@@ -165,15 +165,14 @@ fn write_modules(page: &mut Exposition, parts: &Parts) {
     page.gauge("sightline_circuits_open", help, health.circuits.open().len() as f64);
     let help = "Modules that searches do not ask because they failed their last control checks.";
     page.gauge("sightline_modules_quarantined", help, health.quarantines.open().len() as f64);
-    let (serial, refused) = match catalog.bundle() {
-        Some(bundle) if bundle.refused.is_none() => (bundle.serial, false),
-        bundle => (0, bundle.is_some()),
-    };
-    let help = "Serial of the catalogue bundle in use; 0 if none is.";
-    page.gauge("sightline_catalog_bundle_serial", help, serial as f64);
-    let help =
-        "1 if the stored catalogue bundle is not used because it has no trusted signature or a mistake.";
-    page.gauge("sightline_catalog_bundle_refused", help, f64::from(u8::from(refused)));
+    let feed = catalog.feed();
+    if let Some(version) = feed.in_use {
+        let (help, age) =
+            ("Time since the catalogue feed in use was signed.", version.age(parts.clock.now()));
+        page.gauge("sightline_catalog_feed_age_seconds", help, age as f64);
+    }
+    let help = "1 if the last attempt brought no catalogue feed that can be used.";
+    page.gauge("sightline_catalog_feed_failed", help, f64::from(u8::from(feed.failed.is_some())));
     let all = health.of_all(catalog.modules(), parts.clock.now());
     let count = |verdict| all.iter().filter(|(_, health)| health.status == verdict).count() as u64;
     let modules = Verdict::ALL.into_iter().map(|verdict| (verdict.as_str(), count(verdict)));

@@ -11,7 +11,6 @@ use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
 use crate::base::clock::millis;
 use crate::http::Reply;
-use crate::modules::catalog::BundleReport;
 
 /// State of the service. Contains nothing about any user, and no load figures.
 #[derive(Debug, Serialize, ToSchema)]
@@ -34,42 +33,9 @@ pub struct Health {
     /// Version of the program.
     #[schema(examples("0.1.0"))]
     pub release: &'static str,
-    /// Present only if the operator has stored a signed catalogue bundle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub catalog_bundle: Option<CatalogBundle>,
     /// Present only if true: the web is simulated, and no result is real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
-}
-
-/// The stored catalogue bundle.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CatalogBundle {
-    /// Serial of the bundle.
-    pub serial: u64,
-    /// Time at which the bundle was made: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    pub created_at: Timestamp,
-    /// Whether searches use the bundle.
-    pub status: BundleStatus,
-}
-
-/// Whether searches use the stored catalogue bundle.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BundleStatus {
-    /// Searches use its modules.
-    InUse,
-    /// The server does not trust its signature, or an entry has a mistake. Searches use the catalogue without it.
-    Refused,
-}
-
-impl CatalogBundle {
-    fn of(report: &BundleReport) -> Self {
-        let status = if report.refused.is_none() { BundleStatus::InUse } else { BundleStatus::Refused };
-        Self { serial: report.serial, created_at: report.created_at, status }
-    }
 }
 
 /// The state of the service.
@@ -107,7 +73,6 @@ pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
         streaming: true,
         time: api.clock.now(),
         release: env!("CARGO_PKG_VERSION"),
-        catalog_bundle: api.runs.catalog().bundle().map(CatalogBundle::of),
         sandbox: api.config.sandbox,
     }))
 }

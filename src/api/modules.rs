@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
+use crate::base::clock::millis;
 use crate::http::Reply;
 use crate::modules::catalog::Catalog;
 use crate::modules::definition::{Contact, VerifiedBy};
@@ -18,8 +20,22 @@ use crate::runs::health::verdict::ModuleHealth;
 pub struct ModuleList<'a> {
     /// Number of modules.
     pub count: usize,
+    /// The catalogue feed in use. Present only if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub feed: Option<CatalogFeed>,
     /// The modules.
     pub modules: Vec<Module<'a>>,
+}
+
+/// A signed catalogue that the operator's server fetches.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CatalogFeed {
+    /// Time at which it was signed: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// Seconds since then.
+    pub age_seconds: i64,
 }
 
 /// A module of the catalogue: one site or service, for one type of query.
@@ -92,7 +108,11 @@ pub struct ModuleVerified<'a> {
 pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let catalog = api.runs.catalog();
     let modules = described(api, &catalog);
-    Ok(ok_json(&ModuleList { count: modules.len(), modules }))
+    let feed = catalog
+        .feed()
+        .in_use
+        .map(|feed| CatalogFeed { created_at: feed.created_at, age_seconds: feed.age(api.clock.now()) });
+    Ok(ok_json(&ModuleList { count: modules.len(), feed, modules }))
 }
 
 /// Returns all modules of the catalogue with their health.

@@ -9,7 +9,7 @@ use super::error::AppError;
 use crate::base::clock::Clock;
 use crate::base::{descriptors, threads};
 use crate::config::{BrowserSettings, EngineConfig, SandboxMode, Time};
-use crate::modules::catalog::{Catalog, Sources};
+use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
@@ -123,15 +123,11 @@ pub(super) fn check_workers(config: &EngineConfig) -> usize {
     possible.min(config.check_workers)
 }
 
-/// Reads the files of the catalogue.
-pub(super) fn catalog_sources(config: &EngineConfig) -> Sources {
-    Sources::read(!config.catalog.no_builtin, &config.catalog.files)
-}
-
-/// Loads the catalogue. Call this before anything is created, so that a mistake in the catalogue leaves
+/// Loads the catalogue without a feed. Call this before anything is created, so that a mistake in the catalogue leaves
 /// nothing behind.
-pub(super) fn load_catalog(sources: &Sources) -> Result<Arc<Catalog>, AppError> {
-    let catalog = Catalog::of(sources, None).map_err(AppError::config)?;
+pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, AppError> {
+    let catalog =
+        Catalog::load(!config.catalog.no_builtin, &config.catalog.files).map_err(AppError::config)?;
     check_modules(&catalog)?;
     log_list_imports(&catalog);
     Ok(Arc::new(catalog))

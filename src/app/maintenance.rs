@@ -1,5 +1,5 @@
 //! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
-//! sessions, the file of suppressed identifiers, and the catalogue bundle.
+//! sessions, the file of suppressed identifiers, and the catalogue feed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use log::{error, log};
 
-use super::bundles::BundleWatch;
 use super::error::AppError;
+use super::feed::FeedKeeper;
 use super::services::Services;
 use super::suppression::Watch;
 use crate::admin::TaskTimes;
@@ -70,24 +70,24 @@ pub(super) struct Maintenance {
     watches: WatchKeeper,
     retention: RetentionTask,
     suppression: Option<Watch>,
-    bundles: BundleWatch,
+    feed: Option<FeedKeeper>,
 }
 
 impl Maintenance {
-    /// Prepares the work. `suppression` is the watched file of suppressed identifiers, and `bundles` the watched catalogue
-    /// bundle.
+    /// Prepares the work. `suppression` is the watched file of suppressed identifiers, and `feed` the catalogue
+    /// feed.
     pub(super) fn new(
         services: &Arc<Services>,
         config: &ServeConfig,
         suppression: Option<Watch>,
-        bundles: BundleWatch,
+        feed: Option<FeedKeeper>,
     ) -> Self {
         let services = Arc::clone(services);
         let (store, clock) = (Arc::clone(&services.store), Arc::clone(&services.clock));
         let retention = RetentionTask::new(Arc::clone(&store), clock, config.privacy.retain_days);
         let (runs, accounts) = (Arc::clone(services.runs()), Arc::clone(&services.accounts));
         let watches = WatchKeeper::new(store, runs, accounts, services.engine.sandbox.is_some());
-        Self { services, watches, retention, suppression, bundles }
+        Self { services, watches, retention, suppression, feed }
     }
 
     /// Starts the thread. It ends when the runs are shut down.
@@ -115,7 +115,8 @@ impl Maintenance {
     }
 
     fn read_catalogue(&mut self) {
-        if let Some(catalog) = self.bundles.changed_catalog() {
+        let current = self.services.runs().catalog();
+        if let Some(catalog) = self.feed.as_mut().and_then(|feed| feed.renewed_catalog(&current)) {
             if let Some(sandbox) = &self.services.engine.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }

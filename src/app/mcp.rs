@@ -6,7 +6,6 @@
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -16,8 +15,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use uuid::Uuid;
 
-use super::bundles::BundleWatch;
-use super::engine::{catalog_sources, load_catalog};
+use super::engine::load_catalog;
 use super::error::AppError;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
 use super::maintenance::Maintenance;
@@ -40,8 +38,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 /// Fails if the parts cannot be started, or if standard input cannot be read.
 pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Result<(), AppError> {
     let (suppressed, watch) = suppression::load(suppressed)?.unzip();
-    let sources = catalog_sources(engine);
-    let catalog = load_catalog(&sources)?;
+    let catalog = load_catalog(engine)?;
     keys::check(engine, &catalog)?;
     let folder = Folder::create()?;
     folder.remove_on_signal()?;
@@ -49,13 +46,12 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     config.engine = engine.clone();
     config.server.max_runs = MAX_RUNS;
     config.engine.set_time(Time::Wait, engine.run_timeout);
-    config.server.stream_timeout = engine.run_timeout;
+    config.engine.set_time(Time::Stream, engine.run_timeout);
     config.storage.database = DatabaseUrl::sqlite(folder.0.join("searches.db"));
     let store = store::open(&config.storage.database, store::Role::Server).map_err(AppError::failed)?;
-    let bundles = BundleWatch::new(Arc::clone(&store), sources, Arc::clone(&catalog), Vec::new());
     let services = Services::build(&config, catalog, suppressed, store, "http://localhost".to_owned())?;
     let caller = local_caller(&services.accounts)?;
-    let maintenance = Maintenance::new(&services, &config, watch, bundles).start()?;
+    let maintenance = Maintenance::new(&services, &config, watch, None).start()?;
     let served = mcp::serve(&services.api, &caller, io::stdin().lock(), io::stdout());
     services.runs().shut_down(Instant::now() + STOP_WITHIN);
     if maintenance.join().is_err() {

@@ -7,7 +7,7 @@
 //! | `serve` | runs a server until it is told to stop, and stops it in bounded time |
 //! | `listening` | the public listener and that for metrics and probes |
 //! | `maintenance` | periodic work |
-//! | `bundles`, `bundle_source` | the catalogue bundle in use; reads one from a file or from the web |
+//! | `feed` | the catalogue feed: fetches it and keeps it |
 //! | `suppression` | reads and watches the file of identifiers that are never searched |
 //! | `webhooks` | the key for the secrets of webhooks, and the threads that send deliveries |
 //! | `first_start` | creates the first account, its key and its set-up link |
@@ -18,10 +18,9 @@
 //! | `keys` | finds keys that no module uses |
 //! | `error` | the error that ends a command |
 
-mod bundle_source;
-mod bundles;
 mod engine;
 mod error;
+mod feed;
 mod first_start;
 mod keys;
 mod listening;
@@ -35,7 +34,6 @@ mod services;
 mod suppression;
 mod webhooks;
 
-pub use bundle_source::read_bundle;
 pub use error::AppError;
 pub use keys::check as check_keys;
 pub use mcp::serve_lines;

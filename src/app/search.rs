@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, catalog_sources, load_catalog};
+use super::engine::{Engine, load_catalog};
 use super::error::AppError;
 use super::{keys, suppression};
 use crate::base::clock::{Clock, SystemClock};
@@ -95,7 +95,7 @@ pub fn account_in<'t>(
     engine: &EngineConfig,
     texts: &[&'t str],
 ) -> Result<Option<(&'t str, NamedAccount)>, AppError> {
-    let catalog = load_catalog(&catalog_sources(engine))?;
+    let catalog = load_catalog(engine)?;
     let profiles = catalog.profiles();
     Ok(texts.iter().find_map(|text| Some((*text, profiles.account_in(text)?))))
 }
@@ -199,7 +199,7 @@ impl LocalSearches {
         let (id, email, plan) = (AccountId::new(), "local".to_owned(), String::new());
         let account = Account { id, email, plan, anchor: now, created_at: now, role: Role::default() };
         store.add_account(&account, &Origin::CLI).map_err(AppError::failed)?;
-        let catalog = load_catalog(&catalog_sources(&request.engine))?;
+        let catalog = load_catalog(&request.engine)?;
         keys::check(&request.engine, &catalog)?;
         let engine = Engine::build(
             &request.engine,

@@ -9,9 +9,9 @@ use log::{info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::bundles::BundleWatch;
-use super::engine::{catalog_sources, load_catalog};
+use super::engine::load_catalog;
 use super::error::AppError;
+use super::feed::FeedKeeper;
 use super::first_start::{self, FirstAccount};
 use super::listening::{AdminSide, PublicHandler};
 use super::maintenance::Maintenance;
@@ -48,22 +48,18 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let mut signals =
         Signals::new([SIGTERM, SIGINT]).map_err(|error| AppError::failed(error).at("signals"))?;
     // Before anything is created: a mistake in the catalogue or an address in use leaves nothing behind.
-    let sources = catalog_sources(&config.engine);
-    let plain = load_catalog(&sources)?;
-    let trusted = config.bundles.keys.clone();
-    if trusted.is_empty() {
+    let plain = load_catalog(&config.engine)?;
+    // A module of the feed may be the one that uses a key.
+    if config.feed.source.is_none() {
         keys::check(&config.engine, &plain)?;
     }
     let (suppressed, watch) = suppression::load(&config.privacy.suppression)?.unzip();
     let server = listening::open(&config.server)?;
     let admin_side = AdminSide::open(config.server.admin_listen)?;
     let Some(store) = open_database(config, &mut signals)? else { return Ok(()) };
-    let mut bundles = BundleWatch::new(Arc::clone(&store), sources, plain, trusted);
-    let catalog = bundles.load().map_err(|error| AppError::failed(error).at("the catalogue bundle"))?;
-    if !config.bundles.keys.is_empty() {
-        // A module of the bundle may be the one that uses a key.
-        keys::check(&config.engine, &catalog)?;
-    }
+    let feed = FeedKeeper::new(config, &store);
+    let catalog =
+        feed.as_ref().map_or(Ok(Arc::clone(&plain)), |feed| feed.kept_catalog(Arc::clone(&plain)))?;
     let (address, load_reader) = (server.local_addr(), server.load_reader());
     let base_url = config.server.base_url_at(address);
     let services = Services::build(config, catalog, suppressed, store, base_url.clone())?;
@@ -75,7 +71,7 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
     let first = first_start::first_account(&services.accounts, &services.sign_ins)?;
     let server = server.start(Arc::new(handler)).map_err(|error| AppError::failed(error).at("the server"))?;
-    let maintenance = Maintenance::new(&services, config, watch, bundles).start()?;
+    let maintenance = Maintenance::new(&services, config, watch, feed).start()?;
     admin_side.admin.serve(services.admin(traffic, load_reader));
     announce(&format!("http://{address}"), first.as_ref(), &base_url);
     service_manager::notify("READY=1");

@@ -168,7 +168,7 @@ fn api_config(config: &ServeConfig, sandbox: bool, base_url: String) -> ApiConfi
     ApiConfig {
         base_url,
         sync_wait: config.engine.time(Time::Wait),
-        stream_timeout: config.server.stream_timeout,
+        stream_timeout: config.engine.time(Time::Stream),
         keep_alive: config.engine.time(Time::KeepAlive),
         sandbox,
         cors_origins: config.server.cors_origins.clone(),

@@ -1,7 +1,7 @@
 //! Ed25519 signatures ([RFC 8032](https://www.rfc-editor.org/rfc/rfc8032)) and their keys.
 //!
 //! A private key is a file in PEM ([RFC 8410](https://www.rfc-editor.org/rfc/rfc8410)), as
-//! `openssl genpkey -algorithm ed25519` writes it too. A public key is the Base64 of its 32 bytes.
+//! `openssl genpkey -algorithm ed25519` writes it. A public key is the Base64 of its 32 bytes.
 
 use std::fmt;
 
@@ -10,12 +10,6 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject as _;
-
-use super::secret::{Secret, random};
-
-/// The bytes before the 32 bytes of a private key in the encoding of RFC 8410.
-const DER_HEAD: [u8; 16] =
-    [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
 /// A key with which signatures are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +23,7 @@ impl PublicKey {
     pub fn parse(text: &str) -> Result<Self, String> {
         let bytes = BASE64.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
         bytes.map(Self).ok_or_else(|| {
-            "a public Ed25519 key is allowed: 32 bytes in Base64, as `sightline catalog bundle --new-key` prints it"
+            "expected a public Ed25519 key: 32 bytes in Base64, as `sightline catalog sign` prints it"
                 .to_owned()
         })
     }
@@ -51,12 +45,6 @@ impl fmt::Display for PublicKey {
 pub struct SigningKey(Ed25519KeyPair);
 
 impl SigningKey {
-    /// Returns the PEM of a new key.
-    pub fn generate() -> Secret<String> {
-        let der = BASE64.encode([&DER_HEAD[..], &random::<32>()].concat());
-        Secret::new(format!("-----BEGIN PRIVATE KEY-----\n{der}\n-----END PRIVATE KEY-----\n"))
-    }
-
     /// Reads the PEM of a key.
     ///
     /// # Errors
@@ -65,7 +53,7 @@ impl SigningKey {
         let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).ok();
         let key = key.and_then(|der| Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der()).ok());
         key.map(Self).ok_or_else(|| {
-            "a private Ed25519 key in PEM is allowed, as `sightline catalog bundle --new-key` writes it"
+            "expected a private Ed25519 key in PEM, as `openssl genpkey -algorithm ed25519` writes it"
                 .to_owned()
         })
     }
@@ -84,11 +72,11 @@ impl SigningKey {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// The example of RFC 8410, section 10.
-    const PEM: &str = "-----BEGIN PRIVATE KEY-----\n\
+    pub(crate) const PEM: &str = "-----BEGIN PRIVATE KEY-----\n\
         MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         -----END PRIVATE KEY-----\n";
     const PUBLIC: &str = "Gb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=";
@@ -101,8 +89,8 @@ mod tests {
 
     #[test]
     fn only_the_signed_message_is_verified_and_only_with_the_right_key() {
-        let pem = SigningKey::generate();
-        let key = SigningKey::from_pem(pem.expose()).unwrap();
+        let other = PEM.replace("BCIEINTu", "BCIEINTv");
+        let key = SigningKey::from_pem(&other).unwrap();
         let signature = key.sign(b"message");
         assert!(key.public_key().verifies(b"message", &signature));
         assert!(!key.public_key().verifies(b"massage", &signature));
@@ -118,7 +106,7 @@ mod tests {
         let broken = PEM.replace("MC4CAQAw", "MC4CAQAx");
         for text in ["", "secret", &broken, &PEM.replace("PRIVATE", "PUBLIC")] {
             let Err(error) = SigningKey::from_pem(text) else { panic!("{text} is accepted") };
-            assert!(error.contains("in PEM is allowed") && !error.contains("secret"), "{error}");
+            assert!(error.contains("in PEM") && !error.contains("secret"), "{error}");
         }
     }
 }

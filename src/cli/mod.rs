@@ -13,7 +13,7 @@
 //! | `watch` | `watch list`, `run` |
 //! | `report` | `report REPORT.json`; reads reports |
 //! | `suppress` | `suppress hash`, `key` |
-//! | `catalog` | `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `bundle`, `update`, `rollback` |
+//! | `catalog` | `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `sign` |
 //! | `print` | `openapi`, `manual`, `completions SHELL` |
 //! | `database` | `migrate`, `backup`; opens the database of a command |
 //! | `bar` | the progress bar |
@@ -150,7 +150,6 @@ pub fn command() -> Command {
         "mcp" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
             "check" | "learn" => catalog::proof_command(command),
-            "update" => catalog::update_command(command),
             _ => command,
         }),
         _ => command,

@@ -29,10 +29,14 @@ pub enum Time {
     SessionIdle,
     /// A request with `wait=true` waits this long.
     Wait,
+    /// A stream ends after this time with a reconnect frame.
+    Stream,
+    /// The catalogue feed is fetched at this interval.
+    CatalogFeed,
 }
 
 /// The times, with their names for tests and their standard values in seconds.
-const TIMES: [(Time, &str, u64); 9] = [
+const TIMES: [(Time, &str, u64); 11] = [
     (Time::Lease, "lease", 20),
     (Time::KeepAlive, "keep-alive", 15),
     (Time::DatabaseWait, "database-wait", 30),
@@ -42,6 +46,8 @@ const TIMES: [(Time, &str, u64); 9] = [
     (Time::ControlTtl, "control-ttl", 60 * 60),
     (Time::SessionIdle, "session-idle", 14 * 86_400),
     (Time::Wait, "wait", 30),
+    (Time::Stream, "stream", 180),
+    (Time::CatalogFeed, "catalog-feed", 86_400),
 ];
 
 impl Time {
@@ -62,7 +68,7 @@ const FIXED: &str = "its value is fixed now";
 const RATE_LIMITS: &str = "use --rate-limits (SIGHTLINE_RATE_LIMITS), such as search=30,stream=60,read=120";
 
 /// The options that are gone: name, variable, and what holds instead.
-const GONE: [(&str, &str, &str); 17] = [
+const GONE: [(&str, &str, &str); 18] = [
     ("answer-memory-mb", "SIGHTLINE_ANSWER_MEMORY_MB", FIXED),
     (
         "browser-client",
@@ -82,6 +88,7 @@ const GONE: [(&str, &str, &str); 17] = [
     ("session-idle", "SIGHTLINE_SESSION_IDLE", FIXED),
     ("session-longest", "SIGHTLINE_SESSION_LONGEST", FIXED),
     ("share-answers", "SIGHTLINE_SHARE_ANSWERS", FIXED),
+    ("stream-timeout", "SIGHTLINE_STREAM_TIMEOUT", FIXED),
     ("wait-timeout", "SIGHTLINE_WAIT_TIMEOUT", FIXED),
     (
         "webdriver",

@@ -53,10 +53,6 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
-    /// Time after which a stream ends with a reconnect frame
-    #[arg(long, env = "SIGHTLINE_STREAM_TIMEOUT", value_name = "DURATION", default_value = "180s")]
-    #[arg(value_parser = checked(value::duration("100ms", "1d")))]
-    pub stream_timeout: Duration,
     /// Longest time that a shutdown takes: answers are finished, searches are released for the next start
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(value_parser = checked(value::duration("0s", "1h")))]
@@ -148,12 +144,16 @@ impl CatalogConfig {
     }
 }
 
-/// The keys that sign catalogue bundles.
+/// The catalogue feed.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalogue")]
-pub struct BundleConfig {
-    /// Public key whose signed catalogue bundles are used, as `catalog bundle --new-key` prints it (repeatable;
-    /// variable: separated by commas)
+pub struct FeedConfig {
+    /// Signed catalogue that is fetched at the start and daily: an address or a file, as `catalog sign` writes
+    /// it; needs --catalog-key
+    #[arg(id = "catalog_feed", long = "catalog-feed", env = "SIGHTLINE_CATALOG_FEED", value_name = "SOURCE")]
+    #[arg(requires = "catalog_keys")]
+    pub source: Option<String>,
+    /// Public key that signs the feed, as `catalog sign` prints it (repeatable; variable: separated by commas)
     #[arg(id = "catalog_keys", long = "catalog-key", env = "SIGHTLINE_CATALOG_KEY", value_name = "KEY")]
     #[arg(value_delimiter = ',', value_parser = secret(PublicKey::parse))]
     pub keys: Vec<PublicKey>,

@@ -33,13 +33,13 @@ pub(crate) use checked::{checked, secret};
 pub use environment::{unknown_variables, with_environment};
 pub use fixed::Time;
 pub use groups::{
-    AccountConfig, BundleConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, ServerConfig,
+    AccountConfig, CatalogConfig, EngineConfig, FeedConfig, LogConfig, PrivacyConfig, ServerConfig,
     StorageConfig, SuppressionConfig, WebhookConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use serve::ServeConfig;
 pub use value::SandboxMode;
-pub(crate) use value::{base_url_option, duration, number, readable_file, suppress_key};
+pub(crate) use value::{base_url_option, duration, readable_file, suppress_key};
 
 #[cfg(test)]
 mod tests;

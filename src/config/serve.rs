@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Command, FromArgMatches};
 
 use super::groups::{
-    AccountConfig, BundleConfig, EngineConfig, LogConfig, PrivacyConfig, ServerConfig, StorageConfig,
+    AccountConfig, EngineConfig, FeedConfig, LogConfig, PrivacyConfig, ServerConfig, StorageConfig,
     WebhookConfig,
 };
 
@@ -21,9 +21,9 @@ pub struct ServeConfig {
     /// Webhooks.
     #[command(flatten)]
     pub webhooks: WebhookConfig,
-    /// Signed catalogue bundles.
+    /// The catalogue feed.
     #[command(flatten)]
-    pub bundles: BundleConfig,
+    pub feed: FeedConfig,
     /// Runs, checks and outgoing requests.
     #[command(flatten)]
     pub engine: EngineConfig,

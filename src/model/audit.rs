@@ -143,10 +143,6 @@ words! {
         BatchCreated = "batch.created",
         /// A batch was stopped. The detail is the number of searches that had not begun.
         BatchStopped = "batch.stopped",
-        /// A signed catalogue bundle was stored and is in use. The detail is its serial.
-        CatalogUpdated = "catalog.updated",
-        /// The catalogue bundle in use was removed. The detail is its serial.
-        CatalogRolledBack = "catalog.rolled_back",
         /// The schema was migrated. The detail is the new version.
         Migrated = "schema.migrated",
     }

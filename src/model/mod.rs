@@ -4,7 +4,6 @@
 pub mod account;
 pub mod audit;
 pub mod batch;
-pub mod bundle;
 pub mod coverage;
 pub mod credits;
 pub mod diff;

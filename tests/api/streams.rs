@@ -139,7 +139,7 @@ fn many_readers_of_a_live_run_see_the_same_results() {
 
 #[test]
 fn a_stream_ends_with_reconnect_at_its_longest_duration() {
-    let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
+    let server = Setup::new().realistic().flag("--times=stream=1s").start();
     let mut stream = start(&server, "everybody");
     let run_id = stream.header("x-run-id").unwrap().to_owned();
     let (mut seen, mut reconnects) = (HashSet::new(), 0);

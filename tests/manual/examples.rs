@@ -18,7 +18,7 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, Server, Setup};
 
 /// A part of each block that is not run, and the reason.
-const NOT_RUN: [(&str, &str); 20] = [
+const NOT_RUN: [(&str, &str); 21] = [
     ("cargo run", "builds the project again, and serves until it is stopped"),
     ("scripts/test", "runs the tests inside a test"),
     ("cargo build", "builds the project again"),
@@ -29,6 +29,7 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("cargo test", "runs the tests inside a test"),
     ("--repair", "asks real sites; `tests/catalog` runs it"),
     ("catalog learn", "asks real sites; `tests/catalog` runs it"),
+    ("--catalog-feed", "fetches from elsewhere, and serves until it is stopped"),
     ("--admin-listen", "takes a fixed port, and the second line needs a second terminal"),
     ("--listen 0.0.0.0", "listens on all interfaces"),
     ("--browser", "needs a browser; `tests/premium` runs it"),

@@ -37,7 +37,7 @@ fn modules(server: &Server, run: &Value) -> Vec<(String, Option<String>)> {
 #[test]
 fn a_low_descriptor_limit_bounds_the_streams_and_leaves_health_alone() {
     let setup = Setup::new().realistic().flag("--check-timeout=600s").flag("--run-timeout=600s");
-    let server = limited(setup.flag("--rate-limits=stream=1000").flag("--stream-timeout=1h"), 1024).start();
+    let server = limited(setup.flag("--rate-limits=stream=1000").flag("--times=stream=1h"), 1024).start();
     let run = server.search("username", "silent");
     let path = format!("/v1/searches/{run}/stream");
     let attach = || server.request("GET", &path).key(&server.key).stream();

@@ -1,4 +1,4 @@
-//! `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `bundle`, `update`, `rollback`.
+//! `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `sign`.
 //!
 //! | file | holds |
 //! |---|---|
@@ -8,12 +8,10 @@
 //! | `repair` | `check --repair`: new rules for modules that no longer work |
 //! | `learn` | `learn`: an entry for a new site |
 //! | `format` | `format` |
-//! | `bundle` | `bundle`: makes signed bundles and their key |
-//! | `update` | `update`, `rollback`: the bundle that servers use |
+//! | `sign` | `sign`: the catalogue that servers fetch |
 //! | `load` | loads the catalogue for a command |
 //! | `choice` | selects modules |
 
-mod bundle;
 mod check;
 mod choice;
 mod format;
@@ -22,14 +20,13 @@ mod list;
 mod load;
 mod repair;
 mod report;
-mod update;
+mod sign;
 
 use std::io::Write;
 
 use clap::{Args, Subcommand};
 
 pub(crate) use check::proof_command;
-pub(crate) use update::update_command;
 
 use super::exit::{Exit, Failure};
 use crate::base::text::{json, write_json};
@@ -54,9 +51,7 @@ enum Action {
     Check(Box<check::CheckArgs>),
     Learn(Box<learn::LearnArgs>),
     Format(format::FormatArgs),
-    Bundle(bundle::BundleArgs),
-    Update(Box<update::UpdateArgs>),
-    Rollback(update::RollbackArgs),
+    Sign(sign::SignArgs),
 }
 
 /// Show one module as a catalogue file with a single entry
@@ -86,9 +81,7 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
         Action::Check(args) => check::run(*args, out),
         Action::Learn(mut args) => learn::run(&mut args, out),
         Action::Format(args) => format::run(&args, out),
-        Action::Bundle(args) => bundle::run(&args, out),
-        Action::Update(args) => update::update(*args, out),
-        Action::Rollback(args) => update::roll_back(&args, out),
+        Action::Sign(args) => sign::run(&args, out),
     }
 }
 

@@ -19,7 +19,7 @@ const INDENT: usize = 2;
 /// Returns the mistakes in the form of the file. Rules are not checked for their meaning here.
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = CatalogError::default();
-    let entries = read::entries(file, text, 1, &mut faults);
+    let entries = read::entries(file, text, &mut faults);
     let entries = faults.or(entries.into_iter().map(|placed| placed.entry).collect())?;
     write(entries).map_err(|error| Fault::of_file(file, error.to_string()).into())
 }

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use super::bundle::{Bundle, BundleReport};
 use super::error::{CatalogError, Fault};
+use super::feed::{Feed, FeedReport};
 use super::read::{self, Placed};
 use super::same::Asked;
-use super::source::{self, Sources};
-use super::{builtin, format};
+use super::{builtin, format, source};
 use crate::modules::definition::Entry;
 use crate::modules::import::report::ListReport;
 use crate::modules::import::{self, Imported};
@@ -26,7 +25,7 @@ pub struct Catalog {
     by_id: BTreeMap<Arc<str>, usize>,
     lists: Vec<ListReport>,
     profiles: OnceLock<Arc<ProfileIndex>>,
-    bundle: Option<BundleReport>,
+    feed: FeedReport,
 }
 
 /// The criteria for the modules that take part in a search.
@@ -51,55 +50,49 @@ impl Catalog {
         Self::load(true, &[])
     }
 
-    /// Loads the built-in modules if `builtin` is set, and the modules of the files: see [`Catalog::of`].
+    /// Loads the built-in modules if `builtin` is set, and the modules of the files, without a feed.
     ///
     /// # Errors
-    /// Returns every mistake, as [`Catalog::of`] does.
+    /// Returns every mistake, as [`Catalog::load_with`] does.
     pub fn load(builtin: bool, files: &[PathBuf]) -> Result<Self, CatalogError> {
-        Self::of(&Sources::read(builtin, files), None)
+        Self::load_with(builtin, files, None)
     }
 
-    /// Loads the built-in modules, then those of the bundle, then those of the files in the native format, and then
-    /// those of other tools' lists ([`import`]). A module of a bundle or a file replaces an earlier module with the
-    /// same id, except one of another file. A module of a list is left out if an earlier module already sends the same
-    /// request.
+    /// Loads the built-in modules if `builtin` is set, then those of the feed, then those of the files in the native
+    /// format, and then those of other tools' lists ([`import`]). A module of a feed or a file replaces an earlier module
+    /// with the same id, except one of another file. A module of a list is left out if an earlier module already sends the
+    /// same request.
     ///
     /// # Errors
-    /// Returns every mistake in the bundle and in files of the native format. Also returns an error if a file cannot be
+    /// Returns every mistake in the feed and in files of the native format. Also returns an error if a file cannot be
     /// read, has an unknown format, or repeats an id. Entries of a list that cannot be imported are not errors: see
     /// [`Catalog::lists`].
-    pub fn of(sources: &Sources, bundle: Option<&Bundle>) -> Result<Self, CatalogError> {
+    pub fn load_with(builtin: bool, files: &[PathBuf], feed: Option<&Feed>) -> Result<Self, CatalogError> {
         let mut loading = Loading::default();
-        if sources.builtin {
+        if builtin {
             builtin::FILES.iter().for_each(|(name, text)| loading.add_builtin(name, text));
         }
-        if let Some(bundle) = bundle {
-            loading.add_bundle(bundle);
+        if let Some(feed) = feed {
+            loading.add("catalogue feed", &feed.entries);
+            // Files may replace the modules.
+            loading.places.fill(None);
+            loading.catalog.feed.in_use = Some(feed.version);
         }
         let mut lists = Vec::new();
-        for (name, text) in &sources.files {
-            match text {
-                Ok(text) if source::is_catalog_file(text) => loading.add(name, text, 1),
-                Ok(text) => match import::take_over(name, text) {
+        for path in files {
+            let name = path.display().to_string();
+            match source::read(path) {
+                Ok(text) if source::is_catalog_file(&text) => loading.add(&name, &text),
+                Ok(text) => match import::take_over(&name, &text) {
                     Ok(list) => lists.push(list),
-                    Err(message) => loading.faults.push(Fault::of_file(name, message)),
+                    Err(message) => loading.faults.push(Fault::of_file(&name, message)),
                 },
-                Err(message) => loading.faults.push(Fault::of_file(name, message)),
+                Err(message) => loading.faults.push(Fault::of_file(&name, message)),
             }
         }
         let mut catalog = loading.faults.or(loading.catalog)?;
         catalog.add_lists(lists);
         Ok(catalog)
-    }
-
-    /// Returns the catalogue of only the modules of a bundle.
-    ///
-    /// # Errors
-    /// Returns every mistake in the entries.
-    pub fn of_bundle(bundle: &Bundle) -> Result<Self, CatalogError> {
-        let mut loading = Loading::default();
-        loading.add_bundle(bundle);
-        loading.faults.or(loading.catalog)
     }
 
     /// Returns the catalogue of the modules in one text. `name` is used as the file's name in error
@@ -109,7 +102,7 @@ impl Catalog {
     /// Returns every mistake in the text.
     pub fn from_text(name: &str, text: &str) -> Result<Self, CatalogError> {
         let mut loading = Loading::default();
-        loading.add(name, text, 1);
+        loading.add(name, text);
         loading.faults.or(loading.catalog)
     }
 
@@ -141,15 +134,15 @@ impl Catalog {
         }
     }
 
-    /// Returns the report on the stored bundle, if there is one.
-    pub fn bundle(&self) -> Option<&BundleReport> {
-        self.bundle.as_ref()
+    /// Returns the state of the catalogue feed.
+    pub fn feed(&self) -> &FeedReport {
+        &self.feed
     }
 
-    /// Adds the report on the stored bundle.
+    /// Returns the catalogue with the reason why its feed could not be renewed, or without one.
     #[must_use]
-    pub fn with_bundle(self, report: BundleReport) -> Self {
-        Self { bundle: Some(report), ..self }
+    pub fn with_feed_failure(&self, failed: Option<String>) -> Self {
+        Self { feed: FeedReport { failed, ..self.feed }, ..self.clone() }
     }
 
     /// Returns the reports on the lists of other tools, in the order of the files.
@@ -248,15 +241,8 @@ impl Loading {
         }
     }
 
-    /// Adds the modules of a bundle. Files may replace them.
-    fn add_bundle(&mut self, bundle: &Bundle) {
-        let (text, first_line) = bundle.entries();
-        self.add(bundle.name(), text, first_line);
-        self.places.fill(None);
-    }
-
-    fn add(&mut self, file: &str, text: &str, first_line: usize) {
-        for Placed { name, entry, place } in read::entries(file, text, first_line, &mut self.faults) {
+    fn add(&mut self, file: &str, text: &str) {
+        for Placed { name, entry, place } in read::entries(file, text, &mut self.faults) {
             let id: Arc<str> = entry.id.as_str().into();
             let replaced = self.catalog.by_id.get(&id).copied();
             if let Some((known, at)) = replaced.and_then(|index| Some((index, self.places[index].clone()?))) {

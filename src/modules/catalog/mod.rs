@@ -2,15 +2,15 @@
 //!
 //! A file is a JSON array of entries ([`Entry`](super::definition::Entry)). The built-in files are in
 //! `sites/`, divided by search type and category, in the form that [`format`](mod@format) writes. A file may
-//! also be another tool's list: see [`super::import`]. A signed [`Bundle`] updates the catalogue of running servers.
+//! also be another tool's list: see [`super::import`]. A signed [`Feed`] updates the catalogue of running servers.
 //!
 //! To add a module, write its entry and run `sightline catalog format` on the file. A new file must also be
 //! listed in `builtin`.
 
 mod builtin;
-mod bundle;
 mod choice;
 mod error;
+mod feed;
 pub mod format;
 mod load;
 mod place;
@@ -18,10 +18,10 @@ mod read;
 mod same;
 mod source;
 
-pub use bundle::{Bundle, BundleReport, MAX_SERIAL};
 pub use choice::{Choice, ChoiceError, MAX_NAMES, Part};
 pub use error::{CatalogError, Fault};
+pub use feed::{Feed, FeedReport, FeedVersion};
 pub use load::{Catalog, Selection};
-pub use source::{MAX_FILE_BYTES, Sources, decode, read as read_file};
+pub use source::{MAX_FILE_BYTES, decode, read as read_file};
 
 pub use super::definition::json_schema;

@@ -12,9 +12,8 @@ pub(super) struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// `first` is the number of the text's first line.
-    pub(super) fn new(text: &'t str, first: usize) -> Self {
-        Self { text, at: 0, line: first }
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1 }
     }
 
     /// Returns the line number of a piece of the text. The piece must not start before the previous one.
@@ -28,7 +27,7 @@ impl<'t> Lines<'t> {
 }
 
 /// Returns the offset of `piece` in `text`, of which it is a slice.
-pub(super) fn offset(text: &str, piece: &str) -> usize {
+fn offset(text: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 

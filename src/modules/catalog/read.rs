@@ -40,13 +40,8 @@ impl Place<'_> {
 }
 
 /// Returns the entries of a file that can be read. The mistakes of all
-/// other entries are added to `faults`. `first_line` is the number of the text's first line in the file.
-pub(super) fn entries<'t>(
-    file: &'t str,
-    text: &'t str,
-    first_line: usize,
-    faults: &mut CatalogError,
-) -> Vec<Placed<'t>> {
+/// other entries are added to `faults`.
+pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogError) -> Vec<Placed<'t>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let list = match elements(text) {
         Ok(Some(list)) => list,
@@ -73,7 +68,7 @@ pub(super) fn entries<'t>(
         faults.push(Fault::of_file(file, message));
         return Vec::new();
     }
-    let mut lines = Lines::new(text, first_line);
+    let mut lines = Lines::new(text);
     let entries = list.into_iter().enumerate().filter_map(|(index, raw)| {
         let place = Place { file, line: lines.of(raw.get()), text: raw.get() };
         entry(index, place, faults)

@@ -2,27 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The maximum size of a catalogue file, in bytes. It is 16 times the size of the largest known list.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
-
-/// The built-in files and further ones, from which a catalogue is loaded. A file is read once, so that a catalogue can be
-/// loaded again after the file was changed.
-#[derive(Debug)]
-pub struct Sources {
-    /// Whether the built-in modules are loaded.
-    pub(super) builtin: bool,
-    /// The name of each further file, and its text or the reason why it cannot be read.
-    pub(super) files: Vec<(String, Result<String, String>)>,
-}
-
-impl Sources {
-    /// Reads the files. A file that cannot be read is a mistake in the catalogue.
-    pub fn read(builtin: bool, files: &[PathBuf]) -> Self {
-        Self { builtin, files: files.iter().map(|path| (path.display().to_string(), read(path))).collect() }
-    }
-}
 
 /// Returns the text of a file.
 ///

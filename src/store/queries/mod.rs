@@ -3,10 +3,10 @@
 mod accounts;
 mod audit;
 mod batches;
-mod bundles;
 mod credits;
 mod erasure;
 mod families;
+mod feed;
 pub(super) mod fragments;
 mod health;
 mod notes;

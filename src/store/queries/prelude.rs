@@ -10,8 +10,8 @@ pub(super) use crate::base::ids::{
 };
 pub(super) use crate::base::storage::StorageError;
 pub(super) use crate::model::{
-    account::*, audit::*, batch::*, bundle::*, credits::*, drive::*, event::*, family::*, follow::*,
-    notes::*, page::*, quota::*, retention::*, run::*, search::*, sign_in::*, start::*, watch::*, webhook::*,
+    account::*, audit::*, batch::*, credits::*, drive::*, event::*, family::*, follow::*, notes::*, page::*,
+    quota::*, retention::*, run::*, search::*, sign_in::*, start::*, watch::*, webhook::*,
 };
 pub(super) use crate::modules::query::SearchType;
 pub(super) use crate::store::database::Store;

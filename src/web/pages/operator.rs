@@ -9,7 +9,7 @@ use url::form_urlencoded;
 
 use crate::http::{Load, Reply};
 use crate::model::health::{Learnt, Opening};
-use crate::modules::catalog::BundleReport;
+use crate::modules::catalog::FeedReport;
 use crate::modules::module::Module;
 use crate::modules::query::SearchType;
 use crate::runs::health::verdict::{ModuleHealth, Verdict};
@@ -39,7 +39,9 @@ struct Page<'a> {
     /// The hosts, then the modules.
     not_asked: Vec<NotAsked>,
     not_asked_shown: String,
-    bundle: Option<&'a BundleReport>,
+    feed: &'a FeedReport,
+    /// How long ago the feed in use was signed.
+    feed_age: Option<String>,
     modules: usize,
     /// The number of modules with a learnt deadline.
     learnt: usize,
@@ -140,7 +142,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
         not_asked,
         hosts_down,
         quarantined,
-        bundle: catalog.bundle(),
+        feed: catalog.feed(),
+        feed_age: catalog.feed().in_use.map(|feed| ago(feed.created_at, now)),
         modules,
         learnt,
         configured_deadline: duration(health.check_timeout().as_millis() as u64),

@@ -323,7 +323,7 @@ fn every_event_is_as_documented() {
         judge.event(&event);
         seen.insert(event.event);
     }
-    let server = Setup::new().all_modules().realistic().flag("--stream-timeout=100ms").start();
+    let server = Setup::new().all_modules().realistic().flag("--times=stream=100ms").start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
     for event in server.request("POST", SEARCHES).key(&server.key).json(&body).stream().all() {
         judge.event(&event);

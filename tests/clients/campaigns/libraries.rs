@@ -112,7 +112,7 @@ fn each_client_gets_every_event_in_order() {
 
 #[test]
 fn an_event_source_reconnects_by_itself_after_reconnect_frames() {
-    let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
+    let server = Setup::new().realistic().flag("--times=stream=1s").start();
     let ready = Reader::prepare(AS_BROWSERS);
     let run = server.search("domain", "example.org");
     let events = ready.read(&server, &format!("/v1/searches/{run}/stream"), &[("FOLLOW", "1")]);

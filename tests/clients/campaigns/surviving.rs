@@ -26,7 +26,7 @@ fn lasting_port() -> u16 {
 fn cut_connections_reconnect_frames_and_a_kill_cost_no_result() {
     let database = sqlite();
     let flags =
-        [&format!("--listen=127.0.0.1:{}", lasting_port()), "--sandbox=realistic", "--stream-timeout=1s"];
+        [&format!("--listen=127.0.0.1:{}", lasting_port()), "--sandbox=realistic", "--times=stream=1s"];
     let setup = Setup::new().all_modules().database(&database.url);
     let mut server: Server = flags.iter().fold(setup, |setup, flag| setup.flag(flag)).start();
     let clients: Vec<Client> = (10..)

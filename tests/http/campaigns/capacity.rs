@@ -53,7 +53,7 @@ fn two_thousand_streams_of_the_service() {
         .flag("--check-timeout=600s")
         .flag("--run-timeout=600s")
         // No stream ends while the others are opened.
-        .flag("--stream-timeout=1h")
+        .flag("--times=stream=1h")
         // The server notices that a reader has disconnected when it sends to it.
         .flag("--times=keep-alive=2s")
         .start();

@@ -1,0 +1,129 @@
+//! The catalogue feed: fetched at the start and daily, and kept in the database.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use log::{error, info, log, warn};
+use url::Url;
+
+use super::engine::{check_modules, net_config};
+use super::error::AppError;
+use crate::base::address::without_credentials;
+use crate::config::{ServeConfig, Time};
+use crate::modules::catalog::{Catalog, Feed, FeedVersion, MAX_FILE_BYTES, decode, read_file};
+use crate::modules::definition::{Method, Via};
+use crate::modules::probe::{CookieJar, Prober as _, Request, Trace};
+use crate::net::HttpProber;
+use crate::store::Store;
+
+/// The longest time for a download.
+const DOWNLOAD_TIME: Duration = Duration::from_secs(120);
+
+/// A catalogue with a new feed, and the text of the feed. `None` if the feed in use is still the newest.
+type Fetched = Result<Option<(Catalog, String)>, String>;
+
+/// Keeps the catalogue of a server as new as its feed.
+pub(super) struct FeedKeeper {
+    config: ServeConfig,
+    store: Arc<Store>,
+    next_fetch: Instant,
+    fetch: Option<JoinHandle<Fetched>>,
+}
+
+impl FeedKeeper {
+    /// Returns `None` if no feed is configured.
+    pub(super) fn new(config: &ServeConfig, store: &Arc<Store>) -> Option<Self> {
+        config.feed.source.as_ref()?;
+        let (config, store) = (config.clone(), Arc::clone(store));
+        Some(Self { config, store, next_fetch: Instant::now(), fetch: None })
+    }
+
+    /// Returns the catalogue with the feed that was kept last, or `plain` if there is none that can be used.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub(super) fn kept_catalog(&self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, AppError> {
+        let Some(text) = self.store.catalog_feed().map_err(AppError::failed)? else { return Ok(plain) };
+        let kept = Feed::open(&text, &self.config.feed.keys).and_then(|feed| load(&self.config, &feed));
+        Ok(kept.map(Arc::new).unwrap_or_else(|why| {
+            warn!("the catalogue feed that was kept is not used: {why}");
+            plain
+        }))
+    }
+
+    /// Starts a fetch on its own thread when it is time. Returns the new catalogue when a fetch has changed something.
+    /// `current` is the catalogue in use.
+    pub(super) fn renewed_catalog(&mut self, current: &Catalog) -> Option<Arc<Catalog>> {
+        let interval = self.config.engine.time(Time::CatalogFeed);
+        if self.fetch.is_none() && self.next_fetch <= Instant::now() {
+            let (config, feed) = (self.config.clone(), current.feed().clone());
+            self.next_fetch = Instant::now() + interval;
+            self.fetch = Some(thread::spawn(move || fetch(&config, feed.in_use.as_ref())));
+        }
+        let fetched = self.fetch.take_if(|fetch| fetch.is_finished())?.join();
+        let failed = match fetched.unwrap_or_else(|_| Err("the fetch panicked".to_owned())) {
+            Ok(Some((catalog, text))) => {
+                let created_at = catalog.feed().in_use?.created_at;
+                info!("the catalogue feed of {created_at} is in use");
+                if let Err(error) = self.store.keep_catalog_feed(created_at, &text) {
+                    log!(error.log_level(), "cannot keep the catalogue feed: {error}");
+                }
+                return Some(Arc::new(catalog));
+            }
+            Ok(None) => None,
+            Err(why) => {
+                error!("the catalogue feed is not renewed, and the catalogue stays as it is: {why}");
+                self.next_fetch = Instant::now() + interval / 24;
+                Some(why)
+            }
+        };
+        (failed != current.feed().failed).then(|| Arc::new(current.with_feed_failure(failed)))
+    }
+}
+
+/// Reads the feed, and loads the catalogue with it if it may replace the one in use.
+fn fetch(config: &ServeConfig, in_use: Option<&FeedVersion>) -> Fetched {
+    let text = read(config)?;
+    let feed = Feed::open(&text, &config.feed.keys)?;
+    if in_use.is_some_and(|in_use| in_use.created_at == feed.version.created_at) {
+        return Ok(None);
+    }
+    feed.version.check(in_use, Timestamp::now())?;
+    Ok(Some((load(config, &feed)?, text)))
+}
+
+fn load(config: &ServeConfig, feed: &Feed) -> Result<Catalog, String> {
+    let own = &config.engine.catalog;
+    let catalog = Catalog::load_with(!own.no_builtin, &own.files, Some(feed)).map_err(|it| it.to_string())?;
+    check_modules(&catalog).map_err(|error| error.to_string())?;
+    Ok(catalog)
+}
+
+/// Returns the text of the feed. An address is asked as sites are. The signature makes up for a missing TLS.
+fn read(config: &ServeConfig) -> Result<String, String> {
+    let source = config.feed.source.as_deref().unwrap_or_default();
+    let Some(url) = Url::parse(source).ok().filter(Url::has_host) else {
+        return read_file(Path::new(source));
+    };
+    let request = Request {
+        method: Method::Get,
+        via: Via::Http,
+        url,
+        headers: Vec::new(),
+        body: None,
+        max_redirects: 5,
+        body_limit: usize::try_from(MAX_FILE_BYTES).unwrap_or(usize::MAX),
+        render: None,
+        trace: Trace { module: "catalog-feed".into(), probe: 0, query: "".into(), control: false },
+    };
+    let prober = HttpProber::new(net_config(&config.engine));
+    let answer = prober.send(&request, &mut CookieJar::default(), Instant::now() + DOWNLOAD_TIME);
+    let text = answer.map_err(|error| error.to_string()).and_then(|answer| match answer.status {
+        200 if !answer.truncated => decode(answer.body),
+        status => Err(format!("expected status 200 and at most {MAX_FILE_BYTES} bytes, got status {status}")),
+    });
+    text.map_err(|why| format!("{}: {why}", without_credentials(source)))
+}
