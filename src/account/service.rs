@@ -268,18 +268,16 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn balance(&self, caller: &Caller) -> Result<Balance, AccountError> {
-        let cycle = Cycle::at(caller.account.anchor, self.clock.now());
-        let used = self.store.credits_used(caller.account.id, cycle)?;
-        Ok(Balance { used, allowed: caller.plan.credits, cycle })
+        Ok(self.balance_in(&caller.account, &caller.plan)?)
     }
 
-    /// Returns the credits that an account has used in its current cycle.
+    /// Returns the balance of an account with that plan in its current cycle.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn used(&self, account: &Account) -> Result<u64, AccountError> {
+    pub fn balance_in(&self, account: &Account, plan: &Plan) -> Result<Balance, StorageError> {
         let cycle = Cycle::at(account.anchor, self.clock.now());
-        Ok(self.store.credits_used(account.id, cycle)?)
+        Ok(Balance { used: self.store.credits_used(account.id, cycle)?, allowed: plan.credits, cycle })
     }
 
     /// Returns the charge for a run of that many credits that starts now.
@@ -311,10 +309,8 @@ impl Accounts {
             return Ok(None);
         }
         let plan = self.plan_of(&account);
-        let cycle = Cycle::at(account.anchor, self.clock.now());
-        let used = self.store.credits_used(account.id, cycle)?;
-        let allowed = plan.credits;
-        Ok(Some((plan, Balance { used, allowed, cycle })))
+        let balance = self.balance_in(&account, &plan)?;
+        Ok(Some((plan, balance)))
     }
 
     /// Records when keys were last used, and removes expired keys from the cache. The maintenance thread calls this

@@ -142,10 +142,7 @@ pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
     let key = decode::idempotency_key(call.request)?;
     let order = BatchOrder::read(api, call.request, caller.plan.premium)?;
     if order.dry_run {
-        let charge = api.accounts.charge(caller, order.draft.cost());
-        let used = api.accounts.used(&caller.account)?;
-        let left = charge.allowed.map(|allowed| allowed.saturating_sub(used));
-        return Ok(ok_json(&preview(&order.draft, left)));
+        return Ok(ok_json(&preview(&order.draft, api.accounts.balance(caller)?.remaining())));
     }
     if !order.draft.invalid.is_empty() {
         let invalid = &order.draft.invalid;

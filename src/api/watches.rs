@@ -16,10 +16,9 @@ use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
 use crate::http::Reply;
-use crate::model::interval::Interval;
 use crate::model::page::{Cursor, ListFilter};
 use crate::model::search::Search;
-use crate::model::watch::{ChangeKind, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
+use crate::model::watch::{ChangeKind, Interval, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
 
 page_of! {
     /// A page of the caller's watches, newest first.

@@ -16,7 +16,7 @@ use crate::base::secret::Secret;
 use crate::config::{EngineConfig, ServeConfig};
 use crate::net::{HttpProber, NetConfig};
 use crate::store::Store;
-use crate::webhooks::dispatcher::{Dispatcher, Parts};
+use crate::webhooks::dispatcher::Dispatcher;
 use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SealingKey;
 
@@ -56,7 +56,7 @@ fn dispatcher(
 ) -> Result<Dispatcher, AppError> {
     let user_agent = NetConfig::default().user_agent;
     let prober = Arc::new(HttpProber::new(NetConfig { user_agent, ..net_config(config) }));
-    Dispatcher::start(Parts { store: store.clone(), key, prober })
+    Dispatcher::start(store.clone(), key, prober)
         .map_err(|error| AppError::failed(error).at("cannot start the threads of webhooks"))
 }
 

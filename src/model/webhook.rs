@@ -135,7 +135,6 @@ words! {
     /// The state of a delivery.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
-    #[schema(as = DeliveryStatus)]
     pub enum DeliveryStatus {
         /// It is being sent, or waits for its next attempt.
         Pending = "pending",

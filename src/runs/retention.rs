@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 use crate::base::clock::{Clock, rfc3339_millis};
 use crate::base::storage::StorageError;
+use crate::model::account::BATCH;
 use crate::model::audit::Origin;
-use crate::model::retention::BATCH;
 use crate::store::Store;
 
 /// The interval of searches for old runs when none is left.

@@ -23,7 +23,7 @@ use crate::runs::family::service::FollowResult;
 use crate::runs::retry::Retry;
 use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::store::Store;
-use crate::watches::registry;
+use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
 
 /// Why no search was started. Nothing was charged, unless the store failed.
@@ -200,7 +200,7 @@ impl Services {
     pub fn run_watch(&self, caller: &Caller, watch: &Watch, origin: Origin) -> Result<Found, Refusal> {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
-        match registry::run_now(&self.runs, watch, charge, origin) {
+        match keeper::run_now(&self.runs, watch, charge, origin) {
             Ok(started) => self.started(caller, charge, started),
             Err(WatchError::Storage(error)) => Err(error.into()),
             Err(error) => Err(Refusal::Conflict(error.to_string())),

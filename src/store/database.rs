@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::error::Result;
 use super::limits::TRIAL_WAIT;
-use super::metrics::OperationMetrics;
 use super::outage::Outage;
 use super::queries::fragments::complete;
 use super::tx::{Operation, Tx};
 use super::value::{FromRow, Row, Value};
 use super::{postgres, sqlite};
+use crate::base::count::{Counter, DurationHistogram};
 use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
 use crate::model::audit::{AuditEvent, Origin};
 use crate::model::drive::Subscriber;
 
@@ -44,6 +45,17 @@ pub struct StoreLoad {
     pub max: usize,
     /// Whether the database is unavailable as far as is known, or a write was refused lately.
     pub is_unavailable: bool,
+}
+
+/// The metrics of one operation that was used at least once.
+#[derive(Debug, Default)]
+pub struct OperationMetrics {
+    /// The durations of the operation, failures included.
+    pub durations: DurationHistogram,
+    /// The number of times that the operation failed because the store was unavailable.
+    pub unavailable: Counter,
+    /// The number of times that the operation failed because of a defect in the data or in a statement.
+    pub broken: Counter,
 }
 
 /// What a test runs before an operation, of which it gets the name. If it fails, so does the operation.
@@ -221,5 +233,14 @@ impl Store {
         metrics.note(began.elapsed(), done.as_ref().err());
         self.outage.note(name, writes, done.as_ref().err(), Instant::now());
         done
+    }
+}
+
+impl OperationMetrics {
+    fn note(&self, took: Duration, failure: Option<&StorageError>) {
+        self.durations.note(took);
+        if let Some(failure) = failure {
+            if failure.is_unavailable() { &self.unavailable } else { &self.broken }.one();
+        }
     }
 }

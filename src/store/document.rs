@@ -41,24 +41,10 @@ pub(super) struct Json<T>(pub(super) T);
 
 /// Encodes a result for its row.
 pub(super) fn encode_result(record: &ResultRecord) -> Result<String> {
-    let too_deep = record.metadata.values().any(|value| is_deeper_than(value, METADATA_DEPTH));
-    if !too_deep && record.confidence.is_finite() {
-        return encode(record);
-    }
     let mut record = record.clone();
     record.metadata.values_mut().for_each(|value| flatten(value, METADATA_DEPTH));
     record.confidence = if record.confidence.is_finite() { record.confidence } else { 0.0 };
     encode(&record)
-}
-
-fn is_deeper_than(value: &Value, levels: usize) -> bool {
-    match value {
-        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper_than(item, levels - 1)),
-        Value::Object(members) => {
-            levels == 0 || members.values().any(|item| is_deeper_than(item, levels - 1))
-        }
-        _ => false,
-    }
 }
 
 fn flatten(value: &mut Value, levels: usize) {

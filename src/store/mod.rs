@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`open`], `schema` | opening a database, the list of migrations, copies of a database |
 //! | [`url`] | database addresses: parsing them, printing them without their password |
-//! | `database` | [`Store`]: the open database with its metrics |
+//! | `database` | [`Store`]: the open database with the metrics of its operations |
 //! | `queries/` | the operations, each written once for both databases |
 //! | `tx`, `value` | what the operations use: statements on a connection, values, rows |
 //! | `document` | JSON documents as their columns keep them |
@@ -12,7 +12,6 @@
 //! | [`limits`] | every timeout and size, with its reason |
 //! | `pool` | connections, and the callers that wait for one |
 //! | `outage` | whether writes are taken, and the log messages about an unavailable database |
-//! | [`metrics`] | the durations and failures of operations |
 //! | [`error`] | the errors of operations, of addresses, of opening a database and of copying one |
 //!
 //! Both backends behave the same: `tests/store` runs each of its tests on both.
@@ -31,7 +30,6 @@ mod database;
 mod document;
 pub mod error;
 pub mod limits;
-pub mod metrics;
 mod open;
 mod outage;
 mod pool;
@@ -43,7 +41,7 @@ mod tx;
 pub mod url;
 mod value;
 
-pub use database::{Store, StoreLoad};
+pub use database::{OperationMetrics, Store, StoreLoad};
 pub use error::{BackupError, OpenError, UrlError};
 pub use open::{Role, back_up, in_memory, migrate, open, pending_migrations};
 pub use url::DatabaseUrl;

@@ -21,13 +21,14 @@ use crate::base::ids::{
     AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
 };
 use crate::base::storage::StorageError;
+use crate::model::account::{Role, SecretHash};
 use crate::model::batch::RowRefusal;
 use crate::model::coverage::Coverage;
 use crate::model::event::EventType;
 use crate::model::follow::{Class, FollowEnd, FollowOrder};
 use crate::model::run::{ModuleReport, Progress, RunError, RunOptions, Status};
-use crate::model::watch::{ChangeKind, PauseReason, WatchState};
-use crate::model::webhook::{DeliveryStatus, DisabledReason};
+use crate::model::watch::{ChangeKind, Interval, PauseReason, WatchState};
+use crate::model::webhook::{DeliveryStatus, DisabledReason, SealedSecret};
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
 
@@ -161,7 +162,7 @@ cells! {
         Value::Int(value) => Some(value != 0),
         _ => None,
     };
-    i64, u8, u16, u32, u64, usize: |cell| if let Value::Int(value) = cell { value.try_into().ok() } else { None };
+    i64, u8, u16, u32, u64, usize: |cell| if let Value::Int(value) = cell { narrowed(value) } else { None };
     // SQLite returns some whole numbers of a REAL column as integers.
     f64: |cell| if let Value::Float(value) = cell { Some(value) } else { i64::from_cell(cell).map(|value| value as Self) };
     Duration: |cell| u64::from_cell(cell).map(Self::from_millis);
@@ -174,6 +175,10 @@ cells! {
     };
     AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId:
         |cell| Uuid::from_cell(cell).map(Self);
+    SecretHash, SealedSecret: |cell| FromCell::from_cell(cell).map(Self);
+    Interval: |cell| Self::from_secs(u64::from_cell(cell)?);
+    // A role that only a later version knows grants nothing here.
+    Role: |cell| Some(Self::from_name(&String::from_cell(cell)?).unwrap_or_default());
     Timestamp: |cell| match cell {
         Value::Moment(at) => Some(at),
         other => Self::from_millisecond(i64::from_cell(other)?).ok(),
@@ -232,12 +237,12 @@ macro_rules! parameters {
 }
 parameters! {
     bool: Value::Bool;
-    // A number that SQL cannot express becomes the largest one.
-    i64, u8, u16, u32, u64, usize: |value| Value::Int(value.try_into().unwrap_or(i64::MAX));
+    i64, u8, u16, u32, u64, usize: widened;
     f64: Value::Float;
-    Duration: |span| span.as_millis().try_into().map_or(Value::Int(i64::MAX), Value::Int);
-    String, &str, &String: |text| plain(text.into());
-    Vec<u8>, &[u8]: |bytes| Value::Bytes(bytes.into());
+    Duration: |span| widened(span.as_millis());
+    String, &str, &String: plain;
+    Vec<u8>: Value::Bytes;
+    &[u8]: |bytes| Value::Bytes(bytes.to_owned());
     Uuid: Value::Id;
     AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId: |id| Value::Id(id.0);
     Timestamp: Value::Moment;
@@ -257,7 +262,17 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
+fn narrowed<T: TryFrom<i64>>(value: i64) -> Option<T> {
+    value.try_into().ok()
+}
+
+/// Returns a number as SQL has it. One that SQL cannot express becomes the largest one.
+fn widened<T: TryInto<i64>>(value: T) -> Value {
+    Value::Int(value.try_into().unwrap_or(i64::MAX))
+}
+
 /// Replaces U+0000, which PostgreSQL refuses in a text, by U+FFFD. JSON documents contain it as an escape only.
-fn plain(text: String) -> Value {
+fn plain(text: impl Into<String>) -> Value {
+    let text = text.into();
     Value::Text(if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text })
 }

@@ -1,24 +1,28 @@
-//! [`WatchKeeper`]: starts the runs of watches that are due, and compares those that have ended.
+//! [`WatchKeeper`]: starts the runs of watches that are due, and compares those that have ended. [`run_now`] starts one on
+//! request of the owner.
 //!
 //! Every instance does so. What is done twice has no effect: a run is started and closed by a transaction that checks
 //! whether another instance was faster.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use log::{error, info, log, warn};
 use parking_lot::Mutex;
 use serde_json::json;
 
 use super::baseline::Baseline;
-use super::registry::start_request;
 use crate::account::service::Accounts;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
-use crate::model::start::Refused;
-use crate::model::watch::{Comparison, EndedRun, Watch};
-use crate::runs::service::{Runs, StartError, StartResult};
+use crate::model::search::Search;
+use crate::model::start::{Cause, Refused, WatchStart};
+use crate::model::watch::{ChangeKind, Comparison, EndedRun, Watch, WatchError};
+use crate::modules::query::SearchType;
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 
 /// The number of watches that are read at once.
@@ -189,5 +193,47 @@ impl WatchKeeper {
                 nothing
             }
         }
+    }
+}
+
+/// Returns the kinds with these names, sorted, each once.
+///
+/// # Errors
+/// Returns [`WatchError::InvalidKinds`] for no name, or for one that is not allowed.
+pub fn kinds<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<ChangeKind>, WatchError> {
+    let kinds: Option<BTreeSet<ChangeKind>> = names.into_iter().map(ChangeKind::from_name).collect();
+    let kinds = kinds.filter(|kinds| !kinds.is_empty()).ok_or(WatchError::InvalidKinds)?;
+    Ok(kinds.into_iter().collect())
+}
+
+/// Starts a run of a watch now, also if the watch is paused. The moment of the next run stays. If the last run has not
+/// ended or was not compared yet, returns it as [`StartResult::Repeated`].
+///
+/// # Errors
+/// Returns [`WatchError::InvalidQuery`] if the query is not valid for this version. The inner error is that of the
+/// start.
+pub fn run_now(
+    runs: &Arc<Runs>,
+    watch: &Watch,
+    charge: Charge,
+    by: Origin,
+) -> Result<Result<StartResult, StartError>, WatchError> {
+    match runs.start(start_request(watch, None, charge, by)) {
+        Err(StartError::Query(_)) => Err(WatchError::InvalidQuery),
+        started => Ok(started),
+    }
+}
+
+/// Returns the request for a run of a watch. `due_at` is the moment at which it was due, or `None` on request of the
+/// owner.
+fn start_request(watch: &Watch, due_at: Option<Timestamp>, charge: Charge, origin: Origin) -> StartRequest {
+    let premium = watch.premium && watch.search_type == SearchType::Username;
+    StartRequest {
+        account: watch.account,
+        search: Search { premium, ..watch.search() },
+        cause: Cause::Watch(WatchStart { watch: watch.id, due_at }),
+        charge,
+        idempotency: None,
+        origin,
     }
 }

@@ -6,8 +6,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`baseline`] | the last conclusion of each module, with which a run is compared |
-//! | [`registry`] | the use cases of owners: create, run now |
-//! | [`keeper`] | the periodic tasks: starts runs that are due, compares runs that have ended |
+//! | [`keeper`] | starts runs that are due or asked for, compares runs that have ended |
 //!
 //! # One run in an interval
 //! A run is started by the transaction that moves `next_at` of its watch to the next fixed moment, and only if `next_at`
@@ -16,4 +15,3 @@
 
 pub mod baseline;
 pub mod keeper;
-pub mod registry;

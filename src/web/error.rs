@@ -11,7 +11,7 @@ use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::HashingError;
 use crate::base::ids::RequestId;
-use crate::base::storage::{StorageError, StorageErrorKind};
+use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
 use crate::model::watch::WatchError;
 use crate::model::webhook::WebhookError;
@@ -152,9 +152,9 @@ pub(super) fn whole_secs(wait: Duration) -> u64 {
 
 impl From<StorageError> for WebError {
     fn from(error: StorageError) -> Self {
-        match error.kind() {
-            StorageErrorKind::Unavailable => Self { cause: Some(error.into()), ..Self::unavailable() },
-            StorageErrorKind::Broken => Self::internal(error),
+        match error.is_unavailable() {
+            true => Self { cause: Some(error.into()), ..Self::unavailable() },
+            false => Self::internal(error),
         }
     }
 }

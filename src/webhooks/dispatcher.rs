@@ -41,16 +41,6 @@ const REMOVAL_BATCH: usize = 500;
 
 const _: () = assert!(CLAIM.as_secs() > TIME_LIMIT.as_secs() + RECORD_PATIENCE.as_secs());
 
-/// The parts that the threads use.
-pub struct Parts {
-    /// The store.
-    pub store: Arc<Store>,
-    /// The key that decrypts the secrets of webhooks.
-    pub key: Arc<SealingKey>,
-    /// The prober that sends messages. It must check the address of each request.
-    pub prober: Arc<dyn Prober>,
-}
-
 /// The running threads. They end when this is dropped.
 pub struct Dispatcher {
     shared: Arc<Shared>,
@@ -58,7 +48,9 @@ pub struct Dispatcher {
 }
 
 struct Shared {
-    parts: Parts,
+    store: Arc<Store>,
+    key: Arc<SealingKey>,
+    prober: Arc<dyn Prober>,
     state: Mutex<State>,
     changed: Condvar,
     figures: Figures,
@@ -91,17 +83,14 @@ impl State {
 }
 
 impl Dispatcher {
-    /// Starts the threads.
+    /// Starts the threads. `key` decrypts the secrets of webhooks, and `prober` sends messages. It must check the address
+    /// of each request.
     ///
     /// # Errors
     /// Fails if a thread cannot be started.
-    pub fn start(parts: Parts) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            parts,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            figures: Figures::default(),
-        });
+    pub fn start(store: Arc<Store>, key: Arc<SealingKey>, prober: Arc<dyn Prober>) -> std::io::Result<Self> {
+        let (state, changed, figures) = Default::default();
+        let shared = Arc::new(Shared { store, key, prober, state, changed, figures });
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("webhooks".to_owned()).spawn(move || own.dispatch())?;
         Ok(Self { shared, thread: Some(thread) })
@@ -164,7 +153,7 @@ impl Shared {
             return Ok(false);
         }
         let ids: Vec<_> = chosen.keys().copied().collect();
-        let claimed = self.parts.store.claim_deliveries(&ids, CLAIM);
+        let claimed = self.store.claim_deliveries(&ids, CLAIM);
         let has_more = claimed.as_ref().is_ok_and(|claimed| !claimed.is_empty());
         let result = claimed.map(|claimed| {
             for delivery in claimed.into_iter().filter(|delivery| chosen.remove(&delivery.id).is_some()) {
@@ -188,7 +177,7 @@ impl Shared {
             return Ok(HashMap::new());
         }
         // Of each webhook there is one at most, and no other thread adds any.
-        let due = self.parts.store.due_deliveries(&full, free)?;
+        let due = self.store.due_deliveries(&full, free)?;
         let mut state = self.state.lock();
         due.iter().for_each(|(_, webhook)| *state.sending.entry(*webhook).or_default() += 1);
         Ok(due.into_iter().collect())
@@ -236,13 +225,13 @@ impl Shared {
     }
 
     fn send(&self, claimed: &Claimed) {
-        let answer = attempt(&*self.parts.prober, &self.parts.key, claimed);
+        let answer = attempt(&*self.prober, &self.key, claimed);
         let pause = answer.next_pause(claimed.attempts, fraction());
         let Figures { delivered, failed, disabled } = &self.figures;
         if answer.is_delivered() { delivered } else { failed }.one();
         let until = Instant::now() + RECORD_PATIENCE;
         loop {
-            match self.parts.store.record_attempt(claimed, &answer, pause) {
+            match self.store.record_attempt(claimed, &answer, pause) {
                 Ok(None) => return,
                 Ok(Some(reason)) => {
                     disabled.one();
@@ -265,7 +254,7 @@ impl Shared {
 
     fn remove_old(&self) {
         loop {
-            match self.parts.store.remove_deliveries(KEPT_FOR, REMOVAL_BATCH) {
+            match self.store.remove_deliveries(KEPT_FOR, REMOVAL_BATCH) {
                 Ok(removed) if removed == REMOVAL_BATCH as u64 && !self.is_stopping() => {}
                 Ok(_) => return,
                 Err(error) => {

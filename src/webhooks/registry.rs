@@ -1,5 +1,6 @@
 //! The use cases of the owners of webhooks.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,11 +53,9 @@ impl Webhooks {
     /// # Errors
     /// Returns [`WebhookError::InvalidEvents`] for no name, or for one that is not allowed.
     pub fn events<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<EventType>, WebhookError> {
-        let known = names.into_iter().map(EventType::from_name).collect::<Option<_>>();
-        let mut events: Vec<EventType> = known.ok_or(WebhookError::InvalidEvents)?;
-        events.sort_unstable();
-        events.dedup();
-        if events.is_empty() { Err(WebhookError::InvalidEvents) } else { Ok(events) }
+        let events: Option<BTreeSet<EventType>> = names.into_iter().map(EventType::from_name).collect();
+        let events = events.filter(|events| !events.is_empty()).ok_or(WebhookError::InvalidEvents)?;
+        Ok(events.into_iter().collect())
     }
 
     /// Creates a webhook. Only the caller of this function gets the secret itself.

@@ -1,8 +1,8 @@
 //! The audit log: what is recorded, what it never holds, and that nothing in it can be changed.
 
 use sightline::base::ids::{AccountId, KeyId, RequestId};
+use sightline::model::account::BatchSize;
 use sightline::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
-use sightline::model::retention::BatchSize;
 use sightline::model::start::{NewRun, Refused, Started};
 
 use super::ledger::new_key;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use sightline::base::ids::{AccountId, BatchId, WebhookId};
+use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal};
 use sightline::model::event::EventType;
-use sightline::model::retention::BatchSize;
 use sightline::model::run::Status;
 use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, RowRef, Started};

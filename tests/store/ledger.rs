@@ -105,12 +105,17 @@ on_both! {
         }
     }
 
-    fn an_email_address_has_one_account(f) {
-        let mut twin = new_account("owner@example.com");
-        twin.plan = "free".into();
-        assert!(!f.store.add_account(&twin, &Origin::CLI).unwrap());
-        assert_eq!(f.store.account(twin.id).unwrap(), None);
-        assert_eq!(f.store.account_by_email("owner@example.com").unwrap(), Some(f.account.clone()));
+    fn accounts_are_found_oldest_first_and_each_address_has_one(f) {
+        let older = Account { created_at: at("2025-12-31T23:59:59.999Z"), ..new_account("b@example.com") };
+        let newer = Account { created_at: at("2026-02-01T00:00:00Z"), ..new_account("a@example.com") };
+        let twin = Account { plan: "free".into(), ..new_account("owner@example.com") };
+        let added = [&newer, &older, &twin].map(|account| f.store.add_account(account, &Origin::CLI).unwrap());
+        assert_eq!(added, [true, true, false]);
+        assert_eq!(f.store.accounts().unwrap(), [older, f.account.clone(), newer]);
+        let found = [f.account.id, twin.id].map(|id| f.store.account(id).unwrap());
+        assert_eq!(found, [Some(f.account.clone()), None]);
+        let by_email = ["owner@example.com", "Owner@example.com"].map(|email| f.store.account_by_email(email).unwrap());
+        assert_eq!(by_email, [Some(f.account.clone()), None]);
     }
 
     fn two_accounts_cannot_have_one_id_and_the_error_names_nobody(f) {
@@ -121,35 +126,24 @@ on_both! {
         assert!(!text.contains("impostor") && !text.contains(&f.account.id.to_string()), "{text}");
     }
 
-    fn accounts_come_oldest_first(f) {
-        let older = Account { created_at: at("2025-12-31T23:59:59.999Z"), ..new_account("b@example.com") };
-        let newer = Account { created_at: at("2026-02-01T00:00:00Z"), ..new_account("a@example.com") };
-        assert!(f.store.add_account(&newer, &Origin::CLI).unwrap());
-        assert!(f.store.add_account(&older, &Origin::CLI).unwrap());
-        assert_eq!(f.store.accounts().unwrap(), [older, f.account.clone(), newer]);
+    fn a_plan_changes_for_an_account_that_exists(f) {
+        assert!(f.store.set_plan(f.account.id, "unlimited", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
+        assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "unlimited");
+        assert!(!f.store.set_plan(AccountId::new(), "free", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
     }
 
-    fn a_key_is_found_by_its_hash_with_its_owner(f) {
-        let record = f.add_key("2026-03-01T00:00:00.007Z");
-        assert_eq!(f.store.key_by_hash(&record.hash).unwrap(), Some((record, f.account.clone())));
-        let (unknown, _) = new_key(&f.account, "2026-03-01T00:00:00Z");
-        assert_eq!(f.store.key_by_hash(&unknown.hash()).unwrap(), None);
-    }
-
-    fn a_hash_belongs_to_one_key(f) {
-        let record = f.add_key("2026-03-01T00:00:00Z");
-        let twin = KeyRecord { id: KeyId::new(), ..record };
-        assert!(!f.store.add_key(&twin, &Origin::CLI).unwrap_err().is_unavailable());
-        assert_eq!(f.store.keys(None).unwrap().len(), 1);
-    }
-
-    fn keys_come_oldest_first_of_one_account_or_of_all(f) {
-        let newer = f.add_key("2026-03-02T00:00:00Z");
+    fn keys_are_found_by_their_hashes_and_oldest_first(f) {
+        let newer = f.add_key("2026-03-02T00:00:00.007Z");
         let older = f.add_key("2026-03-01T00:00:00Z");
         let stranger = new_account("stranger@example.com");
-        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
         let (_, foreign) = new_key(&stranger, "2026-03-01T12:00:00Z");
-        f.store.add_key(&foreign, &Origin::CLI).unwrap();
+        assert!(!f.store.add_key(&foreign, &Origin::CLI).unwrap(), "it needs an account");
+        assert_eq!(f.store.key_by_hash(&foreign.hash).unwrap(), None);
+        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
+        assert!(f.store.add_key(&foreign, &Origin::CLI).unwrap());
+        assert_eq!(f.store.key_by_hash(&newer.hash).unwrap(), Some((newer.clone(), f.account.clone())));
+        let twin = KeyRecord { id: KeyId::new(), ..newer.clone() };
+        assert!(!f.store.add_key(&twin, &Origin::CLI).unwrap_err().is_unavailable(), "its hash is taken");
         assert_eq!(f.store.keys(Some(f.account.id)).unwrap(), [older.clone(), newer.clone()]);
         assert_eq!(f.store.keys(None).unwrap(), [older, foreign, newer]);
         assert_eq!(f.store.keys(Some(AccountId::new())).unwrap(), []);

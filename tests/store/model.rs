@@ -7,11 +7,11 @@ use jiff::ToSpan as _;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sightline::base::ids::BatchId;
+use sightline::model::account::BatchSize;
 use sightline::model::batch::{Counts, NewBatch};
 use sightline::model::drive::{Lease, StoppedRun};
 use sightline::model::follow::{Membership, NewMember};
 use sightline::model::page::ListFilter;
-use sightline::model::retention::BatchSize;
 use sightline::model::start::{Refused, RowRef};
 
 use super::erasing::erase;

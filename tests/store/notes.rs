@@ -2,7 +2,7 @@
 
 use sightline::model::audit::Origin;
 use sightline::model::notes::{Annotation, AnnotationUpdate};
-use sightline::model::retention::BATCH;
+use sightline::model::account::BATCH;
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;

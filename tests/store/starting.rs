@@ -1,7 +1,10 @@
 //! Starting a run: charge, run and idempotency key are stored together or not at all.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use sightline::base::storage::StorageError;
 use sightline::model::coverage::Coverage;
 use sightline::model::notes::RunNotes;
 use sightline::model::run::{Progress, RunOptions, RunSummary, Status, TimeBudget};
@@ -62,5 +65,17 @@ on_both! {
         });
         assert_eq!(f.store.modules(run.id).unwrap(), []);
         assert_eq!(f.used(), 2);
+    }
+
+    fn a_confirmation_whose_answer_was_lost_is_repeated(f) {
+        let tries = AtomicUsize::new(0);
+        f.store.before_each(move |operation| match operation {
+            "confirm" if tries.fetch_add(1, Ordering::Relaxed) == 0 => Err(StorageError::unavailable("lost").unconfirmed()),
+            _ => Ok(()),
+        });
+        let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        f.store.undo_unconfirmed(Duration::ZERO).unwrap();
+        assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
     }
 }

@@ -1,9 +1,9 @@
 //! Thumbnails of results.
 
 use sightline::base::ids::RunId;
+use sightline::model::account::BATCH;
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
-use sightline::model::retention::BATCH;
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;

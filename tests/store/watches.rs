@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sightline::base::ids::{RunId, WatchId, WebhookId};
+use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::event::EventType;
-use sightline::model::retention::BatchSize;
 use sightline::model::run::RunOptions;
 use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};

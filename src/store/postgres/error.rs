@@ -25,6 +25,11 @@ impl PostgresError {
     }
 }
 
+/// Returns the error for a server that does not answer.
+pub(super) fn unavailable(text: impl Into<String>) -> StorageError {
+    StorageError::unavailable(PostgresError::new(text))
+}
+
 /// Converts a driver's error into a message.
 pub(super) fn described(error: &postgres::Error) -> PostgresError {
     if let Some(answer) = error.as_db_error() {

@@ -34,7 +34,6 @@ mod server;
 mod session;
 mod target;
 mod tls;
-mod values;
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock, Weak};

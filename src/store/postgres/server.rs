@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use postgres::Config;
 
-use super::error::PostgresError;
+use super::error::{PostgresError, unavailable};
 use super::session::Session;
 use super::target::PostgresTarget;
 use super::tls::{TlsConnector, connector};
@@ -118,8 +118,7 @@ impl Reach {
             return Ok(());
         };
         let millis = lost.since.elapsed().as_millis();
-        let text = format!("the server has been unreachable for {millis} ms: {}", lost.cause);
-        Err(StorageError::unavailable(PostgresError::new(text)))
+        Err(unavailable(format!("the server has been unreachable for {millis} ms: {}", lost.cause)))
     }
 
     /// Returns the time for which a caller may wait for the server.

@@ -8,18 +8,23 @@
 //! since the driver bounds the TCP connect but not the time that the server then takes to answer.
 
 use std::collections::HashMap;
+use std::error::Error as StdError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres::types::ToSql;
+use bytes::BytesMut;
+use jiff::Timestamp;
+use postgres::types::{FromSql, IsNull, Json, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
+use serde_json::value::RawValue;
+use uuid::Uuid;
 
-use super::error::{PostgresError, described, storage_error};
+use super::error::{PostgresError, described, storage_error, unavailable};
 use super::tls::TlsConnector;
-use super::values::row;
+use crate::base::clock::truncate_to_millis;
 use crate::base::storage::StorageError;
 use crate::store::error::Result;
 use crate::store::limits::ANSWER_MARGIN;
@@ -71,10 +76,8 @@ impl Session {
             }
         };
         let thread = thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES);
-        thread.spawn(serve).map_err(|error| {
-            let text = format!("cannot start a thread for a connection: {error}");
-            StorageError::unavailable(PostgresError::new(text))
-        })?;
+        let failed = |error| unavailable(format!("cannot start a thread for a connection: {error}"));
+        thread.spawn(serve).map_err(failed)?;
         Ok(Self { tasks: Some(tasks), state, is_patient: false, until: None, statements: HashMap::new() })
     }
 
@@ -172,9 +175,8 @@ impl Session {
             // The receiver is gone if its wait was over.
             let _ = sender.send(client.and_then(|client| task(client).map_err(storage_error)));
         });
-        let away = |why: String| StorageError::unavailable(PostgresError::new(why));
         if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
-            return Err(away("the connection was abandoned".into()));
+            return Err(unavailable("the connection was abandoned"));
         }
         let answer = match wait {
             Some(wait) => receiver.recv_timeout(wait).ok(),
@@ -184,7 +186,7 @@ impl Session {
             if self.is_made() {
                 self.tasks = None;
             }
-            Err(away(format!("no answer within {} s", wait.unwrap_or_default().as_secs())))
+            Err(unavailable(format!("no answer within {} s", wait.unwrap_or_default().as_secs())))
         })
     }
 }
@@ -218,6 +220,64 @@ fn translated(sql: &str) -> String {
         .replace('?', "$")
         .replace("json_each(", "json_array_elements(")
         .replace("ms(", "(interval '1 millisecond' * ")
+}
+
+/// Converts a row that the driver has returned.
+fn row(row: &postgres::Row) -> Result<Row> {
+    (0..row.len()).map(|column| cell(row, column)).collect::<Result<_>>().map(Row)
+}
+
+fn cell(row: &postgres::Row, column: usize) -> Result<Value> {
+    fn get<'a, T: FromSql<'a>>(
+        row: &'a postgres::Row,
+        column: usize,
+        cell: impl FnOnce(T) -> Value,
+    ) -> Result<Value> {
+        Ok(row.try_get::<_, Option<T>>(column).map_err(storage_error)?.map_or(Value::Null, cell))
+    }
+    match *row.columns()[column].type_() {
+        Type::BOOL => get(row, column, Value::Bool),
+        Type::INT8 => get(row, column, Value::Int),
+        Type::INT4 => get(row, column, |value: i32| Value::Int(value.into())),
+        Type::FLOAT8 => get(row, column, Value::Float),
+        Type::TEXT | Type::VARCHAR => get(row, column, Value::Text),
+        Type::JSON => get(row, column, |Json(text): Json<Box<RawValue>>| Value::Text(text.get().to_owned())),
+        Type::BYTEA => get(row, column, Value::Bytes),
+        Type::UUID => get(row, column, Value::Id),
+        Type::TIMESTAMPTZ => get(row, column, Value::Moment),
+        ref other => Err(StorageError::broken(PostgresError::new(format!("a column of type {other}")))),
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        match (self, kind) {
+            (Self::Null, _) => Ok(IsNull::Yes),
+            (Self::Bool(value), &Type::BOOL) => value.to_sql(kind, out),
+            (Self::Int(value), &Type::INT8) => value.to_sql(kind, out),
+            (Self::Int(value), &Type::INT4) => i32::try_from(*value)?.to_sql(kind, out),
+            (Self::Int(value), &Type::FLOAT8) => (*value as f64).to_sql(kind, out),
+            (Self::Float(value), &Type::FLOAT8) => value.to_sql(kind, out),
+            // PostgreSQL sends and receives JSON as text.
+            (Self::Text(text), &(Type::TEXT | Type::VARCHAR | Type::JSON)) => {
+                out.extend_from_slice(text.as_bytes());
+                Ok(IsNull::No)
+            }
+            (Self::Bytes(bytes), &Type::BYTEA) => bytes.to_sql(kind, out),
+            (Self::Id(id), &Type::UUID) => <Uuid as ToSql>::to_sql(id, kind, out),
+            (Self::Moment(moment), &Type::TIMESTAMPTZ) => {
+                <Timestamp as ToSql>::to_sql(&truncate_to_millis(*moment), kind, out)
+            }
+            _ => Err(format!("this value does not fit a parameter of type {kind}").into()),
+        }
+    }
+
+    /// Returns `true` for all types. A value that does not fit is refused by `to_sql` with its type.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
 }
 
 #[cfg(test)]

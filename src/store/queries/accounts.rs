@@ -1,6 +1,6 @@
 //! Accounts, their keys and their use of credits.
 
-use super::prelude::*;
+use super::*;
 
 row! { Account from "a." { id, email, plan, anchor, created_at, role } }
 
@@ -131,17 +131,4 @@ pub(super) fn lock(tx: &mut Tx<'_>, account: AccountId) -> Result<bool> {
 pub(super) fn lock_shared(tx: &mut Tx<'_>, account: AccountId) -> Result<bool> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
     tx.has(sql, values![account, BEING_DELETED])
-}
-
-impl FromCell for SecretHash {
-    fn from_cell(cell: Value) -> Option<Self> {
-        <[u8; 32]>::from_cell(cell).map(Self)
-    }
-}
-
-/// A role that only a later version knows grants nothing here.
-impl FromCell for Role {
-    fn from_cell(cell: Value) -> Option<Self> {
-        String::from_cell(cell).map(|name| Self::from_name(&name).unwrap_or_default())
-    }
 }

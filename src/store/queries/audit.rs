@@ -1,6 +1,6 @@
 //! The audit log.
 
-use super::prelude::*;
+use super::*;
 
 /// Selects the first id since a moment. Ids grow with time, except if a clock was set back or if transactions
 /// overtook each other. Entries before that id are not searched.

@@ -3,7 +3,7 @@
 use super::accounts::lock_shared;
 use super::credits::{New, note_request};
 use super::outbox::report_end_of_batch;
-use super::prelude::*;
+use super::*;
 
 const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
@@ -18,12 +18,8 @@ row! {
     }
 }
 
-impl FromRow for Counts {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (pending, running, completed, failed, refused, skipped) = cells.read()?;
-        Ok(Self { pending, running, completed, failed, refused, skipped })
-    }
-}
+row! { Counts from "" { pending, running, completed, failed, refused, skipped } }
+
 const BATCH: &str = "SELECT {row} FROM batches WHERE id = ?1 AND account = ?2";
 const LIST: &str = "SELECT {row} FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
      ORDER BY created_at DESC, id DESC LIMIT ?4";
@@ -65,7 +61,7 @@ impl Store {
         let is_created = |added: &Started| *added == Started::Created;
         let (id, may_be_undone) = (batch.id.into(), batch.idempotency.is_none());
         let new = New { operation: "add_batch", confirm: "{confirm batches}", id, may_be_undone };
-        self.create(new, is_created, |tx| add(tx, batch, by))
+        self.create(&new, is_created, |tx| add(tx, batch, by))
     }
 
     /// Returns a batch of that account, or `None` if there is none with that id.

@@ -1,19 +1,19 @@
 //! Charges for runs and their refunds, and the idempotency keys of requests.
 
-use super::prelude::*;
+use super::*;
 
 /// Adds a run's cost (`?3`) to the usage of its cycle unless the sum would exceed the cap (`?4`). Returns a row if
 /// the cost was added. Two such statements for one cycle wait for each other on its row.
-const CHARGE: &str = "INSERT INTO credit_usage AS known (account, cycle_start, used) \
+pub(super) const CHARGE: &str = "INSERT INTO credit_usage AS known (account, cycle_start, used) \
      SELECT ?1, ?2, CAST(?3 AS bigint) \
      WHERE CAST(?4 AS bigint) IS NULL OR CAST(?3 AS bigint) <= CAST(?4 AS bigint) \
      ON CONFLICT (account, cycle_start) DO UPDATE SET used = known.used + excluded.used \
      WHERE CAST(?4 AS bigint) IS NULL OR known.used + excluded.used <= CAST(?4 AS bigint) \
      RETURNING used";
 
-const USED: &str = "SELECT used FROM credit_usage WHERE account = ?1 AND cycle_start = ?2";
+pub(super) const USED: &str = "SELECT used FROM credit_usage WHERE account = ?1 AND cycle_start = ?2";
 
-const NOTE_CHARGE: &str = "INSERT INTO charges (run, kind, account, cycle_start, credits, at) \
+pub(super) const NOTE_CHARGE: &str = "INSERT INTO charges (run, kind, account, cycle_start, credits, at) \
      VALUES (?1, 'charge', ?2, ?3, ?4, ?5)";
 
 const NOTE_REFUND: &str = "INSERT INTO charges (run, kind, account, cycle_start, credits, at) \
@@ -22,28 +22,6 @@ const NOTE_REFUND: &str = "INSERT INTO charges (run, kind, account, cycle_start,
 const GIVE_BACK: &str = "UPDATE credit_usage SET used = credit_usage.used - charges.credits FROM charges \
      WHERE charges.run = ?1 AND charges.kind = 'refund' \
      AND credit_usage.account = charges.account AND credit_usage.cycle_start = charges.cycle_start";
-
-/// Adds a charge to the usage of its cycle. Returns `false` if the sum would exceed the cap.
-pub(super) fn use_credits(tx: &mut Tx<'_>, account: AccountId, charge: &Charge) -> Result<bool> {
-    tx.has(CHARGE, values![account, charge.cycle.start, charge.credits, charge.allowed])
-}
-
-/// Returns the credits that the charge's cycle has used so far.
-pub(super) fn used(tx: &mut Tx<'_>, account: AccountId, charge: &Charge) -> Result<u64> {
-    Ok(tx.first(USED, values![account, charge.cycle.start])?.unwrap_or_default())
-}
-
-/// Adds the booking of a charge to the ledger.
-pub(super) fn note_charge(
-    tx: &mut Tx<'_>,
-    run: RunId,
-    account: AccountId,
-    charge: &Charge,
-    at: Timestamp,
-) -> Result<()> {
-    let values = values![run, account, charge.cycle.start, charge.credits, at];
-    tx.execute(NOTE_CHARGE, values).map(drop)
-}
 
 /// Returns a run's credits to the cycle that paid for it. A run is refunded once, so further calls change nothing.
 pub(super) fn refund(tx: &mut Tx<'_>, run: RunId, at: Timestamp) -> Result<()> {
@@ -75,7 +53,7 @@ impl Store {
     /// it.
     pub(super) fn create<T>(
         &self,
-        new: New,
+        new: &New,
         is_created: impl Fn(&T) -> bool,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
     ) -> Result<T> {

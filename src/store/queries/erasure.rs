@@ -4,7 +4,7 @@
 //! transaction would block all drivers of its runs, each with a connection of the pool (PostgreSQL), or every other
 //! writer (SQLite).
 
-use super::prelude::*;
+use super::*;
 use crate::base::clock::rfc3339_millis;
 
 const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \

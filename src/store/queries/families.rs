@@ -1,7 +1,7 @@
 //! Families of runs: the runs that leads have started.
 
-use super::prelude::*;
 use super::runs::note_deleted;
+use super::*;
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.

@@ -1,6 +1,6 @@
 //! The last good catalogue feed. It is kept in a table that was made for bundles with serials.
 
-use super::prelude::*;
+use super::*;
 
 const KEPT: &str = "SELECT document FROM catalog_bundles ORDER BY created_at DESC LIMIT 1";
 const FORGET: &str = "DELETE FROM catalog_bundles WHERE created_at <= ?1";

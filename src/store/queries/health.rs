@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::prelude::*;
+use super::*;
 use crate::model::health::{BreakerState, Learnt};
 use crate::model::tally::Tally;
 

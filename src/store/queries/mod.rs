@@ -11,8 +11,6 @@ pub(super) mod fragments;
 mod health;
 mod notes;
 mod outbox;
-mod prelude;
-mod quota;
 mod results;
 mod runs;
 mod sign_in;
@@ -20,3 +18,24 @@ mod start;
 mod take_over;
 mod watches;
 mod webhooks;
+
+// What the files of this folder have in common.
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::base::ids::{
+    AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
+};
+use crate::base::storage::StorageError;
+use crate::model::{
+    account::*, audit::*, batch::*, bundle::*, credits::*, drive::*, event::*, family::*, follow::*,
+    notes::*, page::*, quota::*, run::*, search::*, sign_in::*, start::*, watch::*, webhook::*,
+};
+use crate::modules::query::SearchType;
+use crate::store::database::Store;
+use crate::store::document::{Json, decode, encode, encode_ids};
+use crate::store::error::Result;
+use crate::store::tx::{Operation, Tx, background};
+use crate::store::value::{Cells, FromRow, Row, Value, row, values};

@@ -1,6 +1,6 @@
 //! What owners note about their runs and results.
 
-use super::prelude::*;
+use super::*;
 
 row! { Annotation from "" { note, not_this_person } }
 

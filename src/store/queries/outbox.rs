@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::prelude::*;
+use super::*;
 use crate::model::coverage::Coverage;
 
 /// Selects the enabled webhooks of an account, and locks them against their deletion.

@@ -1,6 +1,6 @@
 //! What the driver of a run stores (results, the reports of modules, look-ups), and what readers have not read of it.
 
-use super::prelude::*;
+use super::*;
 use crate::model::entity::EntityKey;
 use crate::store::document::{encode_reports, encode_result};
 

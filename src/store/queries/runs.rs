@@ -2,9 +2,9 @@
 
 use super::credits::{forget_request, refund};
 use super::outbox::report_end;
-use super::prelude::*;
 use super::results::{RESULTS, save};
 use super::take_over::{NOT_CONFIRMED, end_as_failed};
+use super::*;
 
 row! {
     RunSummary from "" {

@@ -1,9 +1,9 @@
 //! Starting a run: its idempotency key, its charge and its row, in one transaction.
 
 use super::accounts::lock_shared;
-use super::credits::{New, note_charge, note_request, use_credits, used};
-use super::prelude::*;
+use super::credits::{CHARGE, NOTE_CHARGE, New, USED, note_request};
 use super::watches::{begin, take_place};
+use super::*;
 use crate::modules::query::Query;
 
 /// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
@@ -43,7 +43,7 @@ impl Store {
         let is_created = |started: &Started| *started == Started::Created;
         let (id, may_be_undone) = (run.id.into(), run.is_unconfirmed);
         let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone };
-        self.create(new, is_created, |tx| start(tx, run, charge))
+        self.create(&new, is_created, |tx| start(tx, run, charge))
     }
 
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
@@ -55,6 +55,7 @@ impl Store {
 
 /// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
 fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
+    let Charge { credits, allowed, cycle } = *charge;
     if !lock_shared(tx, run.account)? {
         return Ok(Started::Refused(Refused::UnknownAccount));
     }
@@ -85,8 +86,8 @@ fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
     {
         return Ok(Started::Refused(Refused::Overloaded));
     }
-    if !use_credits(tx, run.account, charge)? {
-        let used = used(tx, run.account, charge)?;
+    if !tx.has(CHARGE, values![run.account, cycle.start, credits, allowed])? {
+        let used = tx.first(USED, values![run.account, cycle.start])?.unwrap_or_default();
         return Ok(Started::Refused(Refused::InsufficientCredits { used }));
     }
     insert(tx, run, charge)?;
@@ -103,7 +104,7 @@ fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
             }
         }
     }
-    note_charge(tx, run.id, run.account, charge, run.created_at)?;
+    tx.execute(NOTE_CHARGE, values![run.id, run.account, cycle.start, credits, run.created_at])?;
     tx.note(&started(run, charge), run.created_at, &run.origin)?;
     if run.owner.is_none() {
         // Another instance may have a free driver for the run.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::credits::refund;
 use super::outbox::report_end;
-use super::prelude::*;
 use super::results::RESULTS;
+use super::*;
 
 /// Selects interrupted runs. `?6` tells whether to include those with an expired lease.
 const INTERRUPTED: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {has_begun} \
@@ -36,54 +36,51 @@ const END: &str = "UPDATE runs SET status = 'failed', error = ?2, revision = rev
 impl Store {
     /// Takes over running runs without a driver. Interrupted runs come first, each with a lease of the next epoch,
     /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
-    /// of each account, then the second of each.
+    /// of each account, then the second of each. Runs that cannot be read are ended as failed.
     pub fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
-        let taken = self.write(background("take_over"), |tx| take_over(tx, claim))?;
+        let taken = self.write(background("take_over"), |tx| {
+            let except = encode_ids(claim.except.iter().map(|run| run.0))?;
+            let values = |most| values![claim.simulated, BEING_DELETED, &except, most, claim.only];
+            let mut of_interrupted = values(claim.limit);
+            of_interrupted.push(claim.expired.into());
+            let mut due: Vec<RunId> = tx.all(INTERRUPTED, of_interrupted)?;
+            if due.len() < claim.limit {
+                due.extend(tx.all::<RunId>(WAITING, values(claim.limit - due.len()))?);
+            }
+            if due.is_empty() {
+                return Ok(Vec::new());
+            }
+            let ids = encode_ids(due.iter().map(|run| run.0))?;
+            let rows = tx.rows::<Taken>(TAKE, values![ids, claim.owner.0, claim.holds])?;
+            // This is read by itself, because the documents of the run may be unreadable.
+            let by_run = rows.into_iter().map(|row| {
+                let (run, is_unconfirmed) = row.clone().read::<(RunId, bool)>()?;
+                Ok((run, (is_unconfirmed, row)))
+            });
+            let mut by_run = by_run.collect::<Result<HashMap<_, _>>>()?;
+            let mut taken = Vec::new();
+            for run in due {
+                let Some((is_unconfirmed, row)) = by_run.remove(&run) else { continue };
+                if is_unconfirmed {
+                    log::info!("run {run}: ended, since its caller was refused");
+                    end_as_failed(tx, run, NOT_CONFIRMED)?;
+                    continue;
+                }
+                match resumable(tx, run, row, claim) {
+                    Ok(run) => taken.push(run),
+                    Err(error) if error.is_unavailable() => return Err(error),
+                    Err(error) => {
+                        log::error!("run {run} cannot be resumed and is ended as failed: {error}");
+                        end_as_failed(tx, run, UNREADABLE)?;
+                    }
+                }
+            }
+            Ok(taken)
+        })?;
         // An earlier driver that was only delayed detects that the run is no longer its own.
         taken.iter().for_each(|run| self.publish(run.summary.id, run.lease.epoch));
         Ok(taken)
     }
-}
-
-/// Takes over the runs that `claim` selects, in their order. Ends runs that cannot be read as failed.
-fn take_over(tx: &mut Tx<'_>, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
-    let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-    let values = |most| values![claim.simulated, BEING_DELETED, &except, most, claim.only];
-    let mut of_interrupted = values(claim.limit);
-    of_interrupted.push(claim.expired.into());
-    let mut due: Vec<RunId> = tx.all(INTERRUPTED, of_interrupted)?;
-    if due.len() < claim.limit {
-        due.extend(tx.all::<RunId>(WAITING, values(claim.limit - due.len()))?);
-    }
-    if due.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids = encode_ids(due.iter().map(|run| run.0))?;
-    let rows = tx.rows::<Taken>(TAKE, values![ids, claim.owner.0, claim.holds])?;
-    // This is read by itself, because the documents of the run may be unreadable.
-    let by_run = rows.into_iter().map(|row| {
-        let (run, is_unconfirmed) = row.clone().read::<(RunId, bool)>()?;
-        Ok((run, (is_unconfirmed, row)))
-    });
-    let mut by_run = by_run.collect::<Result<HashMap<_, _>>>()?;
-    let mut taken = Vec::new();
-    for run in due {
-        let Some((is_unconfirmed, row)) = by_run.remove(&run) else { continue };
-        if is_unconfirmed {
-            log::info!("run {run}: ended, since its caller was refused");
-            end_as_failed(tx, run, NOT_CONFIRMED)?;
-            continue;
-        }
-        match resumable(tx, run, row, claim) {
-            Ok(run) => taken.push(run),
-            Err(error) if error.is_unavailable() => return Err(error),
-            Err(error) => {
-                log::error!("run {run} cannot be resumed and is ended as failed: {error}");
-                end_as_failed(tx, run, UNREADABLE)?;
-            }
-        }
-    }
-    Ok(taken)
 }
 
 /// Reads a row of [`TAKE`], and the results of its run.

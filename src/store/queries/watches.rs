@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use super::accounts::lock;
 use super::credits::{New, note_request};
 use super::outbox::report_watch;
-use super::prelude::*;
-use crate::model::interval::Interval;
+use super::*;
 
 row! {
     Watch from "" {
@@ -51,7 +50,7 @@ const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credi
 /// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
 const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
      AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
-const ENDED: &str = "SELECT {row}, baseline FROM watches w WHERE is_open AND simulated = ?1 \
+const ENDED: &str = "SELECT {row}, last_run, baseline FROM watches w WHERE is_open AND simulated = ?1 \
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id \
      LIMIT ?2";
 const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
@@ -65,7 +64,7 @@ impl Store {
     pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Watch, WatchError> {
         let (id, may_be_undone) = (new.id.into(), new.idempotency.is_none());
         let create = New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone };
-        self.create(create, Result::is_ok, |tx| add(tx, new, at, by))?
+        self.create(&create, Result::is_ok, |tx| add(tx, new, at, by))?
     }
 
     /// Returns a watch of an account.
@@ -205,12 +204,9 @@ impl Store {
 
     /// Returns at most `count` watches whose last run has ended or was deleted, and was not compared.
     pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>> {
-        let ended = self.all::<(Watch, _)>(background("ended_runs"), ENDED, values![simulated, count])?;
-        let run = |(watch, baseline): (Watch, _)| match watch.last_run {
-            Some(run) => Ok(EndedRun { watch, run, baseline }),
-            None => Err(StorageError::broken("a watch has an open run without an id")),
-        };
-        ended.into_iter().map(run).collect()
+        let ended = self.all(background("ended_runs"), ENDED, values![simulated, count])?;
+        let run = |(watch, run, baseline)| EndedRun { watch, run, baseline };
+        Ok(ended.into_iter().map(run).collect())
     }
 
     /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
@@ -304,10 +300,4 @@ pub(super) fn take_place(
 /// Records that a run of a watch was started.
 pub(super) fn begin(tx: &mut Tx<'_>, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
     tx.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
-}
-
-impl FromCell for Interval {
-    fn from_cell(cell: Value) -> Option<Self> {
-        u64::from_cell(cell).and_then(Self::from_secs)
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::accounts::lock;
 use super::outbox::add_delivery;
-use super::prelude::*;
+use super::*;
 
 row! {
     Webhook from "" {
@@ -253,12 +253,6 @@ impl Store {
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
     pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64> {
         self.write(background("remove_deliveries").light(), |tx| tx.execute(REMOVE, values![age, count]))
-    }
-}
-
-impl FromCell for SealedSecret {
-    fn from_cell(cell: Value) -> Option<Self> {
-        FromCell::from_cell(cell).map(Self)
     }
 }
 

@@ -149,7 +149,10 @@ fn plans<'a>(known: &'a Accounts, all: &[Account]) -> Vec<PlanRow<'a>> {
 fn row<'a>(known: &Accounts, account: &'a Account) -> Result<AccountRow<'a>, AccountError> {
     let used = match account.is_being_deleted() {
         true => None,
-        false => Some(format!("{} of {}", known.used(account)?, allowed(known.plan_of(account).credits))),
+        false => {
+            let balance = known.balance_in(account, &known.plan_of(account))?;
+            Some(format!("{} of {}", balance.used, allowed(balance.allowed)))
+        }
     };
     Ok(AccountRow {
         email: &account.email,

@@ -4,12 +4,11 @@ use sha2::{Digest, Sha256};
 
 use crate::account::service::Caller;
 use crate::base::ids::{WatchId, WebhookId};
-use crate::model::interval::Interval;
 use crate::model::search::Search;
 use crate::model::start::Idempotency;
-use crate::model::watch::{ChangeKind, NewWatch, WatchError};
+use crate::model::watch::{ChangeKind, Interval, NewWatch, WatchError};
 use crate::runs::service::{Found, idempotency_valid_since};
-use crate::watches::registry::kinds;
+use crate::watches::keeper::kinds;
 use crate::web::error::WebError;
 use crate::web::pages::form_parts::FormOption;
 use crate::web::pages::refusal::Refusal;

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 
 use crate::base::ids::RunId;
-use crate::model::interval::Interval;
-use crate::model::watch::{PauseReason, Watch, WatchActivity};
+use crate::model::watch::{Interval, PauseReason, Watch, WatchActivity};
 use crate::web::show::Moment;
 
 /// A watch in a table, and on its own page.
