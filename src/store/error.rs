@@ -44,33 +44,13 @@ pub enum OpenError {
         /// The first damage that was found.
         why: String,
     },
-    /// Another server uses this SQLite file, or a command is changing its schema.
+    /// Another server uses this SQLite file, or a command takes long to change its schema.
     #[error(
-        "the database \"{}\" is in use by another server{}: an SQLite database serves one at a time; stop that one, \
-         choose another file, or use PostgreSQL for several",
-        path.display(),
-        by(*process)
+        "the database \"{}\" is in use by another server: an SQLite database serves one at a time, and its schema is \
+         changed only while none runs; stop that one, choose another file, or use PostgreSQL for several",
+        .0.display()
     )]
-    InUse {
-        /// The path of the file.
-        path: PathBuf,
-        /// The id of the process that holds it, if it is known.
-        process: Option<u32>,
-    },
-    /// A command would have to change the schema while a server of an older version runs, or another command takes long
-    /// to change it.
-    #[error(
-        "the schema of \"{}\" must be changed for this version, but a server of an older version is running{}: stop it, \
-         then start the new version",
-        path.display(),
-        by(*process)
-    )]
-    ServerRunning {
-        /// The path of the file.
-        path: PathBuf,
-        /// The server's process id, if it is known.
-        process: Option<u32>,
-    },
+    InUse(PathBuf),
     /// A newer version of this program has changed the schema.
     #[error(
         "the database has schema version {found}, this program knows versions up to {known}: start the newer version of \
@@ -144,10 +124,6 @@ impl OpenError {
             _ => false,
         }
     }
-}
-
-fn by(process: Option<u32>) -> String {
-    process.map_or_else(String::new, |id| format!(" (process {id})"))
 }
 
 /// The reason why a database was not backed up. No partial copy is left behind.

@@ -240,7 +240,8 @@ parameters! {
     i64, u8, u16, u32, u64, usize: widened;
     f64: Value::Float;
     Duration: |span| widened(span.as_millis());
-    String, &str, &String: plain;
+    String: plain;
+    &str, &String: |text| plain(text);
     Vec<u8>: Value::Bytes;
     &[u8]: |bytes| Value::Bytes(bytes.to_owned());
     Uuid: Value::Id;

@@ -82,7 +82,7 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
             match store {
                 Ok(store) => is_of_use(&store),
                 Err(error) => {
-                    assert!(index > 0 && matches!(error, OpenError::ServerRunning { .. }), "{error}");
+                    assert!(index > 0 && matches!(error, OpenError::InUse(_)), "{error}");
                 }
             }
         }
@@ -93,8 +93,6 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
 fn the_lock_file_of_a_dead_server_blocks_no_start() {
     let database = sqlite();
     drop(open(&database.url, Role::Server).unwrap());
-    let lock = database.path().with_extension("db.lock");
-    assert_eq!(fs::read_to_string(&lock).unwrap().trim(), std::process::id().to_string());
     // There is a migration to run: each of them needs the lock.
     database.execute("PRAGMA journal_mode = DELETE");
     for store in race(4, |_| open(&database.url, Role::Command)) {
@@ -125,15 +123,13 @@ on_both! {
 fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     let f = Fixture::new(sqlite());
     let error = refused(&f.database.url, Role::Server);
-    let OpenError::InUse { process, .. } = &error else { panic!("{error:?}") };
-    assert_eq!(*process, Some(std::process::id()));
     assert!(error.to_string().contains("in use by another server"), "{error}");
 
     // Also through another name of the same file.
     let link = f.database.path().with_file_name("link.db");
     std::os::unix::fs::symlink(f.database.path(), &link).unwrap();
     let error = refused(&format!("sqlite:{}", link.display()), Role::Server);
-    assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
+    assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
 
     let command = open(&f.database.url, Role::Command).unwrap();
     assert!(command.set_plan(f.account.id, "basic", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
@@ -165,8 +161,8 @@ fn a_command_does_not_change_the_schema_under_a_server() {
     let f = Fixture::new(sqlite());
     f.database.execute("DELETE FROM schema_version");
     let error = refused(&f.database.url, Role::Command);
-    assert!(matches!(error, OpenError::ServerRunning { .. }), "{error:?}");
-    assert!(error.to_string().contains("stop it"), "{error}");
+    assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
+    assert!(error.to_string().contains("stop that one"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! restarted, and the path of the file is checked before each write.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -38,57 +38,32 @@ fn private_file(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// A lock on `PATH.lock`. It has its own file because closing a second handle of the database file would release
-/// SQLite's locks. The system releases it when the process ends.
-pub(super) struct FileLock(File);
-
-impl FileLock {
-    /// Takes the lock for a server, until the server ends. Waits for a command that is changing the schema.
-    ///
-    /// # Errors
-    /// Returns [`OpenError::InUse`] if another server has it.
-    pub(super) fn for_a_server(database: &Path) -> Result<Self, OpenError> {
-        let in_use = |process| OpenError::InUse { path: database.to_owned(), process };
-        let lock = Self::take(database, || Ok(false), in_use)?.ok_or_else(|| in_use(None))?;
-        let noted = writeln!(&lock.0, "{}", std::process::id());
-        noted.map(|()| lock).map_err(|cause| OpenError::File { path: lock_path(database), cause })
-    }
-
-    /// Waits for the lock, and empties its file, which may hold the id of a dead server. Returns `None` if `is_done`
-    /// reports first that it is not needed, or the error `held` with the id of the process that holds it too long, if
-    /// that is known: a server, or another command that changes the schema.
-    pub(super) fn take(
-        database: &Path,
-        mut is_done: impl FnMut() -> Result<bool, OpenError>,
-        held: impl Fn(Option<u32>) -> OpenError,
-    ) -> Result<Option<Self>, OpenError> {
-        let path = lock_path(database);
-        let failed = |cause| OpenError::File { path: path.clone(), cause };
-        let lock = private_file(&path).map_err(failed)?;
-        let until = Instant::now() + SQLITE_LOCK_WAIT;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return lock.set_len(0).map(|()| Some(Self(lock))).map_err(failed),
-                Err(TryLockError::Error(cause)) => return Err(failed(cause)),
-                Err(TryLockError::WouldBlock) if is_done()? => return Ok(None),
-                Err(TryLockError::WouldBlock) if Instant::now() >= until => return Err(held(holder(&path))),
-                Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
-            }
-        }
-    }
-}
-
-fn lock_path(database: &Path) -> PathBuf {
+/// Takes the lock on `PATH.lock`, which a server holds until it ends, and a command while it changes the schema. It has its
+/// own file because closing a second handle of the database file would release SQLite's locks. The system releases it when
+/// the process ends. Returns `None` if `is_done` reports first that the lock is not needed.
+///
+/// # Errors
+/// Returns [`OpenError::InUse`] if another process holds the lock too long.
+pub(super) fn lock(
+    database: &Path,
+    mut is_done: impl FnMut() -> Result<bool, OpenError>,
+) -> Result<Option<File>, OpenError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
-    path.into()
-}
-
-/// Returns the process id in the lock file, which is only a hint for a person.
-fn holder(path: &Path) -> Option<u32> {
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(32).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    let failed = |cause| OpenError::File { path: path.clone().into(), cause };
+    let lock = private_file(path.as_ref()).map_err(failed)?;
+    let until = Instant::now() + SQLITE_LOCK_WAIT;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+            Err(TryLockError::WouldBlock) if is_done()? => return Ok(None),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                return Err(OpenError::InUse(database.to_owned()));
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
+        }
+    }
 }
 
 /// Whether the database file may be written.

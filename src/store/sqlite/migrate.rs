@@ -6,7 +6,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::connection::{EXISTING, NEW, connect};
 use super::error::storage_error;
-use super::file::{self, FileLock};
+use super::file;
 use crate::model::audit::Origin;
 use crate::store::error::{OpenError, Result};
 use crate::store::schema::{self, MIGRATIONS, Migration};
@@ -50,17 +50,10 @@ pub(super) fn run(
     }
     // From this point on, only one process at a time continues. Otherwise SQLite would refuse the second one at once
     // when both switch to WAL, because it never waits for a read lock to become a write lock.
-    let _lock = match locked {
-        true => None,
-        false => {
-            let held = |process| OpenError::ServerRunning { path: path.to_owned(), process };
-            let lock = FileLock::take(path, || is_ready(connection, path), held)?;
-            if lock.is_none() {
-                return Ok(done);
-            }
-            lock
-        }
-    };
+    let lock = if locked { None } else { file::lock(path, || is_ready(connection, path))? };
+    if !locked && lock.is_none() {
+        return Ok(done);
+    }
     connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
     loop {
         // Another process may have run migrations, so the missing ones are known only under the lock.

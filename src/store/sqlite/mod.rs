@@ -15,6 +15,7 @@ mod error;
 mod file;
 mod migrate;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,7 +28,7 @@ pub(super) use migrate::{migrate, pending};
 
 use self::connection::{EXISTING, NEW, configure, connect, open};
 use self::error::storage_error;
-use self::file::{FileLock, Integrity};
+use self::file::Integrity;
 use super::error::{OpenError, Result};
 use super::limits::{BACKGROUND_WAIT, PING_WAIT, POOL_SIZES, QUICK_CHECK, SQLITE_BUSY, WIPE_WAIT};
 use super::open::Role;
@@ -50,7 +51,8 @@ struct DatabaseFile {
     /// Whether the write-ahead log may hold deleted data. That is overwritten in the file, but stays in its log until the
     /// log is overwritten, which may never happen on a quiet server.
     has_traces: AtomicBool,
-    lock: Option<FileLock>,
+    /// The lock of a server.
+    lock: Option<File>,
 }
 
 impl pool::Connection for Connection {
@@ -66,7 +68,7 @@ impl Database {
     pub(super) fn open(path: &Path, role: Role) -> Result<Self, OpenError> {
         let path = file::prepare(path)?;
         let lock = match role {
-            Role::Server => Some(FileLock::for_a_server(&path)?),
+            Role::Server => file::lock(&path, || Ok(false))?,
             Role::Command => None,
         };
         let mut connection = connect(&path, NEW)?;
