@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::openapi::Schema;
 use utoipa::{IntoParams, ToSchema};
 
 use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
@@ -313,16 +312,12 @@ pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub struct BatchExportParameters {
     /// Format of the file; `json` by default.
     #[serde(default, deserialize_with = "batch_format")]
-    #[param(schema_with = batch_formats)]
+    #[param(value_type = Option<String>, pattern = "^(json|ndjson|csv)$", example = "json")]
     format: Option<Format>,
 }
 
 fn batch_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
     request::format(deserializer, Format::OF_BATCHES)
-}
-
-fn batch_formats() -> Schema {
-    request::format_schema(Format::OF_BATCHES)
 }
 
 /// Gets the results of all searches of a batch as a file.
@@ -358,16 +353,12 @@ pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
 pub struct MatrixParameters {
     /// Format of the file; `json` by default. CSV has one row for each query, one column for each module.
     #[serde(default, deserialize_with = "matrix_format")]
-    #[param(schema_with = matrix_formats)]
+    #[param(value_type = Option<String>, pattern = "^(json|csv)$", example = "json")]
     format: Option<Format>,
 }
 
 fn matrix_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
     request::format(deserializer, Format::OF_MATRICES)
-}
-
-fn matrix_formats() -> Schema {
-    request::format_schema(Format::OF_MATRICES)
 }
 
 /// Gets the outcomes of a batch: its queries by the platforms that were asked.

@@ -6,7 +6,6 @@ use std::str::FromStr;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, Unexpected};
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use super::error::{Allowed, ApiError, values};
 use super::members;
@@ -185,11 +184,6 @@ pub(super) fn format<'de, D: Deserializer<'de>>(
 ) -> Result<Option<Format>, D::Error> {
     let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     Format::among(known, &name).map(Some).ok_or_else(|| D::Error::unknown_variant(&name, known))
-}
-
-/// Returns the schema of a format that is one of `known`.
-pub(super) fn format_schema(known: &[&'static str]) -> Schema {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(known.iter().copied())).build().into()
 }
 
 /// Reads a member that null removes: a missing one is `None`, null is `Some(None)`.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::openapi::Schema;
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
@@ -64,7 +63,7 @@ pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiEr
 pub struct GraphParameters {
     /// Format of the graph; `json` by default.
     #[serde(default, deserialize_with = "graph_format")]
-    #[param(schema_with = graph_formats)]
+    #[param(value_type = Option<String>, pattern = "^(json|graphml|stix)$", example = "json")]
     format: Option<Format>,
     /// Whether the searches that leads of this one and theirs have started are included.
     #[param(required = false, value_type = bool, default = true)]
@@ -73,10 +72,6 @@ pub struct GraphParameters {
 
 fn graph_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
     request::format(deserializer, Format::OF_GRAPHS)
-}
-
-fn graph_formats() -> Schema {
-    request::format_schema(Format::OF_GRAPHS)
 }
 
 /// Gets the graph of a run.

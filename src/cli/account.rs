@@ -125,7 +125,8 @@ Example:
 #[derive(Debug, Args)]
 pub(crate) struct Owner {
     /// Email address of the owner: the account's name in all commands
-    #[arg(long)]
+    // Without the heading of the options before it.
+    #[arg(long, help_heading = None::<&str>)]
     email: String,
     #[command(flatten)]
     storage: StorageConfig,
@@ -163,10 +164,10 @@ pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Fa
         AccountAction::Create { plan, base_url, plans: AccountConfig { plans }, owner } => {
             check_plan(&plans, &plan)?;
             let accounts = open_accounts(&owner.storage, plans)?;
-            let Account { id, email, plan, .. } =
-                accounts.create_account(&owner.email, &plan, &Origin::CLI)?;
-            writeln!(out, "created {email} on plan {plan} ({id}) in {}", owner.storage.database)?;
-            write_link(out, &owner, &base_url)?;
+            let account = accounts.create_account(&owner.email, &plan, &Origin::CLI)?;
+            let (Account { id, email, plan, .. }, place) = (&account, &owner.storage.database);
+            writeln!(out, "created {email} on plan {plan} ({id}) in {place}")?;
+            write_link(out, &accounts, &account, &base_url)?;
         }
         AccountAction::List(list) => {
             let members = ["email", "plan", "role", "created_at", "id"];
@@ -178,7 +179,10 @@ pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Fa
             let account = accounts.set_plan(&owner.email, &plan, &Origin::CLI)?;
             writeln!(out, "{} is now on plan {}", account.email, account.plan)?;
         }
-        AccountAction::Link { base_url, owner } => write_link(out, &owner, &base_url)?,
+        AccountAction::Link { base_url, owner } => {
+            let (accounts, account) = owner.account()?;
+            write_link(out, &accounts, &account, &base_url)?;
+        }
         AccountAction::SetRole { role, owner } => {
             let (accounts, account) = owner.account()?;
             sign_ins(&accounts).set_role(account.id, role, &Origin::CLI)?;
@@ -201,9 +205,13 @@ fn check_plan(plans: &PlanTable, name: &str) -> Result<(), Failure> {
 }
 
 /// Makes a set-up link and writes it to the output.
-fn write_link(out: &mut dyn Write, owner: &Owner, base_url: &BaseUrl) -> Result<(), Failure> {
-    let (accounts, account) = owner.account()?;
-    let link = sign_ins(&accounts).make_link(account.id, &Origin::CLI)?;
+fn write_link(
+    out: &mut dyn Write,
+    accounts: &Accounts,
+    account: &Account,
+    base_url: &BaseUrl,
+) -> Result<(), Failure> {
+    let link = sign_ins(accounts).make_link(account.id, &Origin::CLI)?;
     writeln!(
         out,
         "the owner can choose a password here, once, within 72 hours:\n{}/app/set-up/{}",

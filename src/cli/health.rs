@@ -128,20 +128,20 @@ fn stored<T: Default + Serialize + DeserializeOwned>(
     store: &Store,
     kind: Learnt,
     simulated: bool,
-    members: fn(T) -> Option<Value>,
+    members: fn(&T) -> Option<Value>,
 ) -> Result<Vec<Value>, StorageError> {
     let rows = store.share_learnt(kind, simulated, Timestamp::UNIX_EPOCH, &[], |older: T, _| older)?;
     let rows = rows.into_iter().filter_map(|(name, _, value)| {
         let mut row = json!({ "kind": kind.as_str(), "name": name, "simulated": simulated });
-        row.as_object_mut()?.extend(members(value)?.as_object()?.clone());
+        row.as_object_mut()?.extend(members(&value)?.as_object()?.clone());
         Some(row)
     });
     Ok(rows.collect())
 }
 
 /// Returns since when and why a host or a module is not asked, if that is so.
-fn opening(state: BreakerState) -> Option<Value> {
-    let opening = state.opening?;
+fn opening(state: &BreakerState) -> Option<Value> {
+    let opening = state.opening.as_ref()?;
     Some(json!({
         "failures": opening.failures, "open_since": rfc3339_millis(opening.since),
         "next_try_at": rfc3339_millis(opening.next_try), "deadline_ms": null, "detail": opening.cause.text(),
@@ -149,7 +149,7 @@ fn opening(state: BreakerState) -> Option<Value> {
 }
 
 /// Returns the learned deadline of a module, if there is one.
-fn deadline(tally: Tally) -> Option<Value> {
+fn deadline(tally: &Tally) -> Option<Value> {
     let deadline = tally.deadline(Timestamp::now(), Duration::MAX)?;
     let (millis, detail) = (deadline.as_millis() as u64, format!("{:.1}s", deadline.as_secs_f64()));
     Some(json!({

@@ -1,8 +1,8 @@
 //! What owners note about their runs and results.
 
+use sightline::model::account::BATCH;
 use sightline::model::audit::Origin;
 use sightline::model::notes::{Annotation, AnnotationUpdate};
-use sightline::model::account::BATCH;
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;

@@ -9,7 +9,8 @@ use crate::runs::record::RunRecord;
 
 /// Shows the progress of a search. `before` is a text such as `3 of 20, `.
 pub(super) fn show(bar: &Bar, progress: Progress, before: &str) {
-    let hits = format!("{before}{} hits", progress.modules_with_hits);
+    let count = progress.modules_with_hits;
+    let hits = format!("{before}{count} {}", if count == 1 { "hit" } else { "hits" });
     bar.show(progress.modules_completed.into(), progress.modules_total.into(), &hits);
 }
 
