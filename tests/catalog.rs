@@ -46,10 +46,4 @@ fn faults(changes: &Value) -> Vec<String> {
     }
 }
 
-fn assert_faults(cases: &[(Value, &str)]) {
-    for (changes, want) in cases {
-        assert_eq!(faults(changes), [*want], "{changes}");
-    }
-}
-
 const URL: &str = "https://site.example/{query}";

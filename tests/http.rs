@@ -1,7 +1,6 @@
 //! Tests of the HTTP server over raw sockets.
 
 mod activation;
-pub(crate) mod chance;
 mod encoding;
 mod fuzz;
 mod fuzz_model;

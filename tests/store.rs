@@ -48,7 +48,6 @@ mod audit;
 mod batches;
 mod driving;
 pub(crate) mod erasing;
-mod families;
 mod health;
 mod hostile;
 mod ledger;

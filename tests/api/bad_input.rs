@@ -305,7 +305,7 @@ fn malformed_unknown_deleted_and_foreign_runs_are_the_same_404() {
     let deleted = server.search("username", "alice");
     server.finished(&deleted);
     let path = format!("/v1/searches/{deleted}");
-    assert_eq!(server.request("DELETE", &path).key(&server.key).send().status, 204);
+    assert_eq!(server.delete(&path).status, 204);
     let ids = [
         ended.clone(),
         running.clone(),
@@ -362,12 +362,7 @@ fn wrong_after_and_idempotency_keys_are_refused() {
     }
     let long = "k".repeat(256);
     for key in ["", &long, "tab\there"] {
-        let answer = server
-            .request("POST", "/v1/searches")
-            .key(&server.key)
-            .header("Idempotency-Key", key)
-            .json(&json!({"type": "username", "query": "bob"}))
-            .send();
+        let answer = server.post_once(key, &json!({"type": "username", "query": "bob"}));
         assert_eq!(answer.status, 400, "{answer}");
         answer.is_error(400, "invalid_request");
     }

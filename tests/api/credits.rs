@@ -45,23 +45,6 @@ fn balances_have_the_documented_form() {
 }
 
 #[test]
-fn premium_costs_two_for_usernames_and_is_ignored_otherwise() {
-    let server = Setup::new().start();
-    let key = server.new_key("pro");
-    for (search_type, query, premium, used) in [
-        ("username", "alice", false, 1),
-        ("username", "alice", true, 3),
-        ("email", "alice@example.com", true, 4),
-        ("domain", "example.com", true, 5),
-    ] {
-        let answer =
-            post_as(&server, &key, &json!({"type": search_type, "query": query, "premium": premium}));
-        assert_eq!(answer.status, 200, "{answer}");
-        assert_eq!(credits(&server, &key)["credits_used"], used, "{search_type} {premium}");
-    }
-}
-
-#[test]
 fn plans_without_access_are_refused_before_any_charge() {
     let server = Setup::new()
         .flag("--plans=free=5,basic=30:premium,plain=9:api,pro=100:api:premium,unlimited=unlimited:api")

@@ -64,7 +64,7 @@ fn a_search_follows_its_leads() {
             assert_eq!(get(""), get("?family=true"));
             assert!(get("").len() > get("?family=false").len(), "{path}");
         }
-        let stream = server.request("GET", &format!("/v1/searches/{root}/stream")).key(&server.key).stream();
+        let stream = server.stream(&format!("/v1/searches/{root}/stream"));
         let events = stream.all();
         let names: Vec<&str> = events.iter().map(|event| event.event.as_str()).collect();
         assert_eq!(names.iter().filter(|name| **name == "child").count(), 2);
@@ -112,7 +112,7 @@ fn a_family_is_deleted_as_a_whole_or_kept() {
         assert_eq!(family(&server, &root).len(), kept, "{parameter}");
     }
     let run = server.search("username", "nobody");
-    let wrong = server.request("DELETE", &format!("/v1/searches/{run}?family=all")).key(&server.key).send();
+    let wrong = server.delete(&format!("/v1/searches/{run}?family=all"));
     wrong.is_error(400, "invalid_request");
 }
 

@@ -45,15 +45,8 @@ fn a_key_is_accepted_only_in_its_two_headers() {
         &[("Authorization", &bearer), ("X-API-Key", &other)],
     ];
     for headers in bad {
-        for path in [
-            "/v1/me",
-            "/v1/credits",
-            "/v1/searches",
-            "/v1/searches/x",
-            "/v1/searches/x/stream",
-            "/v1/modules",
-        ] {
-            let mut request = server.request("GET", path);
+        for path in ["me", "credits", "searches", "searches/x", "searches/x/stream", "modules"] {
+            let mut request = server.request("GET", &format!("/v1/{path}"));
             for (name, value) in *headers {
                 request = request.header(name, value);
             }
@@ -117,12 +110,12 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 fn streams_and_refusals_of_the_sandbox_are_marked() {
     let server = Setup::new().start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
-    let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    let stream = server.post_stream(&body);
     assert_eq!((stream.status, stream.header("x-sightline-sandbox")), (200, Some("true")));
     let run = stream.header("x-run-id").unwrap().to_owned();
     stream.all();
     let path = format!("/v1/searches/{run}/stream");
-    let attached = server.request("GET", &path).key(&server.key).stream();
+    let attached = server.stream(&path);
     assert_eq!((attached.status, attached.header("x-sightline-sandbox")), (200, Some("true")));
 
     let large = vec![b' '; 65 * 1024];

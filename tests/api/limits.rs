@@ -57,12 +57,12 @@ fn more_keys_of_an_account_give_no_more_quota() {
 fn a_streamed_search_counts_as_search_and_as_stream() {
     let server = Setup::new().flag("--rate-limits=search=3").flag("--rate-limits=stream=2").start();
     let streamed = json!({"type": "username", "query": "alice", "stream": true});
-    let stream = server.request("POST", "/v1/searches").key(&server.key).json(&streamed).stream();
+    let stream = server.post_stream(&streamed);
     assert_eq!(stream.header("ratelimit-policy"), Some("\"search\";q=3;w=60, \"stream\";q=2;w=60"));
     assert_eq!(stream.header("x-ratelimit-remaining"), Some("1"), "the tightest of both");
     let run_id = stream.header("x-run-id").unwrap().to_owned();
     stream.all();
-    server.request("GET", &format!("/v1/searches/{run_id}/stream")).key(&server.key).stream().all();
+    server.stream(&format!("/v1/searches/{run_id}/stream")).all();
     let refused = server.post(&streamed);
     refused.is_error(429, "rate_limited");
     assert_eq!(refused.json()["detail"]["policy"], "stream");

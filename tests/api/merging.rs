@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::support::databases::{databases, postgres};
+use crate::support::databases::databases;
 use crate::support::server::{Event, EventStream, Server, Setup};
 
 /// A client that follows the manual: it keeps the newest result of each id.
@@ -190,26 +190,5 @@ fn a_killed_server_loses_no_source() {
         assert_eq!(after.all(), run["results"], "{}", database.name);
         assert_whole(&server, &run);
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
-    }
-}
-
-mod postgres {
-    use super::*;
-
-    #[test]
-    fn changes_are_visible_at_another_server_on_the_same_database() {
-        let database = postgres();
-        let driving = Setup::new().database(&database.url).realistic().start();
-        let reading = Setup::new().database(&database.url).realistic().start();
-        let (run_id, own) = search(&driving);
-        let foreign =
-            reading.request("GET", &format!("/v1/searches/{run_id}/stream")).key(&driving.key).stream();
-        assert_eq!(foreign.status, 200);
-        let [mut here, mut there] = [Client::default(), Client::default()];
-        foreign.all().iter().for_each(|event| there.take(event));
-        own.all().iter().for_each(|event| here.take(event));
-        let run = driving.finished(&run_id);
-        assert_eq!((here.all(), there.all()), (run["results"].clone(), run["results"].clone()));
-        assert!(there.again > 0, "no source came later: nothing was tried");
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::databases::databases;
 use crate::support::folder::Folder;
 use crate::support::modules::entry;
-use crate::support::server::{Answer, Server, Setup, run_ids};
+use crate::support::server::{Server, Setup, run_ids};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -20,17 +20,8 @@ fn is_timestamp(value: &Value) -> bool {
 
 /// Asserts the form of a run, field by field.
 fn is_a_run(run: &Value) {
-    for field in [
-        "run_id",
-        "status",
-        "type",
-        "query",
-        "total_results",
-        "results",
-        "progress",
-        "created_at",
-        "completed_at",
-    ] {
+    let fields = "run_id status type query total_results results progress created_at completed_at";
+    for field in fields.split(' ') {
         assert!(run.get(field).is_some(), "{field} is missing: {run}");
     }
     assert!(is_timestamp(&run["created_at"]), "{run}");
@@ -38,20 +29,8 @@ fn is_a_run(run: &Value) {
     let progress = &run["progress"];
     assert_eq!(keys(progress), ["modules_total", "modules_completed", "modules_with_hits"]);
     for (index, result) in run["results"].as_array().unwrap().iter().enumerate() {
-        assert_eq!(
-            keys(result),
-            [
-                "id",
-                "type",
-                "entity_type",
-                "platform",
-                "value",
-                "confidence",
-                "source",
-                "metadata",
-                "created_at"
-            ]
-        );
+        let members = "id type entity_type platform value confidence source metadata created_at";
+        assert_eq!(keys(result).join(" "), members);
         assert_eq!(result["id"], index + 1, "ids are sequential");
         assert_eq!(result["type"], result["entity_type"]);
         let confidence = result["confidence"].as_f64().unwrap();
@@ -179,7 +158,7 @@ fn the_address_of_a_run_has_the_path_of_the_base_url() {
             if mode != "query" {
                 body[mode] = true.into();
             }
-            let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+            let stream = server.post_stream(&body);
             let run = stream.header("x-run-id").unwrap();
             let want = format!("{root}/v1/searches/{run}");
             assert_eq!(stream.header("location"), Some(want.as_str()), "{mode}");
@@ -195,11 +174,11 @@ fn null_members_count_as_missing() {
         "exclude_modules": null, "categories": null, "nsfw": null, "passive": null, "patient": null,
         "avatars": null, "time_budget": null
     });
-    let first = post_with_key(&server, "nulls", &body);
+    let first = server.post_once("nulls", &body);
     assert_eq!((first.status, keys(&first.json())), (200, vec!["run_id", "status"]), "{first}");
     assert_eq!(first.header("ratelimit-policy").map(|policies| policies.contains("stream")), Some(false));
     // The same request without these members, with the same key.
-    let again = post_with_key(&server, "nulls", &json!({"type": "username", "query": "alice"}));
+    let again = server.post_once("nulls", &json!({"type": "username", "query": "alice"}));
     assert_eq!((again.status, &again.json()["run_id"]), (200, &first.json()["run_id"]), "{again}");
     assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
 }
@@ -207,11 +186,8 @@ fn null_members_count_as_missing() {
 #[test]
 fn stream_takes_precedence_over_wait() {
     let server = Setup::new().start();
-    let stream = server
-        .request("POST", "/v1/searches")
-        .key(&server.key)
-        .json(&json!({"type": "username", "query": "everybody", "wait": true, "stream": true}))
-        .stream();
+    let stream =
+        server.post_stream(&json!({"type": "username", "query": "everybody", "wait": true, "stream": true}));
     assert_eq!(stream.header("content-type"), Some("text/event-stream"));
     assert!(stream.header("x-run-id").is_some() && stream.header("location").is_some());
     let events = stream.all();
@@ -245,11 +221,7 @@ fn a_search_without_a_conclusion_fails_and_is_refunded() {
 #[test]
 fn a_stream_or_wait_over_the_limit_is_refused_before_it_is_charged() {
     let server = Setup::new().realistic().flag("--max-streams=1").start();
-    let first = server
-        .request("POST", "/v1/searches")
-        .key(&server.key)
-        .json(&json!({"type": "username", "query": "alice", "stream": true}))
-        .stream();
+    let first = server.post_stream(&json!({"type": "username", "query": "alice", "stream": true}));
     for mode in ["stream", "wait"] {
         let refused = server.post(&json!({"type": "username", "query": "bob", mode: true}));
         refused.is_error(503, "overloaded");
@@ -260,31 +232,22 @@ fn a_stream_or_wait_over_the_limit_is_refused_before_it_is_charged() {
     first.all();
 }
 
-fn post_with_key(server: &Server, idempotency: &str, body: &Value) -> Answer {
-    server
-        .request("POST", "/v1/searches")
-        .key(&server.key)
-        .header("Idempotency-Key", idempotency)
-        .json(body)
-        .send()
-}
-
 #[test]
 fn an_idempotency_key_makes_one_run_and_one_charge() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let body = json!({"type": "username", "query": "alice"});
-        let first = post_with_key(&server, "once", &body).json();
+        let first = server.post_once("once", &body).json();
         server.finished(first["run_id"].as_str().unwrap());
-        let again =
-            post_with_key(&server, "once", &json!({"query": "alice", "wait": false, "type": "username"}));
+        let again = server.post_once("once", &json!({"query": "alice", "wait": false, "type": "username"}));
         assert_eq!(again.status, 200, "{again}");
         assert_eq!(again.json()["run_id"], first["run_id"], "{}", database.name);
         assert_eq!(again.json()["status"], "completed", "the status is the run's own");
-        post_with_key(&server, "once", &json!({"type": "username", "query": "bob"}))
+        server
+            .post_once("once", &json!({"type": "username", "query": "bob"}))
             .is_error(422, "idempotency_mismatch");
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
-        let other = post_with_key(&server, "twice", &body).json();
+        let other = server.post_once("twice", &body).json();
         assert_ne!(other["run_id"], first["run_id"]);
 
         // With stream=true the repeated request attaches to the run.
@@ -312,7 +275,7 @@ fn an_idempotency_key_is_known_after_its_module_was_removed() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let body = json!({"type": "username", "query": "alice", "modules": ["github"]});
-        let first = post_with_key(&server, "once", &body).json();
+        let first = server.post_once("once", &body).json();
         server.finished(first["run_id"].as_str().unwrap());
         let folder = Folder::new();
         let other = folder.path("catalog.json");
@@ -322,12 +285,12 @@ fn an_idempotency_key_is_known_after_its_module_was_removed() {
         for mode in ["wait", "stream"] {
             let mut more = body.clone();
             more[mode] = true.into();
-            post_with_key(&server, mode, &more).is_error(400, "invalid_request");
+            server.post_once(mode, &more).is_error(400, "invalid_request");
         }
-        let again = post_with_key(&server, "once", &body);
+        let again = server.post_once("once", &body);
         assert_eq!((again.status, &again.json()["run_id"]), (200, &first["run_id"]), "{again}");
         let changed = json!({"type": "username", "query": "bob", "modules": ["github"]});
-        post_with_key(&server, "once", &changed).is_error(422, "idempotency_mismatch");
+        server.post_once("once", &changed).is_error(422, "idempotency_mismatch");
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "{}", database.name);
     }
 }
@@ -337,16 +300,12 @@ fn a_deleted_run_is_gone_and_its_credit_stays_spent() {
     for database in databases() {
         let server = Setup::new().database(&database.url).realistic().start();
         let run = server.search("username", "alice");
-        let answer = server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send();
+        let answer = server.delete(&format!("/v1/searches/{run}"));
         assert_eq!((answer.status, answer.body.len()), (204, 0), "{answer}");
         for path in ["", "/stream", "/modules"] {
             server.get(&format!("/v1/searches/{run}{path}")).is_error(404, "not_found");
         }
-        server
-            .request("DELETE", &format!("/v1/searches/{run}"))
-            .key(&server.key)
-            .send()
-            .is_error(404, "not_found");
+        server.delete(&format!("/v1/searches/{run}")).is_error(404, "not_found");
         assert_eq!(server.get("/v1/searches").json()["count"], 0);
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "{}", database.name);
     }

@@ -97,8 +97,7 @@ fn notes_are_kept_with_a_run_and_its_results() {
         let listed = server.get("/v1/searches").json();
         assert_eq!(listed["searches"][0]["tags"], json!(["case-7", "open"]), "{listed}");
         // The results themselves are as they were found, so nothing has changed for a diff or a stream.
-        let stream =
-            server.request("GET", &format!("/v1/searches/{run}/stream")).key(&server.key).stream().all();
+        let stream = server.stream(&format!("/v1/searches/{run}/stream")).all();
         let results: Vec<&Value> =
             stream.iter().filter(|event| event.event == "result").map(|event| &event.data).collect();
         assert_eq!(results, plain["results"].as_array().unwrap().iter().collect::<Vec<_>>());
@@ -215,7 +214,7 @@ fn notes_are_part_of_the_export_of_an_account_and_go_with_the_run() {
         let audit = export["audit"].as_array().unwrap();
         let noted: Vec<&Value> = audit.iter().filter(|entry| entry["action"] == "run.annotated").collect();
         assert_eq!((noted.len(), &noted[1]["detail"]), (2, &json!({"result": 1})), "{audit:?}");
-        let deleted = server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send();
+        let deleted = server.delete(&format!("/v1/searches/{run}"));
         assert_eq!(deleted.status, 204);
         assert_eq!(database.number("SELECT count(*) FROM annotations"), 0);
     }

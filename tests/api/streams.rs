@@ -10,14 +10,13 @@ use crate::support::server::{Event, EventStream, Server, Setup};
 
 fn start(server: &Server, query: &str) -> EventStream {
     let body = json!({"type": "username", "query": query, "stream": true});
-    let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    let stream = server.post_stream(&body);
     assert_eq!(stream.status, 200);
     stream
 }
 
 fn attach(server: &Server, run: &str, parameters: &str) -> EventStream {
-    let stream =
-        server.request("GET", &format!("/v1/searches/{run}/stream{parameters}")).key(&server.key).stream();
+    let stream = server.stream(&format!("/v1/searches/{run}/stream{parameters}"));
     assert_eq!(stream.status, 200);
     let location = format!("/v1/searches/{run}");
     assert_eq!((stream.header("x-run-id"), stream.header("location")), (Some(run), Some(location.as_str())));

@@ -12,11 +12,7 @@ use crate::webhooks::lab;
 
 /// Sends a request to an address below `/v1/watches`.
 fn send(server: &Server, method: &str, below: &str, body: Option<&Value>) -> Answer {
-    let request = server.request(method, &format!("/v1/watches{below}")).key(&server.key);
-    match body {
-        Some(body) => request.json(body).send(),
-        None => request.send(),
-    }
+    server.call(method, &format!("/v1/watches{below}"), body)
 }
 
 /// Creates a watch on one name with one module. Returns its path below `/v1/watches`.

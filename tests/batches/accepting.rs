@@ -114,7 +114,7 @@ fn a_thousand_searches_are_accepted_at_once_and_one_more_is_not() {
     let id = accepted(&server, &body(1000));
     let batch = read(&server, &id);
     assert_eq!((&batch["total"], batch["searches"].as_array().unwrap().len()), (&json!(1000), 1000));
-    assert_eq!(server.request("DELETE", &format!("/v1/batches/{id}")).key(&server.key).send().status, 204);
+    assert_eq!(server.delete(&format!("/v1/batches/{id}")).status, 204);
     let batch = ended(&server, &id);
     assert_eq!(batch["status"], "stopped");
     assert!(batch["counts"]["skipped"].as_u64().unwrap() > 0, "{batch}");

@@ -8,8 +8,8 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 
 use super::{accepted, ended, read};
-use crate::http::chance::{Chance, setting};
 use crate::outages::kit::has_no_faults;
+use crate::support::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::site::Site;

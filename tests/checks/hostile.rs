@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, channel};
 use sightline::net::{HttpProber, NetConfig};
 
 use super::*;
-use crate::net::bodies::gzip;
 use crate::support::process::status_of;
 use crate::support::site::{Site, flood, ok, with_headers};
 
@@ -60,31 +59,6 @@ fn endless(head: &'static str, piece: Vec<u8>) -> (Site, Receiver<usize>) {
 }
 
 #[test]
-fn a_megabyte_of_open_elements_is_parsed() {
-    let rules = json!({
-        "hit": [{"css": ["div div div h1.name"]}],
-        "miss": [{"css": [{"select": "div p", "matches": "^(?:a|b)*never$"}]}],
-    });
-    let piece = "<div class='a b' id=c>";
-    let page = piece.repeat(MAX_BODY_BYTES / piece.len());
-    assert_ends(
-        &check(&Site::saying(ok(&page)), &rules, LONG),
-        Outcome::Error,
-        Some("unrecognized"),
-        page.len(),
-    );
-    let with_name = format!("{}<h1 class=name>bob</h1>", &page[..page.len() - 40 * piece.len()]);
-    assert_ends(&check(&Site::saying(ok(&with_name)), &rules, LONG), Outcome::Hit, None, with_name.len());
-    let longer = format!("{page}{page}<h1 class=name>bob</h1>");
-    assert_ends(
-        &check(&Site::saying(ok(&longer)), &rules, LONG),
-        Outcome::Error,
-        Some("truncated"),
-        MAX_BODY_BYTES,
-    );
-}
-
-#[test]
 fn only_the_first_megabyte_of_a_page_is_read() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 52428900\r\n\r\n<h1>profile of bob</h1>";
     let (site, told) = endless(head, vec![b'x'; 64 * 1024]);
@@ -101,17 +75,6 @@ fn only_the_first_megabyte_of_a_page_is_read() {
     let (site, told) = endless("HTTP/1.1 200 OK\r\n\r\n<html>", vec![b'x'; 64 * 1024]);
     assert_ends(&check(&site, &json!({}), LONG), Outcome::Hit, None, 64 * 1024);
     assert!(told.recv().unwrap() < 50 << 20);
-}
-
-#[test]
-fn compression_bombs_are_cut_at_the_decoded_limit() {
-    // A gigabyte in gzip members.
-    let gzip_bomb = gzip(&vec![b' '; 16 << 20]).repeat(64);
-    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &gzip_bomb));
-    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("truncated"), MAX_BODY_BYTES);
-    let page = [gzip(b"profile of bob"), gzip(&vec![b' '; 16 << 20]).repeat(64)].concat();
-    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &page));
-    assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, MAX_BODY_BYTES);
 }
 
 #[test]

@@ -22,48 +22,63 @@ fn asking(url: &str) -> Arc<Module> {
     module(&json!({"probes": [{"url": url, "follow": true}]}))
 }
 
+/// Returns the words of each row of a table, without its comments.
+fn rows(table: &'static str, columns: usize) -> impl Iterator<Item = Vec<&'static str>> {
+    let rows = table.lines().map(str::trim).filter(|row| !row.is_empty() && !row.starts_with('#'));
+    rows.map(move |row| row.splitn(columns, ' ').collect())
+}
+
+/// Returns how a check ends: with a hit, or for this reason.
+fn end_of(word: &'static str) -> (Outcome, Option<&'static str>) {
+    match word {
+        "hit" => HIT,
+        "other_account" => OTHER,
+        _ => (Outcome::Blocked, Some(word)),
+    }
+}
+
+/// How a check ends, its address, the queried name, and the address that the page gives as its own.
+const NAMED_PAGES: &str = "
+    other_account https://s.example/u/{query} bob https://s.example/u/alice
+    other_account https://s.example/u/{query} bob /u/alice
+    other_account https://s.example/u/{query} john.doe https://s.example/u/johndoe
+    other_account https://s.example/u/{query} bob.smith https://s.example/u/bob
+    other_account https://s.example/@{query}/ bob https://www.s.example/@Alice
+    other_account https://s.example/u/{query}.html bob https://s.example/u/alice.html
+    other_account https://s.example/{query} böb https://s.example/%C3%A4l
+    # The same account in another spelling.
+    hit https://s.example/u/{query} bob https://s.example/u/Bob/
+    hit https://s.example/u/{query} BOB https://S.example/U/bob?ref=x
+    hit https://s.example/u/{query} böb https://s.example/u/B%C3%96B
+    hit https://s.example/u/{query} john_doe https://s.example/u/john-doe
+    hit https://s.example/{query} bob https://s.example/@bob
+    hit https://s.example/{query} bob https://m.s.example/bob#about
+    # Another form of its address.
+    hit https://s.example/u/{query} bob https://s.example/u/12345
+    hit https://s.example/u/{query} bob https://s.example/u/12345-bob
+    hit https://s.example/u/{query} bob https://s.example/u/bob-smith.7
+    hit https://s.example/u/{query} bob https://s.example/u/3f2a9c0d-11aa-4b2c-9d1e-aabbccddeeff
+    hit https://s.example/u/{query} bob https://s.example/u/UCx2k9Zb81QpLm
+    hit https://s.example/u/{query} bob https://s.example/channel/alice
+    hit https://s.example/u/{query} bob https://s.example/de/u/alice
+    hit https://s.example/u/{query} bob https://alice.s.example/
+    hit https://s.example/u/{query} bob https://other.example/u/alice
+    hit https://s.example/{query} bob https://s.example/
+    hit https://s.example/{query} bob https://s.example/profile
+    hit https://s.example/{query} bob https://s.example/index.php
+    hit https://s.example/u/{query} bob https://s.example/u/{username}
+    hit https://s.example/u/{query} bob not an address
+    # The name is not in the path, so its meaning is unknown.
+    hit https://s.example/?u={query} bob https://s.example/?u=alice
+    hit https://{query}.s.example/ bob https://alice.s.example/
+    hit https://s.example/{query}/u/{query} bob https://s.example/alice/u/alice
+";
+
 #[test]
 fn a_page_of_another_account_is_not_a_hit() {
-    for (url, name, named, want) in [
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/alice", OTHER),
-        ("https://s.example/u/{query}", "bob", "/u/alice", OTHER),
-        ("https://s.example/u/{query}", "john.doe", "https://s.example/u/johndoe", OTHER),
-        ("https://s.example/u/{query}", "bob.smith", "https://s.example/u/bob", OTHER),
-        ("https://s.example/@{query}/", "bob", "https://www.s.example/@Alice", OTHER),
-        ("https://s.example/u/{query}.html", "bob", "https://s.example/u/alice.html", OTHER),
-        ("https://s.example/{query}", "b\u{f6}b", "https://s.example/%C3%A4l", OTHER),
-        // The same account in another spelling.
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/Bob/", HIT),
-        ("https://s.example/u/{query}", "BOB", "https://S.example/U/bob?ref=x", HIT),
-        ("https://s.example/u/{query}", "b\u{f6}b", "https://s.example/u/B%C3%96B", HIT),
-        ("https://s.example/u/{query}", "john_doe", "https://s.example/u/john-doe", HIT),
-        ("https://s.example/{query}", "bob", "https://s.example/@bob", HIT),
-        ("https://s.example/{query}", "bob", "https://m.s.example/bob#about", HIT),
-        // Another form of its address.
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/12345", HIT),
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/12345-bob", HIT),
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/bob-smith.7", HIT),
-        (
-            "https://s.example/u/{query}",
-            "bob",
-            "https://s.example/u/3f2a9c0d-11aa-4b2c-9d1e-aabbccddeeff",
-            HIT,
-        ),
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/UCx2k9Zb81QpLm", HIT),
-        ("https://s.example/u/{query}", "bob", "https://s.example/channel/alice", HIT),
-        ("https://s.example/u/{query}", "bob", "https://s.example/de/u/alice", HIT),
-        ("https://s.example/u/{query}", "bob", "https://alice.s.example/", HIT),
-        ("https://s.example/u/{query}", "bob", "https://other.example/u/alice", HIT),
-        ("https://s.example/{query}", "bob", "https://s.example/", HIT),
-        ("https://s.example/{query}", "bob", "https://s.example/profile", HIT),
-        ("https://s.example/{query}", "bob", "https://s.example/index.php", HIT),
-        ("https://s.example/u/{query}", "bob", "https://s.example/u/{username}", HIT),
-        ("https://s.example/u/{query}", "bob", "not an address", HIT),
-        // The name is not in the path, so its meaning is unknown.
-        ("https://s.example/?u={query}", "bob", "https://s.example/?u=alice", HIT),
-        ("https://{query}.s.example/", "bob", "https://alice.s.example/", HIT),
-        ("https://s.example/{query}/u/{query}", "bob", "https://s.example/alice/u/alice", HIT),
-    ] {
+    for row in rows(NAMED_PAGES, 4) {
+        let [end, url, name, named] = row[..] else { panic!("{row:?}") };
+        let want = end_of(end);
         let fields = json!({"probes": [{"url": url}], "scripts": "any"});
         let site = module(&fields);
         let asked = url.replace("{query}", name);
@@ -209,74 +224,41 @@ fn a_redirect_to_a_barrier_or_to_the_same_page_is_not_a_miss() {
     assert_eq!(led(&form, "https://site.example/ask").0, Outcome::Miss);
 }
 
+/// How a check ends, the type of its query, its address, the query, and the address of the answer.
+const WORDS_OF_BARRIERS: &str = "
+    hit username https://{query}.s.example/ consent https://consent.s.example/
+    hit username https://{query}.s.example/ guce https://guce.s.example/en/?ref=guce.s.example
+    hit username https://{query}.s.example/ login https://s.example/login
+    hit username https://s.example/{query}/about sorry https://s.example/sorry/about
+    hit username https://s.example/@{query} consent https://consent.s.example/
+    hit username https://s.example/@{query} login https://s.example/login
+    hit username https://s.example/?u={query} captcha.king https://s.example/captcha-king
+    hit username https://s.example/?u={query} the_challenge https://s.example/u/TheChallenge
+    hit username https://s.example/?u={query} blocked https://s.example/u/blocked/
+    hit username https://s.example/?u={query} authwall https://s.example/?u=authwall
+    hit domain https://{domain}/ consent.io https://www.consent.io/
+    hit domain https://www.{domain}/ consent.io https://consent.io/
+    hit domain https://{domain}/ captcha-delivery.com https://www.captcha-delivery.com/
+    hit domain https://s.example/?d={domain} login.gov https://s.example/domain/login.gov
+    hit email https://s.example/?e={query} sorry@x.org https://s.example/sorry/posts
+    hit email https://s.example/?e={query} bob@captcha.org https://s.example/bob@captcha.org
+    hit email https://{domain}/x?{local} bob@guce.io https://guce.io/x?bob
+    # Barriers all the same: they are to lead back to the page, or have words of their own.
+    login_wall username https://s.example/@{query} login https://s.example/login?next=%2F%40login
+    login_wall username https://s.example/?u={query} login https://s.example/login?to=%2F%3Fu%3Dlogin
+    captcha username https://s.example/x/{query} sorry https://s.example/sorry/?q=s.example/x/sorry
+    captcha username https://s.example/x/{query} sorry https://s.example/captcha
+    captcha username https://s.example/x/{query} a https://s.example/captcha
+    login_wall username https://s.example/x/{query} captcha https://s.example/login
+    consent_wall domain https://s.example/?d={domain} bob.io https://consent.s.example/
+    captcha email https://s.example/?e={query} bob@captcha.org https://s.example/captcha
+";
+
 #[test]
 fn an_address_with_the_words_of_a_barrier_is_none_if_the_query_has_them() {
-    const CAPTCHA: (Outcome, Option<&str>) = (Outcome::Blocked, Some("captcha"));
-    const CONSENT: (Outcome, Option<&str>) = (Outcome::Blocked, Some("consent_wall"));
-    for (search_type, url, query, final_url, want) in [
-        ("username", "https://{query}.s.example/", "consent", "https://consent.s.example/", HIT),
-        (
-            "username",
-            "https://{query}.s.example/",
-            "guce",
-            "https://guce.s.example/en/?ref=guce.s.example",
-            HIT,
-        ),
-        ("username", "https://{query}.s.example/", "login", "https://s.example/login", HIT),
-        ("username", "https://s.example/{query}/about", "sorry", "https://s.example/sorry/about", HIT),
-        ("username", "https://s.example/@{query}", "consent", "https://consent.s.example/", HIT),
-        ("username", "https://s.example/@{query}", "login", "https://s.example/login", HIT),
-        ("username", "https://s.example/?u={query}", "captcha.king", "https://s.example/captcha-king", HIT),
-        (
-            "username",
-            "https://s.example/?u={query}",
-            "the_challenge",
-            "https://s.example/u/TheChallenge",
-            HIT,
-        ),
-        ("username", "https://s.example/?u={query}", "blocked", "https://s.example/u/blocked/", HIT),
-        ("username", "https://s.example/?u={query}", "authwall", "https://s.example/?u=authwall", HIT),
-        ("domain", "https://{domain}/", "consent.io", "https://www.consent.io/", HIT),
-        ("domain", "https://www.{domain}/", "consent.io", "https://consent.io/", HIT),
-        ("domain", "https://{domain}/", "captcha-delivery.com", "https://www.captcha-delivery.com/", HIT),
-        ("domain", "https://s.example/?d={domain}", "login.gov", "https://s.example/domain/login.gov", HIT),
-        ("email", "https://s.example/?e={query}", "sorry@x.org", "https://s.example/sorry/posts", HIT),
-        (
-            "email",
-            "https://s.example/?e={query}",
-            "bob@captcha.org",
-            "https://s.example/bob@captcha.org",
-            HIT,
-        ),
-        ("email", "https://{domain}/x?{local}", "bob@guce.io", "https://guce.io/x?bob", HIT),
-        // Barriers all the same: they are to lead back to the page, or have words of their own.
-        (
-            "username",
-            "https://s.example/@{query}",
-            "login",
-            "https://s.example/login?next=%2F%40login",
-            LOGIN,
-        ),
-        (
-            "username",
-            "https://s.example/?u={query}",
-            "login",
-            "https://s.example/login?to=%2F%3Fu%3Dlogin",
-            LOGIN,
-        ),
-        (
-            "username",
-            "https://s.example/x/{query}",
-            "sorry",
-            "https://s.example/sorry/?q=s.example/x/sorry",
-            CAPTCHA,
-        ),
-        ("username", "https://s.example/x/{query}", "sorry", "https://s.example/captcha", CAPTCHA),
-        ("username", "https://s.example/x/{query}", "a", "https://s.example/captcha", CAPTCHA),
-        ("username", "https://s.example/x/{query}", "captcha", "https://s.example/login", LOGIN),
-        ("domain", "https://s.example/?d={domain}", "bob.io", "https://consent.s.example/", CONSENT),
-        ("email", "https://s.example/?e={query}", "bob@captcha.org", "https://s.example/captcha", CAPTCHA),
-    ] {
+    for row in rows(WORDS_OF_BARRIERS, 5) {
+        let [end, search_type, url, query, final_url] = row[..] else { panic!("{row:?}") };
+        let want = end_of(end);
         let module = module(&json!({"type": search_type, "probes": [{"url": url, "follow": true}]}));
         let query = Query::parse(module.search_type(), query).unwrap();
         let verdict = judge(&module, &query, &[Some(page(final_url, ""))]);

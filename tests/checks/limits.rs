@@ -117,18 +117,6 @@ fn an_unreachable_pointer_does_not_prove_absence() {
     }
 }
 
-#[test]
-fn the_hosts_of_a_check_are_known_for_the_host_limit() {
-    let hosts = |url: &str| module(&json!({"probes": [{"url": url}]})).hosts(&username("bob")).concat();
-    assert_eq!(hosts("https://API.site.example:8443/{query}"), ["api.site.example"]);
-    assert_eq!(hosts("https://{query}.site.example/"), ["site.example"]);
-    let both = module(&json!({"probes": [
-        {"url": "https://a.example/{query}"}, {"url": "https://b.example/{query}", "fallback": true},
-        {"url": "https://a.example/2/{query}", "fallback": true},
-    ]}));
-    assert_eq!(both.hosts(&username("bob")), [["a.example"], ["b.example"], ["a.example"]]);
-}
-
 /// Patterns that no fast automaton searches, and a text that is the worst for them.
 #[test]
 fn regex_searches_end_at_the_deadline() {

@@ -34,51 +34,30 @@ impl HostAccess for Paused {
 
 #[test]
 fn pauses_are_reported_with_every_outcome() {
-    type Answering = fn(&Request) -> Result<Response, ProbeError>;
-    let cases: [(Answering, Outcome, &[&str]); 6] = [
-        // The control check is refused. It asks the source of the hit only.
-        (
-            |request| Ok(from_host(request, if request.trace.control { 429 } else { 200 })),
-            Outcome::Hit,
-            &["a.example"],
-        ),
-        // The second source concludes.
-        (
-            |request| Ok(from_host(request, if on_a(request) { 429 } else { 404 })),
-            Outcome::Miss,
-            &["a.example"],
-        ),
-        // The second source does not answer, or has no conclusion.
-        (
-            |request| match on_a(request) {
-                true => Ok(from_host(request, 429)),
-                false => Err(ProbeError::Dns("no such name".into())),
-            },
-            Outcome::RateLimited,
-            &["a.example"],
-        ),
-        (
-            |request| Ok(from_host(request, if on_a(request) { 429 } else { 500 })),
-            Outcome::RateLimited,
-            &["a.example"],
-        ),
-        // Both hosts ask for a pause.
-        (|request| Ok(from_host(request, 429)), Outcome::RateLimited, &["a.example", "b.example"]),
-        // The answer redirects to another host.
-        (
-            |request| {
-                let moved = "https://login.example/wait".parse().unwrap();
-                Ok(Response { final_url: moved, ..from_host(request, if on_a(request) { 429 } else { 404 }) })
-            },
-            Outcome::Miss,
-            &["a.example", "login.example"],
-        ),
-    ];
-    for (index, (answer, outcome, named)) in cases.into_iter().enumerate() {
-        let bench = Bench::new(answer);
+    let moved = |request: &Request, status| {
+        Ok(Response {
+            final_url: "https://login.example/wait".parse().unwrap(),
+            ..from_host(request, status)
+        })
+    };
+    for (name, of_control, of_a, of_b, outcome, named) in [
+        // The control check asks the source of the hit only.
+        ("the control check is refused", 429, 200, 200, Outcome::Hit, &["a.example"][..]),
+        ("the second source concludes", 404, 429, 404, Outcome::Miss, &["a.example"]),
+        ("the second source has no conclusion", 404, 429, 500, Outcome::RateLimited, &["a.example"]),
+        ("the second source does not answer", 404, 429, 0, Outcome::RateLimited, &["a.example"]),
+        ("both ask for a pause", 429, 429, 429, Outcome::RateLimited, &["a.example", "b.example"]),
+        ("the answer is of another host", 404, 429, 404, Outcome::Miss, &["a.example", "login.example"]),
+    ] {
+        let bench = Bench::new(move |request| match if on_a(request) { of_a } else { of_b } {
+            _ if request.trace.control => Ok(from_host(request, of_control)),
+            0 => Err(ProbeError::Dns("no such name".into())),
+            status if named.contains(&"login.example") => moved(request, status),
+            status => Ok(from_host(request, status)),
+        });
         let report = bench.check(&two_sources(), &username("bob"));
         let named: Vec<Pause> = named.iter().map(|host| pause(host, 300)).collect();
-        assert_eq!((report.outcome, report.pauses), (outcome, named), "case {index}");
+        assert_eq!((report.outcome, report.pauses), (outcome, named), "{name}");
     }
 }
 

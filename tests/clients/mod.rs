@@ -3,7 +3,6 @@
 mod campaigns {
     mod example;
     mod generated;
-    mod libraries;
     mod manners;
     mod surviving;
 }

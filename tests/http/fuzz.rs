@@ -12,9 +12,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use sightline::http::{Handler, Refusal, Reply, Request, Response, Server, ServerConfig};
 
-use super::chance::{Chance, setting};
 use super::fuzz_model::{Seen, read_all};
 use super::kit::{Client, get};
+use crate::support::chance::{Chance, setting};
 use crate::support::tier::often;
 
 /// A handler that records its requests.

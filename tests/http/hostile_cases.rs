@@ -113,22 +113,8 @@ fn headers() -> Vec<Case> {
 
 fn request_lines() -> Vec<Case> {
     let mut all = Vec::new();
-    for target in [
-        "a",
-        "example.com:80",
-        "*",
-        "/%",
-        "/%4",
-        "/%+1",
-        "/%zz",
-        "/a#b",
-        "ftp://a/",
-        "http:///",
-        "http://u@h/",
-        "//\u{7f}",
-        "/a\tb",
-        "/\r",
-    ] {
+    let targets = "a example.com:80 * /% /%4 /%+1 /%zz /a#b ftp://a/ http:/// http://u@h/ //\u{7f} /a\tb /\r";
+    for target in targets.split(' ') {
         all.push(refused(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"), &[400]));
     }
     for line in [

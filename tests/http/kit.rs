@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use sightline::http::{Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig};
 
+pub(crate) use crate::support::server::Answer;
 use crate::support::server::PATIENCE;
+use crate::support::wire::read_chunk;
 
 /// A timeout that only a broken server reaches.
 pub(crate) const LONG: Duration = PATIENCE;
@@ -237,23 +239,6 @@ pub(crate) struct Client {
     pub(crate) reader: BufReader<TcpStream>,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
-}
-
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
-    }
-}
-
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         Self::over(TcpStream::connect(address).unwrap())
@@ -286,39 +271,17 @@ impl Client {
 
     /// Reads the status line and the headers.
     pub(crate) fn head(&mut self) -> Answer {
-        let line = self.line();
-        let status = line.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
-        let status = status.unwrap_or_else(|| panic!("no status line: {line:?}")).parse().unwrap();
-        let mut headers = Vec::new();
-        loop {
-            let line = self.line();
-            let Some((name, value)) = line.split_once(": ") else { break };
-            headers.push((name.to_owned(), value.to_owned()));
-        }
-        Answer { status, headers, body: Vec::new() }
+        Answer::head(String::new(), &mut self.reader)
     }
 
-    /// Reads a whole answer, by its length or its chunks.
+    /// Reads a whole answer.
     pub(crate) fn answer(&mut self) -> Answer {
-        let mut answer = self.head();
-        if let Some(length) = answer.header("Content-Length") {
-            answer.body = vec![0; length.parse().unwrap()];
-            self.reader.read_exact(&mut answer.body).unwrap();
-        } else if answer.header("Transfer-Encoding").is_some() {
-            while let Some(piece) = self.piece() {
-                answer.body.extend(piece);
-            }
-        }
-        answer
+        self.head().with_body(&mut self.reader)
     }
 
     /// Reads a chunk. Returns `None` for the last one.
     pub(crate) fn piece(&mut self) -> Option<Vec<u8>> {
-        let length = usize::from_str_radix(&self.line(), 16).unwrap();
-        let mut piece = vec![0; length];
-        self.reader.read_exact(&mut piece).unwrap();
-        assert_eq!(self.line(), "");
-        (length > 0).then_some(piece)
+        read_chunk(&mut self.reader)
     }
 
     /// Reads everything until the server closes or resets the connection.

@@ -1,7 +1,5 @@
 //! Plain requests and answers, of the server with a handler of the tests and of the real service.
 
-use std::net::Shutdown;
-
 use super::kit::{Client, TestServer, get, pattern, post};
 use crate::support::server::Setup;
 
@@ -50,15 +48,6 @@ fn connection_close_is_honoured() {
 }
 
 #[test]
-fn a_client_that_has_ended_its_direction_still_gets_its_answer() {
-    let server = TestServer::new();
-    let mut client = server.connect();
-    client.send(get("/big?20000"));
-    client.stream().shutdown(Shutdown::Write).unwrap();
-    assert_eq!(client.answer().body, pattern(20_000));
-}
-
-#[test]
 fn large_bodies_and_answers_arrive_whole() {
     let server = TestServer::new();
     let mut client = server.connect();
@@ -70,34 +59,6 @@ fn large_bodies_and_answers_arrive_whole() {
             assert!(client.answer().body == pattern(size), "{size}");
         }
     }
-}
-
-#[test]
-fn paths_are_decoded_and_absolute_targets_taken() {
-    let server = TestServer::new();
-    for (target, path, query) in [
-        // The server for tests escapes paths in its header.
-        ("/a%20b/%C3%A4?x=%41&y", "/a b/\\u{e4}", "x=%41&y"),
-        ("/%ff", "/\\u{fffd}", ""),
-        ("/%00", "/\\u{0}", ""),
-        ("/a%0ab", "/a\\nb", ""),
-        ("/a?b?c", "/a", "b?c"),
-        ("//x", "//x", ""),
-        ("http://example.com/p?q", "/p", "q"),
-        ("http://example.com", "/", ""),
-        ("HTTPS://example.com:443?q=1", "/", "q=1"),
-        ("http://[::1]:80/a?b", "/a", "b"),
-        ("/%41/", "/A/", ""),
-    ] {
-        let answer = server.ask(&get(target));
-        assert_eq!(
-            (answer.header("X-Path"), answer.header("X-Query")),
-            (Some(path), Some(query)),
-            "{target}"
-        );
-    }
-    let options = server.ask("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!((options.header("X-Method"), options.header("X-Path")), (Some("OPTIONS"), Some("*")));
 }
 
 #[test]

@@ -35,14 +35,13 @@ fn all_three_modes_work_under_tls() {
     assert_eq!((waited.status, &waited.json()["status"]), (200, &json!("completed")), "{waited}");
 
     let body = json!({"type": "username", "query": "everybody.else", "stream": true});
-    let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    let stream = server.post_stream(&body);
     assert_eq!((stream.status, stream.header("content-type")), (200, Some("text/event-stream")));
     let run = stream.header("x-run-id").unwrap().to_owned();
     let events = stream.all();
     assert_eq!((events[0].event.as_str(), events.last().unwrap().event.as_str()), ("run", "done"));
     assert!(events.len() > 10);
-    let attached =
-        server.request("GET", &format!("/v1/searches/{run}/stream")).key(&server.key).stream().all();
+    let attached = server.stream(&format!("/v1/searches/{run}/stream")).all();
     assert_eq!(attached.last(), events.last());
 
     let path = format!("/v1/searches/{run}");
@@ -302,49 +301,28 @@ fn every_error_of_the_proxy_is_json_over_http_2_too() {
     std::fs::write(&large, "x".repeat(3_000_000)).unwrap();
     let (file, long, header) = (format!("@{large}"), format!("/{}", "x".repeat(20_000)), "x".repeat(20_000));
     let headers = ["-H", &format!("Prefer: {header}"), "-H", &format!("Mcp-Name: {header}")];
+    let body = "x".repeat(100_000);
+    let [bad, key, away] = ["invalid_request", "invalid_api_key", "unavailable"];
     for (what, nginx, path, arguments, status, code) in [
-        ("a byte in a header", &nginx, "/", &["-H", "Prefer: \u{e9}"][..], 400, "invalid_request"),
-        ("a byte in a header of MCP", &nginx, "/", &["-H", "Mcp-Name: \u{e9}"], 400, "invalid_request"),
-        ("a byte in a date", &nginx, "/", &["-H", "If-Modified-Since: \u{e9}"], 400, "invalid_request"),
-        ("a byte in a key", &nginx, "/", &["-H", "X-API-Key: \u{e9}"], 401, "invalid_api_key"),
-        ("a byte in a token", &nginx, "/", &["-H", "Authorization: Bearer \u{e9}"], 401, "invalid_api_key"),
-        (
-            "a byte in the key of a post",
-            &nginx,
-            "/",
-            &["-H", "X-API-Key: \u{e9}", "-d", "abc"],
-            401,
-            "invalid_api_key",
-        ),
+        ("a byte in a header", &nginx, "/", &["-H", "Prefer: \u{e9}"][..], 400, bad),
+        ("a byte in a header of MCP", &nginx, "/", &["-H", "Mcp-Name: \u{e9}"], 400, bad),
+        ("a byte in a date", &nginx, "/", &["-H", "If-Modified-Since: \u{e9}"], 400, bad),
+        ("a byte in a key", &nginx, "/", &["-H", "X-API-Key: \u{e9}"], 401, key),
+        ("a byte in a token", &nginx, "/", &["-H", "Authorization: Bearer \u{e9}"], 401, key),
+        ("a byte in the key of a post", &nginx, "/", &["-H", "X-API-Key: \u{e9}", "-d", "abc"], 401, key),
         ("a method", &nginx, "/", &["-X", "TRACE"], 405, "method_not_allowed"),
         ("a large body", &nginx, "/", &["--data-binary", &file], 413, "payload_too_large"),
         ("a large body of unknown length", &nginx, "/", &["-T", &large], 413, "payload_too_large"),
-        ("a long address", &nginx, &long, &[], 414, "invalid_request"),
-        ("a long header", &nginx, "/", &headers, 431, "invalid_request"),
-        ("no server", &without_server, "/", &[], 503, "unavailable"),
-        ("no server for a post", &without_server, "/", &["-d", "abc"], 503, "unavailable"),
-        (
-            "no server for a large post",
-            &without_server,
-            "/",
-            &["--data-binary", &"x".repeat(100_000)],
-            503,
-            "unavailable",
-        ),
+        ("a long address", &nginx, &long, &[], 414, bad),
+        ("a long header", &nginx, "/", &headers, 431, bad),
+        ("no server", &without_server, "/", &[], 503, away),
+        ("no server for a post", &without_server, "/", &["-d", "abc"], 503, away),
+        ("no server for a large post", &without_server, "/", &["--data-binary", &body], 503, away),
     ] {
         for version in ["--http1.1", "--http2"] {
             let said = Command::new("curl")
-                .args([
-                    "--silent",
-                    "--show-error",
-                    "--insecure",
-                    "--max-time",
-                    "60",
-                    "--path-as-is",
-                    "--include",
-                    version,
-                ])
-                .args(["-H", "Expect:"])
+                .args("--silent --show-error --insecure --max-time 60 --path-as-is --include".split(' '))
+                .args([version, "-H", "Expect:"])
                 .args(arguments)
                 .arg(format!("https://localhost:{}{path}", nginx.address.port()))
                 .output()

@@ -56,14 +56,3 @@ fn a_shutdown_ends_in_time_and_reports_unanswered_requests() {
     assert_eq!(running.shutdown(Duration::from_millis(50)).left, 1);
     assert!(is_refused(&server));
 }
-
-#[test]
-fn the_port_can_be_taken_again_at_once() {
-    let mut server = TestServer::new();
-    let mut client = server.connect();
-    client.send(get("/"));
-    client.answer();
-    server.running.take().unwrap().shutdown(LONG);
-    let again = TestServer::with(|config| config.listen = server.address);
-    assert_eq!(again.ask(&get("/")).status, 200);
-}

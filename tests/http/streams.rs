@@ -67,21 +67,6 @@ fn a_stream_that_breaks_does_not_look_complete() {
 }
 
 #[test]
-fn a_reader_that_disconnects_ends_its_stream() {
-    let server = TestServer::new();
-    let pieces = server.product.next_stream();
-    let mut client = server.connect();
-    client.send(get("/stream"));
-    client.head();
-    drop(client);
-    eventually("the stream ends", || {
-        let _ = pieces.send(b"anyone?".to_vec());
-        *server.product.stream_ends.lock().unwrap() == [false]
-    });
-    eventually("the stream's thread ends", || server.running().load().streams_open == 0);
-}
-
-#[test]
 fn streams_over_the_limit_are_refused_until_others_end() {
     let server = TestServer::with(|config| config.max_streams = 2);
     let feeds = [server.product.next_stream(), server.product.next_stream()];
@@ -134,7 +119,7 @@ fn waits_hold_no_request_worker() {
 #[test]
 fn a_late_answer_announces_the_end_of_the_connection() {
     // Long enough that a pause of this test before its request does not count.
-    let idle = Duration::from_secs(6);
+    let idle = Duration::from_secs(15);
     let server = TestServer::with(|config| config.idle_timeout = idle);
     let mut client = server.connect();
     client.send(get("/later"));

@@ -14,7 +14,7 @@ fn a_run_deleted_through_another_instance_stops_and_is_gone_at_all_instances() {
     for stream in &mut streams {
         next_result(stream);
     }
-    assert_eq!(three.request("DELETE", &path).key(&three.key).send().status, 204);
+    assert_eq!(three.delete(&path).status, 204);
     for stream in streams {
         let last = stream.all().pop().unwrap();
         assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &json!("not_found")));
@@ -59,7 +59,7 @@ fn notes_on_an_ended_run_and_its_deletion_are_seen_at_all_instances() {
                 (&shown["note"], &shown["tags"], mark) == (&json!("seen"), &json!(["case-7"]), &json!(true))
             });
         }
-        assert_eq!(two.request("DELETE", &path).key(&two.key).send().status, 204);
+        assert_eq!(two.delete(&path).status, 204);
         two.get(&path).is_error(404, "not_found");
         eventually("it is gone at the other", || one.get(&path).status == 404);
     }
@@ -76,9 +76,9 @@ fn a_waiting_request_is_told_that_its_run_was_deleted() {
     };
     // The thread of a request that waits is found before its search is begun: that it exists says nothing yet.
     let has_begun = |server: &Server| {
-        let page = admin::get(admin::admin_of(server), "/metrics").text;
+        let page = admin::get(admin::admin_of(server), "/metrics");
         let starts = "sightline_store_operation_duration_seconds_count{operation=\"start\"}";
-        admin::figure(&page, starts).is_some_and(|count| count > 0.0)
+        admin::figure(page.text(), starts).is_some_and(|count| count > 0.0)
     };
     std::thread::scope(|scope| {
         // One request waits at the instance that drives the run, and one with the same key at another instance.
@@ -87,7 +87,7 @@ fn a_waiting_request_is_told_that_its_run_was_deleted() {
         let second = scope.spawn(|| order(two));
         eventually("both searches have begun", || has_begun(one) && has_begun(two));
         let run = two.get("/v1/searches").json()["searches"][0]["run_id"].as_str().unwrap().to_owned();
-        assert_eq!(two.request("DELETE", &format!("/v1/searches/{run}")).key(&two.key).send().status, 204);
+        assert_eq!(two.delete(&format!("/v1/searches/{run}")).status, 204);
         for answer in [first, second] {
             answer.join().unwrap().is_error(404, "not_found");
         }

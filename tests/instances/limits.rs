@@ -48,23 +48,6 @@ fn searches_are_limited_exactly_over_all_instances() {
 }
 
 #[test]
-fn a_stream_that_is_refused_does_not_count_as_a_search() {
-    let cluster = Cluster::start(2, 1, &["--rate-limits=search=3", "--rate-limits=stream=1"]);
-    cluster.site.open_all();
-    let [one, two] = &cluster.servers[..] else { unreachable!() };
-    let body = json!({"type": "username", "query": "alice", "stream": true});
-    let first = one.request("POST", "/v1/searches").key(&one.key).json(&body).stream();
-    assert_eq!(first.header("ratelimit-policy"), Some("\"search\";q=3;w=60, \"stream\";q=1;w=60"));
-    first.all();
-    for server in [two, one, two] {
-        let refused = server.post(&body);
-        refused.is_error(429, "rate_limited");
-        assert_eq!(refused.json()["detail"]["policy"], "stream");
-    }
-    assert_eq!(remaining(&two.post(&search("bob"))), 1);
-}
-
-#[test]
 fn each_instance_counts_reads_without_the_database() {
     let cluster = Cluster::start(2, 1, &["--rate-limits=read=5"]);
     for server in &cluster.servers {

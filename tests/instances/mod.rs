@@ -92,7 +92,7 @@ impl Cluster {
 }
 
 fn stream(server: &Server, run: &str) -> EventStream {
-    let stream = server.request("GET", &format!("/v1/searches/{run}/stream")).key(&server.key).stream();
+    let stream = server.stream(&format!("/v1/searches/{run}/stream"));
     assert_eq!(stream.status, 200);
     stream
 }

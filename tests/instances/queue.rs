@@ -76,23 +76,6 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one_at_once() {
 }
 
 #[test]
-fn the_searches_of_a_crashed_busy_instance_are_driven_by_the_other() {
-    let mut cluster = Cluster::start(2, 4, &["--max-runs=1", "--times=lease=5s"]);
-    occupy(&cluster, &cluster.servers[0].key);
-    start(&cluster.servers[0], &cluster.servers[0].key, "m2");
-    cluster.servers[0].kill();
-    cluster.site.open_all();
-    eventually("all have ended", || {
-        cluster.database.number("SELECT count(*) FROM runs WHERE status = 'completed'") == 3
-    });
-    assert_eq!(
-        cluster.database.number("SELECT count(*) FROM charges"),
-        3,
-        "nothing was charged twice or refunded"
-    );
-}
-
-#[test]
 fn an_open_stream_ends_at_every_instance_when_its_key_is_revoked() {
     let cluster = Cluster::start(2, 1, &[]);
     let [one, two] = &cluster.servers[..] else { unreachable!() };

@@ -121,18 +121,6 @@ fn an_instance_that_takes_its_run_over_again_resumes_from_the_store() {
 }
 
 #[test]
-fn the_runs_of_an_instance_that_shuts_down_are_resumed_at_once() {
-    // The lease alone would not let anybody take the runs over.
-    let mut cluster = Cluster::start(2, 2, &["--times=lease=10m"]);
-    let run = cluster.servers[0].search("username", "alice");
-    cluster.site.wait_for("one", "m1");
-    assert!(cluster.servers[0].terminate().success());
-    cluster.site.wait_for("two", "m1");
-    cluster.site.open_all();
-    assert_eq!(cluster.servers[1].finished(&run)["total_results"], 2);
-}
-
-#[test]
 fn a_search_ends_even_if_every_instance_crashes_during_a_check() {
     let mut cluster = Cluster::start(2, 3, &[LEASE, "--check-timeout=20s", "--run-timeout=20s"]);
     cluster.site.open("m0");

@@ -12,7 +12,7 @@ use ureq::Agent;
 use ureq::http::{Request, Response};
 
 use super::sightings::{Seen, Sightings};
-use crate::http::chance::Chance;
+use crate::support::chance::Chance;
 use crate::support::server::PATIENCE;
 
 /// The state that all clients share.

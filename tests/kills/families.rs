@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use crate::http::chance::{Chance, setting};
+use crate::support::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::folder::Folder;

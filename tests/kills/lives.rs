@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::clients::World;
 use super::process::{Process, Program};
 use super::site::Site;
-use crate::http::chance::Chance;
+use crate::support::chance::Chance;
 use crate::support::databases::TestDatabase;
 use crate::support::folder::Folder;
 

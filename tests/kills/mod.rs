@@ -24,7 +24,7 @@ use clients::{Client, Order, World};
 use lives::Scene;
 use site::{GHOST, SLOW};
 
-use crate::http::chance::{Chance, setting};
+use crate::support::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
 use crate::support::server::Setup;
 use crate::support::tier::often;

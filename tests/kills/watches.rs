@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::http::chance::{Chance, setting};
+use crate::support::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 use crate::support::server::Setup;

@@ -13,10 +13,6 @@ fn fetch(server: &Server, path: &str) -> Answer {
     answer
 }
 
-fn text(answer: &Answer) -> &str {
-    std::str::from_utf8(&answer.body).unwrap()
-}
-
 /// Returns the addresses of all pages, of the list of pages and of a search.
 fn pages() -> Vec<String> {
     let topics = TOPICS.iter().map(|topic| format!("/manual/{}", topic.name));
@@ -43,10 +39,10 @@ fn pages_need_no_key_and_no_script_and_load_nothing_from_elsewhere() {
             )
         );
         for part in ["<script", "<style", " style=", " onload="] {
-            assert!(!text(&page).contains(part), "{part} in {path}");
+            assert!(!page.text().contains(part), "{part} in {path}");
         }
         for name in [" src=\"", "<link rel=\"stylesheet\" href=\""] {
-            for file in text(&page).split(name).skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            for file in page.text().split(name).skip(1).map(|rest| rest.split('"').next().unwrap()) {
                 let from_root = file.trim_start_matches("../");
                 assert!(!file.contains(':') && from_root.starts_with("docs/assets/"), "{file} in {path}");
                 fetch(&server, &format!("/{from_root}"));
@@ -71,26 +67,26 @@ fn every_page_is_listed_and_its_links_are_served() {
     let index = fetch(&server, "/llms.txt");
     is_validated(&server, "/llms.txt", &index);
     for topic in TOPICS {
-        assert!(text(&list).contains(&format!("href=\"manual/{}\"", topic.name)), "{}", topic.name);
-        assert!(text(&index).contains(&format!("(manual/{}.md): ", topic.name)), "{}", topic.name);
+        assert!(list.text().contains(&format!("href=\"manual/{}\"", topic.name)), "{}", topic.name);
+        assert!(index.text().contains(&format!("(manual/{}.md): ", topic.name)), "{}", topic.name);
         let source = fetch(&server, &format!("/manual/{}.md", topic.name));
         assert_eq!(source.header("content-type"), Some("text/markdown; charset=utf-8"));
-        assert_eq!(text(&source), topic.markdown);
+        assert_eq!(source.text(), topic.markdown);
         is_validated(&server, &format!("/manual/{}.md", topic.name), &source);
         let page = fetch(&server, &format!("/manual/{}", topic.name));
-        assert!(text(&page).contains(&format!(">{}</h1>", topic.title())), "{}", topic.name);
+        assert!(page.text().contains(&format!(">{}</h1>", topic.title())), "{}", topic.name);
     }
     for path in pages() {
         let here = Url::parse(&format!("http://{}{path}", server.address)).unwrap();
         let page = fetch(&server, &path);
-        for link in text(&page).split("<a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        for link in page.text().split("<a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
             let target = here.join(link).unwrap();
             if target.host() != here.host() {
                 continue;
             }
             let answer = fetch(&server, target.path());
             let fragment = target.fragment().unwrap_or_default();
-            let has_heading = fragment.is_empty() || text(&answer).contains(&format!(" id=\"{fragment}\""));
+            let has_heading = fragment.is_empty() || answer.text().contains(&format!(" id=\"{fragment}\""));
             assert!(has_heading, "{link} in {path}");
         }
     }
@@ -105,14 +101,14 @@ fn every_page_is_listed_and_its_links_are_served() {
 fn a_search_shows_the_sections_with_its_words() {
     let server = Setup::new().start();
     let page = fetch(&server, "/manual?q=Idempotency-Key+repeat");
-    assert!(text(&page).contains("href=\"manual/api#repeat-a-start-safely\""), "{}", text(&page));
-    assert!(text(&page).contains("value=\"Idempotency-Key repeat\""), "{}", text(&page));
+    assert!(page.text().contains("href=\"manual/api#repeat-a-start-safely\""), "{}", page.text());
+    assert!(page.text().contains("value=\"Idempotency-Key repeat\""), "{}", page.text());
     let none = fetch(&server, "/manual?q=nothingofthiskind");
-    assert!(text(&none).contains("0 sections"), "{}", text(&none));
+    assert!(none.text().contains("0 sections"), "{}", none.text());
     let hostile = fetch(&server, "/manual?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E%7B%7Bcontent%7D%7D");
-    assert!(!text(&hostile).contains("<script"), "{}", text(&hostile));
-    assert!(text(&hostile).contains("&#60;/script&#62;{{content}}"), "{}", text(&hostile));
-    assert!(text(&fetch(&server, "/manual?q=+")).contains("href=\"manual/api\""));
+    assert!(!hostile.text().contains("<script"), "{}", hostile.text());
+    assert!(hostile.text().contains("&#60;/script&#62;{{content}}"), "{}", hostile.text());
+    assert!(fetch(&server, "/manual?q=+").text().contains("href=\"manual/api\""));
     server.request("GET", "/manual?q=a&q=b").send().is_error(400, "invalid_request");
 }
 

@@ -8,7 +8,6 @@ mod tools;
 
 mod campaigns {
     mod conformance;
-    mod inspector;
 }
 
 use serde_json::{Value, json};

@@ -40,7 +40,7 @@ fn a_low_descriptor_limit_bounds_the_streams_and_leaves_health_alone() {
     let server = limited(setup.flag("--rate-limits=stream=1000").flag("--times=stream=1h"), 1024).start();
     let run = server.search("username", "silent");
     let path = format!("/v1/searches/{run}/stream");
-    let attach = || server.request("GET", &path).key(&server.key).stream();
+    let attach = || server.stream(&path);
     let mut streams = Vec::new();
     let refused = loop {
         let stream = attach();

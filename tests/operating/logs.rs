@@ -36,30 +36,6 @@ fn every_json_line_has_a_time_of_fixed_length_and_a_request_id() {
 }
 
 #[test]
-fn requests_are_logged_without_their_content() {
-    let server = Setup::new().flag("--log-format=json").start();
-    let of = |id: &str| {
-        let log = server.log();
-        let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.find(|line| line["request_id"] == id).unwrap()
-    };
-    let ask = |path: &str, id: &str| server.request("GET", path).header("X-Request-Id", id).send();
-    assert_eq!(ask("/v1/searches?cursor=hunter2", "refused").status, 401);
-    assert_eq!(ask("/app/sign-in?next=hunter2", "page").status, 200);
-    assert_eq!(ask("/hunter2", "nowhere").status, 404);
-    for (id, message, status) in [
-        ("refused", "GET /v1/searches", 401),
-        ("page", "GET /app/sign-in", 200),
-        ("nowhere", "GET none", 404),
-    ] {
-        let line = of(id);
-        assert_eq!((&line["message"], &line["status"]), (&message.into(), &status.into()), "{line}");
-        assert!(line.get("account_id").is_none(), "{line}");
-    }
-    assert!(!server.log().contains("hunter2"));
-}
-
-#[test]
 fn a_failed_request_is_logged_with_its_cause_and_its_id() {
     for database in databases() {
         let server = Setup::new().database(&database.url).flag("--log-format=json").start();
@@ -109,7 +85,7 @@ fn no_log_line_and_no_page_shows_a_secret() {
     let person = Person::signed_in(&server, "ann@example.org", "pro");
     server.cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
     let admin = admin_of(&server);
-    let said = ["/metrics", "/readyz", "/healthz"].map(|path| get(admin, path).text);
+    let said = ["/metrics", "/readyz", "/healthz"].map(|path| get(admin, path).to_string());
     let public =
         ["/v1/health", "/v1/capabilities", "/v1/modules", "/v1/modules/mine"].map(|path| server.get(path));
     let pages = ["/app/operator", "/app/operator/load"].map(|path| person.get(path));

@@ -97,7 +97,7 @@ fn gauges_follow_the_open_connections_and_streams() {
     eventually("one has answered", || level("sightline_check_workers_busy") == 3.0);
     assert_eq!(level("sightline_runs_driven"), 1.0);
     let path = format!("/v1/searches/{run}/stream");
-    let mut stream = server.request("GET", &path).key(&server.key).stream();
+    let mut stream = server.stream(&path);
     stream.next().unwrap();
     eventually("the stream is counted", || level("sightline_http_streams") == 1.0);
     let waits = json!({"type": "username", "query": "bob", "wait": true});
@@ -146,7 +146,7 @@ fn no_label_contains_text_of_a_client() {
     let server = Setup::new().all_modules().start();
     let run = send_marked(&server, mark);
     let admin = admin_of(&server);
-    let text = get(admin, "/metrics").text;
+    let text = get(admin, "/metrics").text().to_owned();
     for secret in [mark, run.as_str(), server.key.as_str(), "sl_live_", "XQ", "example.com"] {
         assert!(!text.contains(secret), "{secret}");
     }
@@ -196,15 +196,15 @@ mod campaigns {
         let said = get(admin, "/metrics");
         assert_eq!(
             (said.status, said.header("content-type")),
-            (200, "text/plain; version=0.0.4; charset=utf-8")
+            (200, Some("text/plain; version=0.0.4; charset=utf-8"))
         );
         let mut python = venv(&["prometheus-client==0.22.1"]).command("python");
         let mut child = python.args(["-c", READ]).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(said.text.as_bytes()).unwrap();
-        assert!(child.wait().unwrap().success(), "{}", said.text);
-        let head = ask(admin, "HEAD /metrics");
-        assert_eq!((head.status, head.text.as_str()), (200, ""));
-        assert_eq!(ask(admin, "POST /metrics").status, 405);
+        child.stdin.take().unwrap().write_all(&said.body).unwrap();
+        assert!(child.wait().unwrap().success(), "{said}");
+        let head = ask(admin, "HEAD", "/metrics");
+        assert_eq!((head.status, head.text()), (200, ""));
+        assert_eq!(ask(admin, "POST", "/metrics").status, 405);
         assert_eq!(get(admin, "/nothing").status, 404);
         // Neither listener serves the paths of the other.
         assert_eq!(server.get("/metrics").status, 404);

@@ -11,7 +11,6 @@ mod campaigns {
     mod alerts;
     mod container;
     mod package;
-    mod simulation;
 }
 
 use std::net::SocketAddr;
@@ -23,8 +22,8 @@ use page::Page;
 /// Reads all metrics strictly.
 fn scrape(admin: SocketAddr) -> Page {
     let said = get(admin, "/metrics");
-    assert_eq!(said.status, 200, "{}", said.text);
-    Page::read(&said.text)
+    assert_eq!(said.status, 200, "{said}");
+    Page::read(said.text())
 }
 
 /// Returns what a program said, which must have succeeded.

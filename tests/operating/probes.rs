@@ -19,12 +19,12 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     postgres.admin("CREATE DATABASE ready");
     let server = Setup::new().database(&postgres.url("ready")).start();
     let admin = admin_of(&server);
-    assert_eq!((get(admin, "/readyz").status, get(admin, "/readyz").text.as_str()), (200, "ready\n"));
-    assert_eq!(get(admin, "/healthz").text, "ok\n");
+    assert_eq!((get(admin, "/readyz").status, get(admin, "/readyz").text()), (200, "ready\n"));
+    assert_eq!(get(admin, "/healthz").text(), "ok\n");
 
     postgres.stop(End::Fast);
     eventually("it is not ready", || get(admin, "/readyz").status == 503);
-    assert!(get(admin, "/readyz").text.contains("the database"), "{}", get(admin, "/readyz").text);
+    assert!(get(admin, "/readyz").text().contains("the database"), "{}", get(admin, "/readyz"));
     assert_eq!(get(admin, "/healthz").status, 200);
     eventually("the figures tell of it", || {
         let page = scrape(admin);
@@ -73,7 +73,7 @@ fn a_draining_server_is_alive_and_not_ready() {
     assert_eq!(get(admin, "/readyz").status, 200);
 
     signal(server.child.id(), "TERM");
-    eventually("it is not ready", || get(admin, "/readyz").text == "shutting down\n");
+    eventually("it is not ready", || get(admin, "/readyz").text() == "shutting down\n");
     assert_eq!(get(admin, "/healthz").status, 200);
     assert!(server.child.try_wait().unwrap().is_none(), "it drains");
     drop(client);

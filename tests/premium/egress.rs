@@ -67,26 +67,9 @@ pub(super) fn public_web(pages: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static
 }
 
 pub(super) fn hosts() -> Vec<String> {
-    let mut hosts: Vec<String> = [
-        "127.0.0.1",
-        "127.1",
-        "localhost",
-        "localhost.",
-        "foo.localhost",
-        "2130706433",
-        "0x7f000001",
-        "017700000001",
-        "0.0.0.0",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "[64:ff9b::7f00:1]",
-        "169.254.169.254",
-        "10.0.0.1",
-        "192.168.0.1",
-        "[fd00:ec2::254]",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let known = "127.0.0.1 127.1 localhost localhost. foo.localhost 2130706433 0x7f000001 017700000001 0.0.0.0 [::1] \
+                 [::ffff:127.0.0.1] [64:ff9b::7f00:1] 169.254.169.254 10.0.0.1 192.168.0.1 [fd00:ec2::254]";
+    let mut hosts: Vec<String> = known.split(' ').map(str::to_owned).collect();
     // The name of this machine, which usually resolves to a private address.
     let name = std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned();
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.') {

@@ -1,7 +1,6 @@
 //! Checks in browsers in the run engine: workers of their own, shared fairly, dropped with their run. The web and
 //! the browsers are played; threads, runs and the store are real.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,28 +8,21 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use sightline::base::clock::{Clock, SystemClock};
-use sightline::base::ids::AccountId;
-use sightline::model::account::{Account, Role};
 use sightline::model::audit::Origin;
-use sightline::model::credits::{Charge, Cycle};
 use sightline::model::run::Status;
-use sightline::model::search::Search;
-use sightline::model::start::{Cause, Idempotency};
-use sightline::modules::catalog::{Catalog, Choice};
-use sightline::modules::checker::Checker;
+use sightline::model::start::Idempotency;
+use sightline::modules::catalog::Choice;
 use sightline::modules::definition::Via;
-use sightline::modules::keys::OperatorKeys;
 use sightline::modules::outcome::Outcome;
-use sightline::modules::probe::{Browsers, CookieJar, NoBrowser, ProbeError, Prober, Request, Response};
-use sightline::modules::query::{Query, SearchType};
+use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
 use sightline::runs::live::LiveRun;
 use sightline::runs::service::{
-    Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
+    Found, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
 };
-use sightline::store::{self, Store};
 
+use crate::runs;
 use crate::support::databases::databases;
 use crate::support::eventually;
 use crate::support::folder::Folder;
@@ -147,15 +139,7 @@ fn drawn(number: usize) -> Value {
     })
 }
 
-struct Bench {
-    /// Creates a bench with the same store and catalogue, and with these browsers.
-    another: Box<dyn Fn(Arc<dyn Browsers>) -> Arc<Runs>>,
-    runs: Arc<Runs>,
-    stage: Arc<Stage>,
-    account: AccountId,
-    store: Arc<Store>,
-    _folder: Folder,
-}
+type Bench = runs::Bench<Stage>;
 
 /// Creates a catalogue with this many modules without and with a browser, on a new SQLite file.
 fn bench(stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
@@ -165,110 +149,22 @@ fn bench(stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
 }
 
 fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
-    let entries: Vec<Value> = (0..plains).map(plain).chain((0..browsers).map(drawn)).collect();
-    let file = PathBuf::from(folder.path("catalog.json"));
-    std::fs::write(&file, Value::Array(entries).to_string()).unwrap();
-    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-    let store = store::open(&url.parse().unwrap(), store::Role::Server).unwrap();
-    let account = new_account(&store);
-    let limits = Limits {
-        check_timeout: CHECK_TIMEOUT,
-        run_timeout: 2 * CHECK_TIMEOUT,
-        lease: Duration::from_secs(30),
-        store_patience: Duration::from_secs(30),
-        host_retry: Duration::from_secs(60),
-        quarantine_retry: Duration::from_secs(600),
-    };
-    let config = RunsConfig {
-        check_workers: 8,
-        host_concurrency: 6,
-        share_answers: Duration::ZERO,
-        max_runs: 8,
-        max_waiting: 8,
-        limits,
-        keep_ended: PATIENCE,
-        discovery: false,
-        simulated: false,
-    };
-    let (shared, prober) = (Arc::clone(&store), Arc::clone(stage) as Arc<dyn Prober>);
-    let another = move |browsers| {
-        let checker =
-            Checker::new(prober.clone(), OperatorKeys::default(), "test", Duration::from_secs(3600));
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Runs::new(
-            Arc::clone(&shared),
-            Arc::clone(&catalog),
-            Arc::new(checker),
-            browsers,
-            clock,
-            config,
-            RunHooks::default(),
-        )
-    };
-    let runs = another(Arc::clone(stage) as _);
-    Bench { another: Box::new(another), runs, stage: Arc::clone(stage), account, store, _folder: folder }
+    let catalog: Vec<Value> = (0..plains).map(plain).chain((0..browsers).map(drawn)).collect();
+    let limits =
+        Limits { check_timeout: CHECK_TIMEOUT, run_timeout: 2 * CHECK_TIMEOUT, ..runs::config().limits };
+    let config = RunsConfig { check_workers: 8, limits, keep_ended: PATIENCE, ..runs::config() };
+    runs::bench_on(url, folder, &catalog, config, Arc::clone(stage), Arc::clone(stage) as _)
 }
 
-fn new_account(ledger: &Store) -> AccountId {
-    let now = SystemClock.now();
-    let id = AccountId::new();
-    let email = format!("{id}@example.com");
-    let account = Account { id, email, plan: "pro".into(), anchor: now, created_at: now, role: Role::User };
-    assert!(ledger.add_account(&account, &Origin::CLI).unwrap());
-    id
+fn premium(bench: &Bench, query: &str) -> StartRequest {
+    bench.order_where(query, |search| search.premium = true)
 }
 
-impl Bench {
-    fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {
-        let mut order = self.order(query);
-        change(&mut order.search);
-        order
-    }
-
-    fn order(&self, query: &str) -> StartRequest {
-        let now = SystemClock.now();
-        StartRequest {
-            account: self.account,
-            search: Search {
-                premium: true,
-                ..Search::plain(&Query::parse(SearchType::Username, query).unwrap())
-            },
-            cause: Cause::Request,
-            charge: Charge { credits: 2, allowed: Some(100), cycle: Cycle::at(self.anchor(), now) },
-            idempotency: None,
-            origin: Origin::CLI,
-        }
-    }
-
-    fn anchor(&self) -> jiff::Timestamp {
-        self.store.account(self.account).unwrap().unwrap().anchor
-    }
-
-    fn used(&self) -> u64 {
-        let now = SystemClock.now();
-        self.store.credits_used(self.account, Cycle::at(self.anchor(), now)).unwrap()
-    }
-
-    fn start(&self, order: StartRequest) -> Arc<LiveRun> {
-        match self.runs.start(order) {
-            Ok(StartResult::Started(Found::Live(run))) => run,
-            _ => panic!("not started"),
-        }
-    }
-
-    fn premium(&self, query: &str) -> Arc<LiveRun> {
-        self.start(self.order(query))
-    }
-
-    /// Starts a premium run with only this many browser modules.
-    fn drawn_only(&self, query: &str, count: usize) -> Arc<LiveRun> {
-        let modules = (0..count).map(|number| format!("drawn-{number:02}")).collect();
-        self.start(self.order_where(query, |search| search.choice = Choice { modules, ..Choice::default() }))
-    }
-
-    fn finish(&self, run: &LiveRun) {
-        assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
-    }
+/// Starts a premium run with only this many browser modules.
+fn drawn_only(bench: &Bench, query: &str, count: usize) -> Arc<LiveRun> {
+    let modules = (0..count).map(|number| format!("drawn-{number:02}")).collect();
+    let choice = Choice { modules, ..Choice::default() };
+    bench.start_order(bench.order_where(query, |search| (search.premium, search.choice) = (true, choice)))
 }
 
 /// The queries of real pages in the order in which they were opened.
@@ -281,9 +177,9 @@ fn order_of(stage: &Stage, queries: &[&str]) -> Vec<String> {
 fn standard_results_do_not_wait_for_browsers() {
     // More pages than check workers: in their lane they would take all of them.
     let bench = bench(&Stage::with(2), 40, 12);
-    let run = bench.premium("alice");
+    let run = bench.start_order(premium(&bench, "alice"));
     eventually("all standard modules have ended", || run.summary().progress.modules_completed == 40);
-    eventually("both browsers are busy", || bench.stage.open_now() == 2);
+    eventually("both browsers are busy", || bench.web.open_now() == 2);
     // All of them have ended and are published while not one page has been drawn.
     let (summary, results, _) = run.snapshot();
     assert_eq!(
@@ -291,36 +187,36 @@ fn standard_results_do_not_wait_for_browsers() {
         (Status::Running, 40, 40)
     );
     assert_eq!((bench.runs.scheduler().busy_in_browsers(), bench.runs.browsing().sessions()), (2, 2));
-    bench.stage.draw(1000);
+    bench.web.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();
     assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 52, 52));
     // Each hit was confirmed by the page of a made-up name, by the same worker.
-    assert_eq!((bench.stage.opened().len(), bench.stage.most_open.load(Ordering::SeqCst)), (24, 2));
+    assert_eq!((bench.web.opened().len(), bench.web.most_open.load(Ordering::SeqCst)), (24, 2));
 }
 
 #[test]
 fn premium_runs_share_the_browsers_fairly() {
     let bench = bench(&Stage::with(2), 1, 12);
-    let large = bench.drawn_only("large", 12);
-    eventually("the large run has both browsers", || bench.stage.open_now() == 2);
-    let small = bench.drawn_only("small", 3);
+    let large = drawn_only(&bench, "large", 12);
+    eventually("the large run has both browsers", || bench.web.open_now() == 2);
+    let small = drawn_only(&bench, "small", 3);
     // Its first check has been handed over before any page of the large run is drawn.
     eventually("the small run is driven", || bench.runs.load().0 == 2);
     let mut pages = 2;
     while !small.wait_for_end(Instant::now()) && pages < 40 {
-        bench.stage.draw(1);
+        bench.web.draw(1);
         pages += 1;
-        let opened = || order_of(&bench.stage, &["large", "small"]).len();
+        let opened = || order_of(&bench.web, &["large", "small"]).len();
         eventually("the next page is open", || opened() >= pages || small.summary().status.is_terminal());
     }
-    let order = order_of(&bench.stage, &["large", "small"]);
+    let order = order_of(&bench.web, &["large", "small"]);
     let last = order.iter().rposition(|query| query == "small").unwrap();
     let before = order[..last].iter().filter(|query| *query == "large").count();
     // First come, first served would open all twelve pages of the large run first.
     assert!(before <= 7, "{before} pages of the large run came before the small one's third: {order:?}");
     assert!(!large.summary().status.is_terminal());
-    bench.stage.draw(1000);
+    bench.web.draw(1000);
     bench.finish(&large);
     assert_eq!(large.summary().coverage.count_of(Outcome::Hit), 12);
 }
@@ -328,18 +224,18 @@ fn premium_runs_share_the_browsers_fairly() {
 #[test]
 fn the_deadline_begins_when_a_browser_is_free() {
     let bench = bench(&Stage::with(1), 1, 3);
-    let first = bench.drawn_only("first", 1);
-    eventually("the browser is busy", || bench.stage.open_now() == 1);
-    let deleted = bench.drawn_only("deleted", 3);
-    let second = bench.drawn_only("second", 2);
+    let first = drawn_only(&bench, "first", 1);
+    eventually("the browser is busy", || bench.web.open_now() == 1);
+    let deleted = drawn_only(&bench, "deleted", 3);
+    let second = drawn_only(&bench, "second", 2);
     eventually("all runs are driven", || bench.runs.load().0 == 3);
     assert!(bench.runs.delete(deleted.id(), bench.account, &Origin::CLI).unwrap());
     eventually("the deleted run's driver ends", || bench.runs.load().0 == 2);
     let released = Instant::now();
-    bench.stage.draw(1000);
+    bench.web.draw(1000);
     bench.finish(&first);
     bench.finish(&second);
-    let opened = bench.stage.opened();
+    let opened = bench.web.opened();
     assert!(opened.iter().all(|page| page.query != "deleted"), "{opened:?}");
     let waited: Vec<&Opened> = opened.iter().filter(|page| page.query == "second").collect();
     assert_eq!(waited.len(), 2, "{opened:?}");
@@ -351,10 +247,10 @@ fn the_deadline_begins_when_a_browser_is_free() {
 #[test]
 fn checks_of_a_dead_browser_fail_with_a_reason() {
     let bench = bench(&Stage::with(2), 3, 4);
-    let run = bench.premium("alice");
-    eventually("both browsers are busy", || bench.stage.open_now() == 2);
-    bench.stage.dead.store(true, Ordering::SeqCst);
-    bench.stage.draw(2);
+    let run = bench.start_order(premium(&bench, "alice"));
+    eventually("both browsers are busy", || bench.web.open_now() == 2);
+    bench.web.dead.store(true, Ordering::SeqCst);
+    bench.web.draw(2);
     bench.finish(&run);
     let summary = run.summary();
     assert_eq!(summary.status, Status::Completed);
@@ -375,12 +271,12 @@ fn checks_of_a_dead_browser_fail_with_a_reason() {
 #[test]
 fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     let bench = bench(&Stage::with(1), 2, 3);
-    let run = bench.premium("alice");
+    let run = bench.start_order(premium(&bench, "alice"));
     eventually("the browser is busy, and all else is done", || {
-        bench.stage.open_now() == 1 && run.summary().progress.modules_completed == 2
+        bench.web.open_now() == 1 && run.summary().progress.modules_completed == 2
     });
     bench.runs.shut_down(Instant::now() + PATIENCE);
-    let other = (bench.another)(Arc::new(NoBrowser));
+    let other = bench.another_process(&bench.web);
     eventually("the run ends elsewhere", || {
         other.run_due_tasks();
         let found = other.reader.find(run.id(), bench.account).unwrap().unwrap();
@@ -391,9 +287,9 @@ fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     let drawn = reports.iter().filter(|report| report.module.starts_with("drawn"));
     let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.map(Reason::as_str))).collect();
     assert_eq!(ends, vec![("skipped".to_owned(), Some("unavailable")); 3]);
-    assert_eq!((found.status(), bench.stage.opened().len()), (Status::Completed, 1));
+    assert_eq!((found.status(), bench.web.opened().len()), (Status::Completed, 1));
     // The open page is abandoned, and its worker ends with the process.
-    bench.stage.draw(1);
+    bench.web.draw(1);
     other.shut_down(Instant::now() + PATIENCE);
 }
 
@@ -405,21 +301,21 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         let keyed = |query: &str| {
             let valid_since = idempotency_valid_since(SystemClock.now());
             let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], valid_since };
-            StartRequest { idempotency: Some(idempotency), ..bench.order(query) }
+            StartRequest { idempotency: Some(idempotency), ..premium(&bench, query) }
         };
+        let used = || bench.store.credits_used(bench.account, bench.order("").charge.cycle).unwrap();
         stage.draw(1000);
-        let run = bench.start(keyed("alice"));
+        let run = bench.start_order(keyed("alice"));
         bench.finish(&run);
-        assert_eq!(bench.used(), 2);
+        assert_eq!(used(), 1);
         stage.dead.store(true, Ordering::SeqCst);
         eventually("the browser is known to be dead", || !bench.runs.can_browse());
-        assert!(matches!(bench.runs.start(bench.order("bob")), Err(StartError::NoBrowser)));
+        assert!(matches!(bench.runs.start(premium(&bench, "bob")), Err(StartError::NoBrowser)));
         assert!(matches!(bench.runs.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id()));
-        assert_eq!(bench.used(), 2);
-        let standard = bench.order_where("carol", |search| search.premium = false);
-        bench.finish(&bench.start(standard));
+        assert_eq!(used(), 1);
+        bench.finish(&bench.start("carol"));
         stage.dead.store(false, Ordering::SeqCst);
         eventually("the browser is back", || bench.runs.can_browse());
-        bench.finish(&bench.premium("dave"));
+        bench.finish(&bench.start_order(premium(&bench, "dave")));
     }
 }

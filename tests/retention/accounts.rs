@@ -212,23 +212,12 @@ fn the_audit_is_shown_as_text_and_since_a_time() {
 
         let text = server.cli(&["audit", "--account", EMAIL]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 7, "{text}");
-        for (line, want) in lines.iter().zip([
-            " account.created by cli account=",
-            " account.link_made by cli account=",
-            " key.created by cli account=",
-            " run.started by key:",
-            " run.deleted by key:",
-            " account.plan_changed by cli account=",
-            " key.revoked by cli account=",
-        ]) {
-            assert!(line.contains(want), "{line} lacks {want}");
-        }
-        assert!(
-            lines[3].contains(" request=request-1 ") && lines[3].ends_with(" type=username credits=1"),
-            "{}",
-            lines[3]
-        );
+        let actions: Vec<&str> = lines.iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        let all = "account.created account.link_made key.created run.started run.deleted account.plan_changed \
+                   key.revoked";
+        assert_eq!(actions.join(" "), all);
+        assert!(lines[3].contains(" by key:") && lines[3].contains(" request=request-1 "), "{}", lines[3]);
+        assert!(lines[3].ends_with(" type=username credits=1"), "{}", lines[3]);
         assert!(lines[5].ends_with(" from=unlimited to=pro"), "{}", lines[5]);
         assert!(!text.contains("nobody") && !text.contains(&key) && !text.contains(EMAIL));
 

@@ -108,12 +108,7 @@ fn a_request_that_is_repeated_is_refused_too() {
     let server = serving(&file).start();
     let repeat = || {
         let body = json!({"type": "username", "query": "jane_doe"});
-        server
-            .request("POST", "/v1/searches")
-            .key(&server.key)
-            .header("Idempotency-Key", "k")
-            .json(&body)
-            .send()
+        server.post_once("k", &body)
     };
     assert_eq!(repeat().status, 200);
     std::fs::write(&file, list()).unwrap();

@@ -33,7 +33,7 @@ fn an_old_run_is_removed_and_its_charge_is_kept() {
         let deleted = server.search("username", "everybody_forgotten");
         server.finished(&deleted);
         let path = format!("/v1/searches/{deleted}");
-        assert_eq!(server.request("DELETE", &path).key(&server.key).send().status, 204);
+        assert_eq!(server.delete(&path).status, 204);
         let as_deleted = server.get(&path).is_error(404, "not_found");
         if database.name == "sqlite" {
             // Not the database file: SQLite may leave copies of moved cells in unused bytes of a page.
@@ -56,7 +56,7 @@ fn an_old_run_is_removed_and_its_charge_is_kept() {
             let gone = server.get(&path).is_error(404, "not_found");
             assert_eq!(gone["message"], as_deleted["message"], "{path}");
         }
-        assert_eq!(server.request("DELETE", &path).key(&server.key).send().status, 404);
+        assert_eq!(server.delete(&path).status, 404);
         assert_eq!(server.get(&format!("/v1/searches/{young}")).status, 200);
         let list = server.get("/v1/searches").json();
         assert_eq!((&list["count"], &list["searches"][0]["run_id"]), (&json!(1), &json!(young)));

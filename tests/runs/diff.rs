@@ -11,7 +11,7 @@ use sightline::runs::diff::NotComparable;
 use sightline::runs::record::Findings;
 
 use super::diff_world::{Made, World};
-use super::people::Draw;
+use crate::support::chance::Chance;
 use crate::support::modules::builtin;
 
 const PAIRS: u64 = 3_000;
@@ -136,7 +136,7 @@ fn order_ids_times_and_confidences_are_no_change() {
     for seed in 0..500 {
         let world = World::new(seed);
         let [before, after] = &world.runs;
-        let mut draw = Draw(seed);
+        let mut draw = Chance::new(seed);
         let again = shuffled(&mut draw, before, true);
         let counts = diff(catalog, before, &again).counts;
         assert_eq!(
@@ -151,7 +151,7 @@ fn order_ids_times_and_confidences_are_no_change() {
 }
 
 /// Returns the run with other ids, times and confidences, in another order; with `sources`, their order too.
-fn shuffled(draw: &mut Draw, made: &Made, sources: bool) -> Made {
+fn shuffled(draw: &mut Chance, made: &Made, sources: bool) -> Made {
     let mut made = made.clone();
     shuffle(draw, &mut made.modules);
     shuffle(draw, &mut made.results);
@@ -167,14 +167,14 @@ fn shuffled(draw: &mut Draw, made: &Made, sources: bool) -> Made {
     made
 }
 
-fn mix_sources(draw: &mut Draw, result: &mut ResultRecord) {
+fn mix_sources(draw: &mut Chance, result: &mut ResultRecord) {
     let Some(list) = result.metadata.get_mut(SOURCES).and_then(|list| list.as_array_mut()) else { return };
     shuffle(draw, list);
     list.iter_mut().for_each(|source| source["confidence"] = 0.7.into());
     result.source = list[0]["module"].as_str().unwrap().to_owned();
 }
 
-fn shuffle<T>(draw: &mut Draw, list: &mut [T]) {
+fn shuffle<T>(draw: &mut Chance, list: &mut [T]) {
     for end in (1..list.len()).rev() {
         list.swap(end, draw.below(end + 1));
     }

@@ -12,7 +12,7 @@ use sightline::model::run::{ModuleReport, ResultRecord, Status};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::reason::Reason;
 
-use super::people::Draw;
+use crate::support::chance::Chance;
 
 const PLATFORMS: usize = 12;
 const LISTS: usize = 3;
@@ -81,15 +81,15 @@ struct Trouble {
 impl World {
     /// Returns a world in which anything can go wrong.
     pub(super) fn new(seed: u64) -> Self {
-        Self::make(&mut Draw(seed), false)
+        Self::make(&mut Chance::new(seed), false)
     }
 
     /// Returns a world in which sites change and nothing else happens.
     pub(super) fn calm(seed: u64) -> Self {
-        Self::make(&mut Draw(seed), true)
+        Self::make(&mut Chance::new(seed), true)
     }
 
-    fn make(draw: &mut Draw, is_calm: bool) -> Self {
+    fn make(draw: &mut Chance, is_calm: bool) -> Self {
         let before = Moment::new(draw);
         let moments = [before.clone(), before.later(draw)];
         let modules = modules(draw, is_calm);
@@ -105,7 +105,7 @@ impl World {
         world
     }
 
-    fn run(&self, draw: &mut Draw, at: usize, trouble: &Trouble) -> Made {
+    fn run(&self, draw: &mut Chance, at: usize, trouble: &Trouble) -> Made {
         let mut made = Made::empty();
         let mut order: Vec<&Module> = self.modules.iter().collect();
         for end in (1..order.len()).rev() {
@@ -135,7 +135,7 @@ impl World {
 
     fn check(
         &self,
-        draw: &mut Draw,
+        draw: &mut Chance,
         module: &Module,
         at: usize,
         trouble: &Trouble,
@@ -286,7 +286,7 @@ impl World {
 }
 
 impl Moment {
-    fn new(draw: &mut Draw) -> Self {
+    fn new(draw: &mut Chance) -> Self {
         let mut moment = Self::default();
         for platform in 0..PLATFORMS {
             if draw.below(3) > 0 {
@@ -301,7 +301,7 @@ impl Moment {
         moment
     }
 
-    fn later(mut self, draw: &mut Draw) -> Self {
+    fn later(mut self, draw: &mut Chance) -> Self {
         for platform in 0..PLATFORMS {
             change(draw, self.accounts.entry(platform).or_default());
             self.accounts.retain(|_, fields| !fields.is_empty());
@@ -315,7 +315,7 @@ impl Moment {
 }
 
 /// Changes data, removes it, or makes new data of none.
-fn change(draw: &mut Draw, fields: &mut Fields) {
+fn change(draw: &mut Chance, fields: &mut Fields) {
     match (fields.is_empty(), draw.below(10)) {
         (true, 0..=2) => *fields = self::fields(draw),
         (false, 0..=1) => fields.clear(),
@@ -332,7 +332,7 @@ fn change(draw: &mut Draw, fields: &mut Fields) {
     }
 }
 
-fn fields(draw: &mut Draw) -> Fields {
+fn fields(draw: &mut Chance) -> Fields {
     BTreeMap::from([
         ("display_name", format!("name {}", draw.below(5)).into()),
         ("bio", format!("bio {}", draw.below(5)).into()),
@@ -340,9 +340,9 @@ fn fields(draw: &mut Draw) -> Fields {
     ])
 }
 
-fn modules(draw: &mut Draw, is_calm: bool) -> Vec<Module> {
+fn modules(draw: &mut Chance, is_calm: bool) -> Vec<Module> {
     let mut modules = Vec::new();
-    let mut add = |draw: &mut Draw, subject: Subject, name: String, later: String| {
+    let mut add = |draw: &mut Chance, subject: Subject, name: String, later: String| {
         let (one, other) =
             (usize::from(!is_calm && draw.is_one_in(10)), usize::from(!is_calm && draw.is_one_in(10)));
         let rules = |is_old: usize, platform: String| Rules {
@@ -376,7 +376,7 @@ fn modules(draw: &mut Draw, is_calm: bool) -> Vec<Module> {
     modules
 }
 
-fn failure(draw: &mut Draw) -> (Outcome, Reason) {
+fn failure(draw: &mut Chance) -> (Outcome, Reason) {
     let all = [
         (Outcome::Blocked, Reason::Captcha),
         (Outcome::RateLimited, Reason::RetryAfter),
@@ -432,7 +432,7 @@ impl Made {
     }
 
     /// Adds an account of another name that a link led to. The other run may not have seen the link.
-    fn add_looked_up(&mut self, draw: &mut Draw) {
+    fn add_looked_up(&mut self, draw: &mut Chance) {
         if self.modules.is_empty() {
             return;
         }

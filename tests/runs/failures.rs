@@ -5,23 +5,6 @@ use sightline::runs::suppression::{SuppressKey, Suppressed};
 
 use super::*;
 
-impl Bench {
-    /// Creates another process with its own configuration.
-    pub(super) fn another_process_on(&self, config: RunsConfig) -> Arc<Runs> {
-        let file = PathBuf::from(self.folder.path("catalog.json"));
-        let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-        Runs::new(
-            Arc::clone(&self.store),
-            catalog,
-            checker(&self.web),
-            Arc::new(NoBrowser),
-            Arc::new(SystemClock),
-            config,
-            RunHooks::default(),
-        )
-    }
-}
-
 /// Returns a list of suppressed identifiers with this username.
 pub(super) fn suppressed(name: &str) -> Suppressed {
     let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
@@ -128,7 +111,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     let switch = Switch::of(&first.store);
     *switch.refused.lock() = Some("finish");
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let second = first.another_process_on(RunsConfig { limits, ..config() });
+    let second = first.another_process_with(RunsConfig { limits, ..config() }, RunHooks::default());
     second.suppress(suppressed("alice"));
     // The call returns each time without waiting for the store.
     for tries in 1..=2 {

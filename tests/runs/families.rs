@@ -216,7 +216,8 @@ fn without_credits_the_remaining_leads_are_not_followed() {
         let now = SystemClock.now();
         Ok(Some(Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) }))
     };
-    bench.runs = bench.another_process_with(RunHooks { charge_of: Box::new(charge), ..RunHooks::default() });
+    let hooks = RunHooks { charge_of: Box::new(charge), ..RunHooks::default() };
+    bench.runs = bench.another_process_with(config(), hooks);
     let now = SystemClock.now();
     let charge = Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) };
     let request =

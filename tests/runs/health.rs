@@ -118,33 +118,6 @@ fn a_check_cut_short_by_the_run_deadline_does_not_count_against_its_site() {
 }
 
 #[test]
-fn faults_of_this_machine_do_not_count_for_health_and_fail_the_run() {
-    let bench = bench(&[modules("ok", 3), vec![feed("list-000")]].concat(), config());
-    let all = ["ok-000", "ok-001", "list-000"];
-    assert_eq!(bench.asks(&all).status, Status::Completed);
-    let before = bench.checks("ok-000");
-
-    bench.web.exhausted.store(true, Ordering::SeqCst);
-    for wanted in [&all[..], &all[..2]] {
-        let summary = bench.asks(wanted);
-        assert_eq!(
-            (summary.coverage.count_of(Outcome::Skipped), summary.coverage.count_of(Outcome::Error)),
-            (2, 0)
-        );
-        assert_eq!((summary.status, summary.credits_charged), (Status::Failed, 0), "{wanted:?}");
-        assert!(
-            matches!(&summary.error, Some(RunError { code, .. }) if code == "no_conclusion"),
-            "{summary:?}"
-        );
-    }
-    assert_eq!(bench.checks("ok-000"), before);
-
-    bench.web.exhausted.store(false, Ordering::SeqCst);
-    assert_eq!(bench.asks(&all).status, Status::Completed);
-    assert_eq!(bench.checks("ok-000"), before + 1);
-}
-
-#[test]
 fn a_new_list_of_suppressed_identifiers_removes_shared_answers() {
     let share_answers = Duration::from_secs(600);
     let bench = bench(&modules("ok", 1), RunsConfig { share_answers, ..config() });

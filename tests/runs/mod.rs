@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sightline::base::clock::{Clock, SystemClock};
@@ -21,7 +22,7 @@ use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::outcome::Outcome;
-use sightline::modules::probe::{NoBrowser, Prober};
+use sightline::modules::probe::{Browsers, NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
@@ -35,7 +36,6 @@ use sightline::store::{self, Store};
 mod diff;
 mod diff_world;
 mod failures;
-mod fairness;
 mod families;
 mod following;
 mod health;
@@ -63,15 +63,17 @@ fn modules(kind: &str, count: usize) -> Vec<Value> {
         .collect()
 }
 
-struct Bench {
-    runs: Arc<Runs>,
-    web: Arc<PlayedWeb>,
-    store: Arc<Store>,
-    account: AccountId,
+/// Runs on a store of their own, with a web that the test plays.
+pub(crate) struct Bench<Web = PlayedWeb> {
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) web: Arc<Web>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) account: AccountId,
+    anchor: Timestamp,
     folder: Folder,
 }
 
-fn config() -> RunsConfig {
+pub(crate) fn config() -> RunsConfig {
     RunsConfig {
         check_workers: 64,
         host_concurrency: 6,
@@ -94,17 +96,41 @@ fn config() -> RunsConfig {
 
 fn bench(catalog: &[Value], config: RunsConfig) -> Bench {
     let folder = Folder::new();
-    let file = PathBuf::from(folder.path("catalog.json"));
-    std::fs::write(&file, Value::Array(catalog.to_vec()).to_string()).unwrap();
-    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-    let url = format!("sqlite:{}", folder.path("runs.db")).parse().unwrap();
-    let store = store::open(&url, store::Role::Server).unwrap();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let account = new_account(&store);
-    let web = Arc::new(PlayedWeb::default());
-    let checker = checker(&web);
-    let runs = Runs::new(Arc::clone(&store), catalog, checker, Arc::new(NoBrowser), clock, config, hooks());
-    Bench { runs, web, store, account, folder }
+    let url = format!("sqlite:{}", folder.path("runs.db"));
+    bench_on(&url, folder, catalog, config, Arc::default(), Arc::new(NoBrowser))
+}
+
+pub(crate) fn bench_on<Web: Prober + 'static>(
+    url: &str,
+    folder: Folder,
+    catalog: &[Value],
+    config: RunsConfig,
+    web: Arc<Web>,
+    browsers: Arc<dyn Browsers>,
+) -> Bench<Web> {
+    std::fs::write(folder.path("catalog.json"), Value::Array(catalog.to_vec()).to_string()).unwrap();
+    let store = store::open(&url.parse().unwrap(), store::Role::Server).unwrap();
+    let (account, anchor) = new_account(&store);
+    let runs = engine(&store, &folder, &web, browsers, config, hooks());
+    Bench { runs, web, store, account, anchor, folder }
+}
+
+/// Creates the engine of one process.
+fn engine<Web: Prober + 'static>(
+    store: &Arc<Store>,
+    folder: &Folder,
+    web: &Arc<Web>,
+    browsers: Arc<dyn Browsers>,
+    config: RunsConfig,
+    hooks: RunHooks,
+) -> Arc<Runs> {
+    let catalog = Arc::new(Catalog::load(false, &[PathBuf::from(folder.path("catalog.json"))]).unwrap());
+    Runs::new(Arc::clone(store), catalog, checker(web), browsers, Arc::new(SystemClock), config, hooks)
+}
+
+fn checker<Web: Prober + 'static>(web: &Arc<Web>) -> Arc<Checker> {
+    let prober = Arc::clone(web) as Arc<dyn Prober>;
+    Arc::new(Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600)))
 }
 
 /// What happens before the operations of a bench's store.
@@ -145,11 +171,6 @@ impl Switch {
     }
 }
 
-fn checker(web: &Arc<PlayedWeb>) -> Arc<Checker> {
-    let prober = Arc::clone(web) as Arc<dyn Prober>;
-    Arc::new(Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600)))
-}
-
 /// Returns hooks by which a search that a lead starts costs one credit of a thousand.
 fn hooks() -> RunHooks {
     let charge = |_| {
@@ -159,7 +180,7 @@ fn hooks() -> RunHooks {
     RunHooks { charge_of: Box::new(charge), ..RunHooks::default() }
 }
 
-fn new_account(ledger: &Store) -> AccountId {
+fn new_account(ledger: &Store) -> (AccountId, Timestamp) {
     let now = SystemClock.now();
     let account = Account {
         id: AccountId::new(),
@@ -170,50 +191,43 @@ fn new_account(ledger: &Store) -> AccountId {
         role: Role::User,
     };
     assert!(ledger.add_account(&account, &Origin::CLI).unwrap());
-    account.id
+    (account.id, now)
 }
 
-impl Bench {
+impl<Web: Prober + 'static> Bench<Web> {
+    /// Creates another process on the same store, with the present catalogue and without browsers.
+    pub(crate) fn another_process(&self, web: &Arc<Web>) -> Arc<Runs> {
+        engine(&self.store, &self.folder, web, Arc::new(NoBrowser), config(), hooks())
+    }
+
     /// Creates another process on the same store and the same web.
-    fn another_process_with(&self, hooks: RunHooks) -> Arc<Runs> {
-        self.another(&self.web, hooks)
+    fn another_process_with(&self, config: RunsConfig, hooks: RunHooks) -> Arc<Runs> {
+        engine(&self.store, &self.folder, &self.web, Arc::new(NoBrowser), config, hooks)
     }
 
-    /// Creates another process on the same store, with the present catalogue.
-    fn another_process(&self, web: &Arc<PlayedWeb>) -> Arc<Runs> {
-        self.another(web, hooks())
-    }
-
-    fn another(&self, web: &Arc<PlayedWeb>, hooks: RunHooks) -> Arc<Runs> {
-        let file = PathBuf::from(self.folder.path("catalog.json"));
-        let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-        let store = Arc::clone(&self.store);
-        Runs::new(store, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config(), hooks)
-    }
-
-    fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {
+    pub(crate) fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {
         let mut order = self.order(query);
         change(&mut order.search);
         order
     }
 
-    fn order(&self, query: &str) -> StartRequest {
+    pub(crate) fn order(&self, query: &str) -> StartRequest {
         let now = SystemClock.now();
         StartRequest {
             account: self.account,
             search: Search::plain(&Query::parse(SearchType::Username, query).unwrap()),
             cause: Cause::Request,
-            charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) },
+            charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(self.anchor, now) },
             idempotency: None,
             origin: Origin::CLI,
         }
     }
 
-    fn start(&self, query: &str) -> Arc<LiveRun> {
+    pub(crate) fn start(&self, query: &str) -> Arc<LiveRun> {
         self.start_order(self.order(query))
     }
 
-    fn start_order(&self, order: StartRequest) -> Arc<LiveRun> {
+    pub(crate) fn start_order(&self, order: StartRequest) -> Arc<LiveRun> {
         match self.runs.start(order) {
             Ok(StartResult::Started(Found::Live(run))) => run,
             _ => panic!("not started"),
@@ -246,7 +260,7 @@ impl Bench {
         }
     }
 
-    fn finish(&self, run: &LiveRun) -> RunSummary {
+    pub(crate) fn finish(&self, run: &LiveRun) -> RunSummary {
         assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
         run.summary()
     }
@@ -332,42 +346,6 @@ fn the_next_run_respects_the_pause_of_a_host() {
 }
 
 #[test]
-fn a_module_is_queried_even_if_the_host_of_its_fallback_is_paused() {
-    let mut two = module("ok-two", "first.example.com");
-    let fallback = json!({"url": "https://limited.example.com/{query}", "fallback": true});
-    two["probes"].as_array_mut().unwrap().push(fallback);
-    let bench = bench(&[two, module("limit-000", "limited.example.com")], config());
-    for _ in 0..2 {
-        let run = bench.start("alice");
-        bench.finish(&run);
-        assert_eq!(outcome_of(&run, "limit-000").0, "rate_limited");
-        assert_eq!(outcome_of(&run, "ok-two").0, "hit");
-    }
-    assert_eq!((bench.web.asked("limit-000"), bench.web.asked("ok-two")), (1, 2));
-}
-
-#[test]
-fn a_module_whose_first_source_is_paused_uses_its_second() {
-    let two = |id: &str, first: &str, second: &str| {
-        let mut two = module(id, first);
-        let fallback = json!({"url": format!("https://{second}/{{query}}"), "fallback": true});
-        two["probes"].as_array_mut().unwrap().push(fallback);
-        two
-    };
-    let catalog = [
-        module("limit-000", "limited.example.com"),
-        module("limit-001", "other.example.com"),
-        two("ok-two", "limited.example.com", "second.example.com"),
-        two("ok-none", "limited.example.com", "other.example.com"),
-    ];
-    let bench = bench(&catalog, config());
-    assert_eq!(bench.outcomes("alice", &["limit-000", "limit-001"]), ["rate_limited", "rate_limited"]);
-    assert_eq!(bench.outcomes("bob", &["ok-two", "ok-none"]), ["hit", "rate_limited"]);
-    assert_eq!((bench.web.asked("ok-two"), bench.web.asked("ok-none")), (1, 0));
-    assert!(bench.web.at_once.lock().contains_key("second.example.com"));
-}
-
-#[test]
 fn a_rate_limited_host_is_paused_even_if_a_second_source_has_a_conclusion() {
     let mut two = module("limited-by-first", "first.example.com");
     let fallback = json!({"url": "https://second.example.com/{query}", "fallback": true});
@@ -378,20 +356,6 @@ fn a_rate_limited_host_is_paused_even_if_a_second_source_has_a_conclusion() {
     );
     assert_eq!(bench.outcomes("alice", &["limited-by-first"]), ["hit"]);
     assert_eq!(bench.outcomes("bob", &["ok-000", "ok-001"]), ["rate_limited", "hit"]);
-}
-
-#[test]
-fn a_list_in_memory_is_read_even_if_its_host_is_paused() {
-    let mut feed = module("ok-feed", "feed.example.com");
-    feed["probes"] = json!([{"url": "https://feed.example.com/list", "feed": {"keep_s": 3600}}]);
-    feed["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
-    let mut single = module("ok-single", "single.example.com");
-    single["per_day"] = 1.into();
-    let bench = bench(&[feed, single, module("limit-000", "feed.example.com")], config());
-    assert_eq!(bench.outcomes("alice", &["ok-feed", "ok-single"]), ["hit", "hit"]);
-    assert_eq!(bench.outcomes("bob", &["limit-000"]), ["rate_limited"]);
-    assert_eq!(bench.outcomes("carol", &["ok-feed", "ok-single"]), ["hit", "skipped"]);
-    assert_eq!((bench.web.asked("ok-feed"), bench.web.asked("limit-000")), (1, 1));
 }
 
 #[test]
@@ -412,19 +376,4 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");
     assert!(matches!(follower.next(Instant::now()), Ok(Next::End)));
-}
-
-#[test]
-fn a_deleted_run_sends_no_further_requests() {
-    let mut catalog = modules("gate", 30);
-    catalog.extend(modules("ok", 1));
-    let bench = bench(&catalog, RunsConfig { check_workers: 8, ..config() });
-    let run = bench.start("alice");
-    eventually("some wait", || bench.web.at_gate.load(Ordering::SeqCst) > 0);
-    assert!(bench.runs.delete(run.id(), bench.account, &Origin::CLI).unwrap());
-    eventually("its driver has gone", || bench.runs.load() == (0, 0));
-    bench.web.open_gate();
-    assert!(bench.runs.reader.find(run.id(), bench.account).unwrap().is_none());
-    eventually("the workers are idle", || bench.runs.scheduler().load().0 == 0);
-    assert!(bench.web.at_gate.load(Ordering::SeqCst) < 30, "the rest was not asked");
 }

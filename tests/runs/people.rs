@@ -12,6 +12,7 @@ use sightline::runs::people::people;
 use sightline::runs::people::person::People;
 use sightline::runs::record::Findings;
 
+use crate::support::chance::Chance;
 use crate::support::modules::builtin;
 
 const SEARCHES: u64 = 400;
@@ -36,27 +37,6 @@ const SITES: [(&str, &str); 14] = [
 
 const FIRST: [&str; 8] = ["Jane", "Amir", "Olga", "Pedro", "Yuki", "Fatma", "Lars", "Chidi"];
 const LAST: [&str; 8] = ["Okafor", "Lindgren", "Moreau", "Tanaka", "Alvarez", "Novak", "Haddad", "Brandt"];
-
-/// SplitMix64 by Sebastiano Vigna (<https://prng.di.unimi.it/splitmix64.c>, public domain).
-pub(super) struct Draw(pub(super) u64);
-
-impl Draw {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
-    }
-
-    pub(super) fn is_one_in(&mut self, many: usize) -> bool {
-        self.below(many) == 0
-    }
-}
 
 /// An account of a generated search.
 struct Made {
@@ -83,14 +63,14 @@ impl Made {
 
 /// A generated search: people with their accounts, impostors, colleagues and pages of links.
 struct Search {
-    draw: Draw,
+    draw: Chance,
     made: Vec<Made>,
     people: usize,
 }
 
 impl Search {
     fn new(seed: u64) -> Self {
-        let mut search = Self { draw: Draw(seed), made: Vec::new(), people: 0 };
+        let mut search = Self { draw: Chance::new(seed), made: Vec::new(), people: 0 };
         let full_name = search.full_name();
         for _ in 0..=search.draw.below(3) {
             // One in four people has the name of the first one.

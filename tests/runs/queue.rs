@@ -125,7 +125,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
         if summary.status.is_terminal() {
             break summary;
         }
-        process = first.another_process_on(RunsConfig { limits, ..config() });
+        process = first.another_process_with(RunsConfig { limits, ..config() }, RunHooks::default());
         process.run_due_tasks();
         if let Some(resumed) = process.reader.live(run.id()) {
             resumed.wait_for_end(Instant::now() + Duration::from_millis(500));

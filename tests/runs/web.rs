@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
-use sightline::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response};
+use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
 
 /// The latency of a slow site.
 const SLOWNESS: Duration = Duration::from_millis(100);
@@ -27,7 +27,7 @@ pub(super) fn listed(number: usize) -> Vec<String> {
 /// host `first…`, `hang-…` never answers, `gate-…` answers when the gate is open, `list-…` lists email addresses (see
 /// [`listed`]), `gatelist-…` does so when the gate is open, and `gateslow-…` is slow even then. `profile-…` sites have the profiles that a test gives them.
 #[derive(Default)]
-pub(super) struct PlayedWeb {
+pub(crate) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
     pub(super) opened: Condvar,
     /// The answers of the `profile-…` sites, by module and query. Other names are not found there.
@@ -38,8 +38,6 @@ pub(super) struct PlayedWeb {
     pub(super) at_gate: AtomicUsize,
     /// Whether the network of this process fails, so that no name resolves.
     pub(super) down: AtomicBool,
-    /// Whether this process has no file descriptors left.
-    pub(super) exhausted: AtomicBool,
 }
 
 impl PlayedWeb {
@@ -68,9 +66,6 @@ impl PlayedWeb {
     fn answer(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
         if self.down.load(Ordering::SeqCst) {
             return Err(ProbeError::Dns("no answer".into()));
-        }
-        if self.exhausted.load(Ordering::SeqCst) {
-            return Err(ProbeError::Local(LocalFault::Resources, "too many open files".into()));
         }
         let module = &*request.trace.module;
         let status = match module.split('-').next().unwrap() {

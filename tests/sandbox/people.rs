@@ -200,30 +200,3 @@ fn pictures_join_the_accounts_of_one_person_only() {
     assert!(pictures > 8, "{pictures}");
     pairs.check(12);
 }
-
-/// What searches for all names, addresses and sites of a group find together.
-#[test]
-fn searches_for_what_was_found_complete_simulated_people() {
-    let server = Setup::new().all_modules().start();
-    let mut pairs = Pairs::default();
-    for number in [3, 8, 10] {
-        let truth = truth::group(number);
-        let usernames: BTreeSet<&String> = truth.accounts.iter().map(|account| &account.username).collect();
-        let usernames = usernames.into_iter().map(|name| (SearchType::Username, name));
-        let mailboxes = truth.mailboxes.iter().map(|mailbox| (SearchType::Email, &mailbox.name));
-        let sites = truth.sites.iter().map(|site| (SearchType::Domain, &site.name));
-        let searches = usernames.chain(mailboxes).chain(sites);
-        let runs: Vec<Run> = searches.map(|(kind, query)| Run::new(&server, kind, query)).collect();
-        for (run, site) in runs.iter().rev().zip(truth.sites.iter().rev()) {
-            let leads = run.get(&server, "leads");
-            for module in &site.accounts {
-                let wanted = truth.at(module).key();
-                let mut all = leads["leads"].as_array().unwrap().iter();
-                assert!(all.any(|lead| key_in(lead) == Some(wanted.clone())), "{wanted:?}: {leads}");
-            }
-        }
-        let findings: Vec<Findings<'_>> = runs.iter().map(Run::findings).collect();
-        pairs.add(truth, usize::MAX, &json!(people(&findings, builtin().profiles())), number);
-    }
-    pairs.check(80);
-}

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::{Query, SearchType};
-use sightline::modules::reason::Reason;
-use sightline::sandbox::{SandboxOptions, SiteBehavior};
+use sightline::sandbox::SandboxOptions;
 
 use super::lab::{Lab, module};
 
@@ -40,27 +38,6 @@ fn the_same_options_give_the_same_answers_and_another_seed_another_web() {
     assert_ne!(first, answers(2));
     let hits = first.iter().filter(|(outcome, _)| *outcome == Outcome::Hit).count();
     assert!((10..80).contains(&hits), "{hits} of {} exist", first.len());
-}
-
-#[test]
-fn five_hundred_concurrent_checks_are_delayed_in_parallel() {
-    let lab = Lab::new(sites(500), SandboxOptions { shares: Vec::new(), ..SandboxOptions::default() });
-    let alice = Query::parse(SearchType::Username, "alice").unwrap();
-    let outcomes: Vec<Outcome> = thread::scope(|scope| {
-        let checks: Vec<_> = lab
-            .modules
-            .iter()
-            .map(|module| {
-                let builder = thread::Builder::new().stack_size(512 * 1024);
-                builder.spawn_scoped(scope, || lab.check(module, &alice).outcome).unwrap()
-            })
-            .collect();
-        checks.into_iter().map(|check| check.join().unwrap()).collect()
-    });
-    let hits = outcomes.iter().filter(|outcome| **outcome == Outcome::Hit).count();
-    let misses = outcomes.iter().filter(|outcome| **outcome == Outcome::Miss).count();
-    assert_eq!(hits + misses, 500, "{outcomes:?}");
-    assert!((75..250).contains(&hits), "{hits} hits");
 }
 
 #[test]
@@ -106,14 +83,4 @@ fn outcomes_of(lab: &Lab, query: &Query) -> Vec<Outcome> {
         None
     });
     outcomes.into_inner().unwrap()
-}
-
-#[test]
-fn a_site_that_resets_connections_is_asked_twice() {
-    let shares = vec![(SiteBehavior::Reset, 1.0)];
-    let lab = Lab::new(sites(1), SandboxOptions { shares, ..SandboxOptions::perfect() });
-    let query = Query::parse(SearchType::Username, "everybody").unwrap();
-    let report = lab.check(&lab.modules[0], &query);
-    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Error, Some("connect")));
-    assert_eq!(report.evidence.requests, 2);
 }

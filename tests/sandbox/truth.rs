@@ -55,7 +55,6 @@ pub(super) enum Role {
 #[derive(Deserialize)]
 pub(super) struct Shared {
     pub(super) name: String,
-    pub(super) accounts: Vec<String>,
     pub(super) depth: usize,
 }
 

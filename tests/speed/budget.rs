@@ -28,14 +28,7 @@ fn at_the_end_of_its_time_budget_a_search_completes_with_its_hits() {
     let (site, modules) = with_silent_modules(12);
     let server = server_for(&site, &modules, &["--check-workers=8"]);
     let body = json!({"type": "username", "query": "alice", "time_budget": BUDGET});
-    let start = |body: &Value| {
-        server
-            .request("POST", "/v1/searches")
-            .key(&server.key)
-            .header("Idempotency-Key", "once")
-            .json(body)
-            .send()
-    };
+    let start = |body: &Value| server.post_once("once", body);
     let run = start(&body).json()["run_id"].as_str().unwrap().to_owned();
     let ended = server.finished(&run);
     assert_eq!((&ended["status"], &ended["total_results"]), (&json!("completed"), &json!(1)));

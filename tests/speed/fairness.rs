@@ -69,7 +69,7 @@ fn a_stream_shows_its_first_hit_while_50_other_searches_run() {
     site.wait_for_held(2);
     eventually("all of them run", || server.figure("sightline_runs_driven") == 50.0);
     let body = json!({"type": "username", "query": "single", "stream": true});
-    let mut stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    let mut stream = server.post_stream(&body);
     let first = std::iter::from_fn(|| stream.next()).find(|event| event.event == "result").unwrap();
     assert_eq!(first.data["source"], "ok", "{:?}", first.data);
     assert_eq!(server.figure("sightline_runs_driven"), 51.0, "no other search has ended");

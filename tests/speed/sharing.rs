@@ -44,8 +44,8 @@ fn a_search_whose_answers_are_all_shared_does_not_wait() {
     site.answer_at_once("m", 200);
     let checkpoints = || {
         let figure = "sightline_store_operation_duration_seconds_count{operation=\"checkpoint\"}";
-        let page = admin::get(admin::admin_of(&server), "/metrics").text;
-        admin::figure(&page, figure).unwrap_or(0.0)
+        let page = admin::get(admin::admin_of(&server), "/metrics");
+        admin::figure(page.text(), figure).unwrap_or(0.0)
     };
     let found = || {
         let run = server.search("username", "alice");
@@ -75,7 +75,7 @@ fn only_searches_of_one_account_for_one_query_share() {
     let foreign = server.request("POST", "/v1/searches").key(&other).json(&body).send();
     assert_eq!((&foreign.json()["coverage"]["miss"], site.asked().len()), (&json!(1), 3));
     // An answer is forgotten with the search that got it.
-    let deleted = server.request("DELETE", &format!("/v1/searches/{alice}")).key(&server.key).send();
+    let deleted = server.delete(&format!("/v1/searches/{alice}"));
     assert_eq!(deleted.status, 204, "{deleted}");
     for (query, requests) in [("alice", 4), ("bob", 4)] {
         let run = server.search("username", query);

@@ -123,11 +123,6 @@ impl Site {
         asker(&state).unwrap()
     }
 
-    /// Returns how many requests `agent` has sent.
-    pub(crate) fn asked_by(&self, agent: &str) -> usize {
-        self.shared.state.lock().asked.iter().filter(|asked| asked[0] == agent).count()
-    }
-
     /// Returns how many requests for a module were sent.
     pub(crate) fn asked_for(&self, module: &str) -> usize {
         self.shared.state.lock().asked.iter().filter(|asked| asked[1] == module).count()

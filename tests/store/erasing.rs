@@ -8,13 +8,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sightline::account::plan::PlanTable;
 use sightline::account::service::Accounts;
-use sightline::base::clock::{ManualClock, SystemClock};
+use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{Account, BATCH, BatchSize, Erased, Erasure};
-use sightline::model::audit::{Action, AuditEvent, AuditFilter, Origin};
+use sightline::model::audit::{AuditFilter, Origin};
 use sightline::model::drive::{Delta, Ending, Notification, Subscriber};
 use sightline::model::start::{NewRun, Refused, Started};
-use sightline::runs::retention::RetentionTask;
 use sightline::store::Store;
 
 use super::ledger::new_key;
@@ -275,57 +274,14 @@ fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
 }
 
 #[test]
-fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
-    let f = Fixture::new(sqlite());
-    let run = NewRun { search: search("a-query-to-forget"), ..f.new_run() };
-    f.store.start(&run, &charge(1, None)).unwrap();
-    f.store
-        .save(
-            run.id,
-            f.me.lease(0),
-            &added(&[result(1, &"a-result-to-forget ".repeat(1000))]),
-            Duration::ZERO,
-        )
-        .unwrap();
-    assert!(stands_on_disk(&f.database, "a-query-to-forget"));
-    // By a command, beside the server that has the file open.
-    let command = f.another();
-    assert!(erase(&command, f.account.id).is_some());
-    for text in ["a-query-to-forget", "a-result-to-forget", "owner@example.com"] {
-        assert!(!stands_on_disk(&f.database, text), "{text}");
-    }
-}
-
-/// The clock of one server has jumped over an old run, that of another has not.
-#[test]
-fn nothing_is_removed_after_a_jump_of_the_clock() {
-    let [jumped, steady] = [(); 2].map(|()| Fixture::new(sqlite()));
-    let event = AuditEvent::of_service(Action::RunsSwept);
-    steady.store.note(&event, at("2026-05-30T00:00:00Z"), &Origin::CLI).unwrap();
-    let kept = jumped.ended(0, 1);
-    let tasks = [&jumped, &steady].map(|f| {
-        let clock = ManualClock::new(at(LATER));
-        RetentionTask::new(f.store.clone(), Arc::new(clock), 30)
-    });
-    // The second of these is removed by a later round, before which the other server would have had one, too.
-    for _ in 0..2 {
-        let run = steady.ended(0, 1);
-        eventually("it is removed", || {
-            tasks.iter().for_each(RetentionTask::sweep);
-            !steady.is_there(run)
-        });
-    }
-    assert!(jumped.is_there(kept));
-}
-
-#[test]
 fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
     let f = Fixture::new(sqlite());
     let texts = ["a-query-to-forget", "a-result-to-forget"];
     let stands = || texts.map(|text| stands_on_disk(&f.database, text));
     let delete = |run| f.store.delete(run, f.account.id, at(LATER), &Origin::CLI).unwrap();
     let sweep = |_| f.sweep(LATER, MOST) == 1;
-    let ways: [&dyn Fn(RunId) -> bool; 2] = [&delete, &sweep];
+    let with_account = |_| erase(&f.store, f.account.id).is_some();
+    let ways: [&dyn Fn(RunId) -> bool; 3] = [&delete, &sweep, &with_account];
     for remove in ways {
         let run = NewRun { search: search(texts[0]), ..f.new_run() };
         f.store.start(&run, &charge(1, None)).unwrap();
@@ -406,21 +362,5 @@ mod postgres {
         });
         assert_eq!(removed.iter().sum::<u64>(), 20);
         assert_eq!((f.count("runs"), f.count("charges")), (20, 40));
-    }
-
-    #[test]
-    fn only_one_instance_sweeps_at_a_time() {
-        let f = Fixture::new(crate::support::databases::postgres());
-        for day in 0..3 {
-            f.ended(day, 1);
-        }
-        // Another instance is in the middle of a batch.
-        let mut other = f.database.client();
-        let mut turn = other.transaction().unwrap();
-        turn.execute("SELECT pg_advisory_xact_lock(1397507139, hashtext(current_schema()))", &[]).unwrap();
-        let try_it = || f.store.sweep(at(LATER), MOST, at(LATER), &Origin::SYSTEM).unwrap();
-        assert_eq!(try_it(), None);
-        turn.rollback().unwrap();
-        assert_eq!(try_it(), Some(3));
     }
 }

@@ -10,12 +10,12 @@ use sightline::base::ids::BatchId;
 use sightline::model::account::BatchSize;
 use sightline::model::batch::{Counts, NewBatch};
 use sightline::model::drive::{Lease, StoppedRun};
-use sightline::model::follow::{Membership, NewMember};
+use sightline::model::follow::{Class, FollowOrder, Membership, NewMember};
 use sightline::model::page::ListFilter;
 use sightline::model::start::{Refused, RowRef};
+use sightline::modules::catalog::Choice;
 
 use super::erasing::erase;
-use super::families::ORDER;
 use super::*;
 use crate::support::tier::{is_all, often};
 
@@ -27,6 +27,20 @@ const OPERATIONS: &str = "start start start start start start start follow follo
 
 /// The most leads of a family that are searched.
 const MOST_LEADS: u8 = 2;
+
+/// How all leads of a run are followed.
+const ORDER: FollowOrder = FollowOrder {
+    depth: 2,
+    max_searches: 3,
+    links: Class::Stated,
+    choice: Choice {
+        modules: Vec::new(),
+        exclude_modules: Vec::new(),
+        categories: Vec::new(),
+        nsfw: true,
+        passive: false,
+    },
+};
 
 /// An operation. Each uses some of the fields. A run or a batch is named by the number of those after it, modulo their
 /// number: mostly it is one of the last.

@@ -60,16 +60,6 @@ fn a_command_waits_for_another_one_that_is_just_creating_the_file() {
 }
 
 #[test]
-fn commands_that_create_one_sqlite_file_at_once_wait_for_each_other() {
-    for round in 0..20 {
-        let database = sqlite();
-        for store in race(8, |_| open(&database.url, Role::Command)) {
-            is_of_use(&store.unwrap_or_else(|error| panic!("round {round}: {error}")));
-        }
-    }
-}
-
-#[test]
 fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server() {
     for _ in 0..10 {
         let database = sqlite();
@@ -101,12 +91,6 @@ fn the_lock_file_of_a_dead_server_blocks_no_start() {
 }
 
 on_both! {
-    fn stored_data_survive_a_restart(f) {
-        let run = f.started();
-        let again = f.another();
-        assert_eq!(again.run(run.id, f.account.id).unwrap(), Some(f.summary(&run)));
-    }
-
     fn a_newer_schema_is_refused(f) {
         f.database.execute(
             "INSERT INTO schema_version (version, name, applied_at) \

@@ -8,7 +8,7 @@ use sightline::account::rate_limit::{RateLimitError, RateLimiter, RateLimits};
 use sightline::model::quota::{Counted, Policy, Rate, Subject};
 use sightline::store::Store;
 
-use super::{Fixture, once_connected, race};
+use super::{Fixture, once_connected};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const RATE: Rate = Rate { burst: 3, period: HOUR };
@@ -25,20 +25,6 @@ impl Fixture {
 }
 
 on_both! {
-    fn instances_that_race_are_allowed_exactly_the_burst(f) {
-        let (subject, rate) = (Subject::email("a@example.org"), Rate { burst: 25, period: HOUR });
-        let stores = [Arc::clone(&f.store), f.another()];
-        let counted = race(8, |index| (0..10).map(|_| count(&stores[index % 2], &subject, rate)).collect::<Vec<_>>());
-        let (allowed, refused): (Vec<Counted>, Vec<Counted>) =
-            counted.into_iter().flatten().partition(|counted| counted.is_allowed);
-        let mut remaining: Vec<u32> = allowed.iter().map(|counted| counted.remaining).collect();
-        remaining.sort_unstable();
-        assert_eq!(remaining, (0..25).collect::<Vec<_>>());
-        assert_eq!(refused.len(), 80 - 25);
-        let is_true = |counted: &Counted| counted.remaining == 0 && (Duration::from_secs(1)..=HOUR).contains(&counted.wait);
-        assert!(refused.iter().all(is_true), "{refused:?}");
-    }
-
     fn requests_return_one_by_one_and_expire(f) {
         let subject = Subject::email("a@example.org");
         let try_it = || count(&f.store, &subject, RATE).is_allowed;

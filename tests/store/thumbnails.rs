@@ -4,6 +4,7 @@ use sightline::base::ids::RunId;
 use sightline::model::account::BATCH;
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
+use sightline::model::notes::AnnotationUpdate;
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;
@@ -11,7 +12,7 @@ use super::{Fixture, added, at, completed, result};
 
 impl Fixture {
     /// Starts a run with two results.
-    fn with_results(&self) -> NewRun {
+    pub(super) fn with_results(&self) -> NewRun {
         let run = self.started();
         let batch = added(&[result(1, "a"), result(2, "b")]);
         self.store.save(run.id, self.me.lease(0), &batch, super::EXPIRED).unwrap();
@@ -54,22 +55,26 @@ on_both! {
         assert_eq!((f.keep(run.id, 1, b"x"), f.thumbnails()), (Write::LeaseLost, 0));
     }
 
-    fn thumbnails_are_deleted_with_their_run(f) {
+    fn thumbnails_and_notes_are_deleted_with_their_run(f) {
         let later = at("2026-06-01T00:00:00Z");
+        let left = || f.thumbnails() + f.database.number("SELECT count(*) FROM annotations");
         let kept = || {
             let run = f.with_results();
             f.keep(run.id, 1, b"x");
+            let mark = AnnotationUpdate { note: None, not_this_person: Some(true) };
+            f.store.annotate(run.id, 1, run.account, &mark, later, &Origin::CLI).unwrap();
             f.finish(&run, &completed());
+            assert_eq!(left(), 2);
             run
         };
         let run = kept();
         assert!(f.store.delete(run.id, run.account, later, &Origin::CLI).unwrap());
-        assert_eq!(f.thumbnails(), 0, "deleted by its owner");
+        assert_eq!(left(), 0, "deleted by its owner");
         kept();
         assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), Some(1));
-        assert_eq!(f.thumbnails(), 0, "swept");
+        assert_eq!(left(), 0, "swept");
         kept();
         erase(&f.store, f.account.id);
-        assert_eq!(f.thumbnails(), 0, "deleted with its account");
+        assert_eq!(left(), 0, "deleted with its account");
     }
 }

@@ -55,10 +55,6 @@ impl Fixture {
         let answer = answer(http_status);
         self.store.record_attempt(&claimed, &answer, answer.next_pause(attempts, 0.0)).unwrap()
     }
-
-    fn webhooks(&self) -> Vec<Webhook> {
-        self.store.webhooks(self.account.id).unwrap()
-    }
 }
 
 fn answer(http_status: u16) -> Attempt {
@@ -177,27 +173,6 @@ on_both! {
         assert_eq!(f.due().len(), 2);
         let due = f.store.due_deliveries(&[second.id], 10).unwrap();
         assert_eq!(due, [(of_first[1], first.id)]);
-    }
-
-    fn a_failed_attempt_is_repeated_later_and_410_ends_the_webhook(f) {
-        let webhook = f.added_webhook(&[EventType::RunCompleted]);
-        let id = f.test_delivery(&webhook);
-        assert_eq!(f.attempted(id, 500, 0), None);
-        let delivery = f.deliveries_to(&webhook).remove(0);
-        assert_eq!(delivery.status, DeliveryStatus::Pending);
-        let pause = delivery.next_attempt_at.unwrap().duration_since(delivery.last_attempt.unwrap().at);
-        assert!((4..=6).contains(&pause.as_secs()), "{pause}");
-        assert_eq!(f.due(), []);
-        assert!(f.webhooks()[0].failing_since.is_some());
-        let replayed = f.store.replay(f.account.id, webhook.id, id).unwrap().unwrap();
-        assert_eq!(replayed.attempts, 0);
-        assert_eq!(f.attempted(id, 204, 0), None);
-        assert_eq!(f.webhooks()[0].failing_since, None);
-        f.store.replay(f.account.id, webhook.id, id).unwrap().unwrap();
-        assert_eq!(f.attempted(id, 410, 0), Some(DisabledReason::Gone));
-        assert_eq!(f.webhooks()[0].disabled_reason, Some(DisabledReason::Gone));
-        assert_eq!(f.deliveries_to(&webhook)[0].status, DeliveryStatus::Failed);
-        assert!(f.database.texts("SELECT action FROM audit").contains(&"webhook.disabled".to_owned()));
     }
 
     fn five_days_of_failure_disable_a_webhook_until_its_owner_enables_it(f) {

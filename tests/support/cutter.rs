@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use socket2::SockRef;
 
-use crate::http::chance::Chance;
+use crate::support::chance::Chance;
 
 /// A cut of one connection.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod browser;
+pub(crate) mod chance;
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod event_stream;

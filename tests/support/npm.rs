@@ -45,14 +45,6 @@ fn install(folder: &Path, packages: &[&str]) {
 }
 
 impl Packages {
-    /// Copies a script to where it finds the packages. The copy is removed when this is dropped.
-    pub(crate) fn script(&self, source: &Path) -> Script {
-        let name = source.file_name().and_then(|name| name.to_str()).unwrap();
-        let copy = self.0.join(format!("{}-{name}", uuid::Uuid::new_v4().simple()));
-        fs::copy(source, &copy).unwrap();
-        Script(copy)
-    }
-
     /// Makes a project of these sources that finds the packages. It is removed when this is dropped.
     pub(crate) fn project(&self, sources: &[&Path]) -> Project {
         let folder = self.0.join(uuid::Uuid::new_v4().simple().to_string());
@@ -89,22 +81,5 @@ impl Project {
 impl Drop for Project {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A script for Node.
-pub(crate) struct Script(PathBuf);
-
-impl Script {
-    pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new("node");
-        command.arg(&self.0);
-        command
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
     }
 }

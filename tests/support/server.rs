@@ -2,7 +2,7 @@
 //! answer and the log.
 
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -208,7 +208,7 @@ impl Server {
     /// Returns a current sample of `/metrics` by its name with labels.
     pub(crate) fn figure(&self, name: &str) -> f64 {
         let said = admin::get(admin::admin_of(self), "/metrics");
-        admin::figure(&said.text, name).unwrap_or_else(|| panic!("no {name} in {}", said.text))
+        admin::figure(said.text(), name).unwrap_or_else(|| panic!("no {name} in {said}"))
     }
 
     /// Returns a number from `/proc/PID/status`, such as that of `Threads`.
@@ -276,14 +276,35 @@ impl Server {
         })
     }
 
-    pub(crate) fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {
-        RequestBuilder {
-            server: self,
-            method: method.to_owned(),
-            path: path.to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
+    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let request = self.request(method, path).key(&self.key);
+        match body {
+            Some(body) => request.json(body).send(),
+            None => request.send(),
         }
+    }
+
+    /// Starts a search under an idempotency key.
+    pub(crate) fn post_once(&self, idempotency_key: &str, body: &Value) -> Answer {
+        let request = self.request("POST", "/v1/searches").key(&self.key);
+        request.header("Idempotency-Key", idempotency_key).json(body).send()
+    }
+
+    /// Starts a search, and returns its stream.
+    pub(crate) fn post_stream(&self, body: &Value) -> EventStream {
+        self.request("POST", "/v1/searches").key(&self.key).json(body).stream()
+    }
+
+    pub(crate) fn stream(&self, path: &str) -> EventStream {
+        self.request("GET", path).key(&self.key).stream()
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path).key(&self.key).send()
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder<'_> {
+        RequestBuilder::to(self.address, &self.transport, method, path)
     }
 }
 
@@ -300,14 +321,20 @@ impl Drop for Server {
 }
 
 pub(crate) struct RequestBuilder<'a> {
-    server: &'a Server,
+    address: SocketAddr,
+    transport: &'a Transport,
     method: String,
     path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
-impl RequestBuilder<'_> {
+impl<'a> RequestBuilder<'a> {
+    pub(crate) fn to(address: SocketAddr, transport: &'a Transport, method: &str, path: &str) -> Self {
+        let (method, path) = (method.to_owned(), path.to_owned());
+        Self { address, transport, method, path, headers: Vec::new(), body: Vec::new() }
+    }
+
     pub(crate) fn key(self, key: &str) -> Self {
         self.header("Authorization", &format!("Bearer {key}"))
     }
@@ -327,9 +354,9 @@ impl RequestBuilder<'_> {
     }
 
     fn open(&self) -> BufReader<Box<dyn Wire>> {
-        let socket = TcpStream::connect(self.server.address).unwrap();
+        let socket = TcpStream::connect(self.address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut socket = self.server.transport.on(socket);
+        let mut socket = self.transport.on(socket);
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", self.method, self.path);
         for (name, value) in &self.headers {
@@ -348,29 +375,14 @@ impl RequestBuilder<'_> {
     /// Sends the request and reads the whole answer.
     pub(crate) fn send(self) -> Answer {
         let mut reader = self.open();
-        let (status, headers) = read_head(&mut reader);
-        let mut answer = Answer {
-            request: format!(
-                "{} {} {}",
-                self.method,
-                self.path,
-                String::from_utf8_lossy(&self.body[..self.body.len().min(300)])
-            ),
-            status,
-            headers,
-            body: Vec::new(),
-        };
-        if self.method == "HEAD" || status == 204 || status == 304 {
+        let body = String::from_utf8_lossy(&self.body[..self.body.len().min(300)]);
+        let mut answer = Answer::head(format!("{} {} {body}", self.method, self.path), &mut reader);
+        if self.method == "HEAD" || [204, 304].contains(&answer.status) {
             // A body in spite of that, until the connection is closed, would be a mistake of the server.
             reader.read_to_end(&mut answer.body).unwrap();
-        } else if answer.header("transfer-encoding").is_some() {
-            answer.body = read_chunked(&mut reader);
-        } else {
-            let length = answer.header("content-length").and_then(|length| length.parse().ok());
-            answer.body = vec![0; length.unwrap_or(0)];
-            reader.read_exact(&mut answer.body).unwrap();
+            return answer;
         }
-        answer
+        answer.with_body(&mut reader)
     }
 
     /// Sends the request and returns the stream of events.
@@ -389,7 +401,8 @@ pub(crate) fn run_ids(page: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A complete answer.
+/// An answer, which may be without its body.
+#[derive(Debug, Clone)]
 pub(crate) struct Answer {
     request: String,
     pub(crate) status: u16,
@@ -398,6 +411,27 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Reads the head of the answer to a request.
+    pub(crate) fn head(request: String, reader: &mut impl BufRead) -> Self {
+        let (status, headers) = read_head(reader);
+        Self { request, status, headers, body: Vec::new() }
+    }
+
+    /// Reads the body, by its length or its chunks.
+    pub(crate) fn with_body(mut self, reader: &mut impl BufRead) -> Self {
+        if self.header("transfer-encoding").is_some() {
+            self.body = read_chunked(reader);
+        } else if let Some(length) = self.header("content-length") {
+            self.body = vec![0; length.parse().unwrap()];
+            reader.read_exact(&mut self.body).unwrap();
+        }
+        self
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

@@ -1,6 +1,6 @@
 //! A connection to the server, in plain text or with TLS.
 
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Transport {
 }
 
 /// Reads the status and headers of an answer.
-pub(crate) fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(String, String)>) {
+pub(crate) fn read_head(reader: &mut impl BufRead) -> (u16, Vec<(String, String)>) {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
     let status = line
@@ -65,7 +65,7 @@ pub(crate) fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(Str
 }
 
 /// Reads one piece of a chunked body. Returns `None` at its end.
-pub(crate) fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8>> {
+pub(crate) fn read_chunk(reader: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
     let length =
@@ -78,7 +78,7 @@ pub(crate) fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8
 }
 
 /// Reads a chunked body to its end.
-pub(crate) fn read_chunked(reader: &mut BufReader<Box<dyn Wire>>) -> Vec<u8> {
+pub(crate) fn read_chunked(reader: &mut impl BufRead) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(chunk) = read_chunk(reader) {
         body.extend(chunk);

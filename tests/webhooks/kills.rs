@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use super::lab::{create, id, key_flag, lab, send};
-use crate::http::chance::{Chance, setting};
+use crate::support::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::server::Server;
 use crate::support::site::{Received, Site, drip, flood, hold, to};

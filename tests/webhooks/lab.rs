@@ -37,11 +37,7 @@ pub(crate) fn create(server: &Server, url: &str) -> Value {
 
 /// Sends a request to an address below `/v1/webhooks`.
 pub(crate) fn send(server: &Server, method: &str, below: &str, body: Option<&Value>) -> Answer {
-    let request = server.request(method, &format!("/v1/webhooks{below}")).key(&server.key);
-    match body {
-        Some(body) => request.json(body).send(),
-        None => request.send(),
-    }
+    server.call(method, &format!("/v1/webhooks{below}"), body)
 }
 
 pub(crate) fn id(value: &Value) -> &str {

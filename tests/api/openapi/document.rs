@@ -31,28 +31,6 @@ fn the_command_prints_what_the_server_serves() {
 }
 
 #[test]
-fn the_document_is_cached_and_compressed() {
-    let server = Setup::new().start();
-    let first = server.request("GET", "/openapi.json").send();
-    assert_eq!(first.header("cache-control"), Some("public, max-age=300"));
-    assert_eq!(first.header("vary"), Some("Accept-Encoding"));
-    let tag = first.header("etag").unwrap().to_owned();
-    let again = server.request("GET", "/openapi.json").header("If-None-Match", &tag).send();
-    assert_eq!(
-        (again.status, again.header("etag"), again.body.len()),
-        (304, Some(tag.as_str()), 0),
-        "{again}"
-    );
-    let packed = server.request("GET", "/openapi.json").header("Accept-Encoding", "gzip").send();
-    assert_eq!(packed.header("content-encoding"), Some("gzip"));
-    assert!(packed.body.len() * 4 < first.body.len(), "{} of {}", packed.body.len(), first.body.len());
-    let weak = packed.header("etag").unwrap();
-    assert_eq!(weak, format!("W/{tag}"));
-    let head = server.request("HEAD", "/openapi.json").send();
-    assert_eq!((head.status, head.header("etag")), (200, Some(tag.as_str())));
-}
-
-#[test]
 fn each_status_of_the_api_has_a_label_of_its_own_in_the_metrics() {
     let traffic = Traffic::new([("GET", "/")], "none");
     let documented =

@@ -27,33 +27,14 @@ fn refusal(body: &Value) -> Option<String> {
 #[test]
 fn members_are_judged_alike() {
     let schemas = Schemas::new();
-    let values = json!([
-        null,
-        true,
-        -1,
-        0,
-        0.0,
-        1,
-        1.5,
-        6.0,
-        120,
-        121,
-        1e9,
-        "6",
-        "true",
-        "",
-        [],
-        ["github"],
-        ["github", 1],
-        [null],
-        {},
-        vec!["github"; 1000],
-        vec!["github"; 1001]
-    ]);
+    let values =
+        r#"null true -1 0 0.0 1 1.5 6.0 120 121 1e9 "6" "true" "" [] ["github"] ["github",1] [null] {}"#;
+    let values = values.split(' ').map(|text| serde_json::from_str(text).unwrap());
+    let values: Vec<Value> = values.chain([1000, 1001].map(|count| json!(vec!["github"; count]))).collect();
     let members = "type query wait stream premium modules exclude_modules categories nsfw passive patient avatars \
                    time_budget unknown";
     for member in members.split_whitespace() {
-        for value in values.as_array().unwrap() {
+        for value in &values {
             for kind in ["username", "email", "domain"] {
                 let query = if kind == "email" { "alice@example.com" } else { "example.com" };
                 let mut body = json!({"type": kind, "query": query});

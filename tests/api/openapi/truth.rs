@@ -182,7 +182,7 @@ fn every_success_is_as_documented() {
             .to_owned()
     });
     get(&judge, &server, SEARCHES, &format!("/v1/searches?cursor={cursor}"), &[]);
-    let deleted = server.request("DELETE", &RUN.replace("{run_id}", &runs[0])).key(&server.key).send();
+    let deleted = server.delete(&RUN.replace("{run_id}", &runs[0]));
     judge.judge(RUN, "delete", &deleted);
     // The pro plan has a number where the unlimited plan has the word.
     let pro = server.new_key("pro");
@@ -238,7 +238,7 @@ fn watches(judge: &Judge, server: &Server) {
     for list in ["runs", "changes"] {
         call("GET", &format!("{WATCH}/{list}"), &format!("{address}/{list}?limit=1"), None);
     }
-    let deleted = server.request("DELETE", &address).key(&server.key).send();
+    let deleted = server.delete(&address);
     judge.judge(WATCH, "delete", &deleted);
 }
 
@@ -312,7 +312,7 @@ fn every_event_is_as_documented() {
             judge.event(&event);
             seen.insert(event.event);
         }
-        let stream = server.request("GET", &attached).key(&server.key).stream();
+        let stream = server.stream(&attached);
         judge_head(&judge, STREAM, "get", &stream.headers);
         stream.all().iter().for_each(|event| judge.event(event));
     }

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::super::chance::{Chance, setting};
 use super::super::fuzz::client_from;
 use super::super::hostile_cases::{self, Case};
 use super::super::kit::{Client, get};
 use crate::outages::kit::has_no_faults_but_deleted_runs;
 use crate::support::admin::{admin_of, figure};
+use crate::support::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::server::{RequestBuilder, Server, Setup};
 

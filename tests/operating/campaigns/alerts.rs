@@ -34,7 +34,7 @@ fn each_alert_fires_only_in_its_own_case() {
 #[test]
 fn alerts_use_existing_metrics() {
     let server = Setup::new().start();
-    let page = get(admin_of(&server), "/metrics").text;
+    let page = get(admin_of(&server), "/metrics").text().to_owned();
     let families: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     let rules = std::fs::read_to_string(RULES).unwrap();

@@ -1,4 +1,4 @@
-//! Seeded random numbers for the fuzz test and the soak test.
+//! Seeded random numbers for generated cases.
 
 /// A deterministic sequence of pseudo-random numbers (splitmix64).
 pub(crate) struct Chance(u64);
@@ -8,7 +8,7 @@ impl Chance {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,6 +18,10 @@ impl Chance {
 
     pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap()
+    }
+
+    pub(crate) fn is_one_in(&mut self, many: usize) -> bool {
+        self.below(many) == 0
     }
 
     pub(crate) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
