@@ -7,12 +7,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
-use super::error::ApiError;
 use crate::base::clock::millis;
 use crate::base::ids::AccountId;
 use crate::http::Reply;
 use crate::model::credits::Balance;
 use crate::modules::query::SearchType;
+use crate::service::refusal::Refusal;
 
 /// A number of credits, or the word `unlimited` on a plan without a cap.
 #[derive(Debug, Serialize, ToSchema)]
@@ -40,10 +40,10 @@ impl From<Option<u64>> for Amount {
 
 /// The credit balance of the account, shared by all of its keys.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Credits<'a> {
+pub struct Credits {
     /// Name of the plan.
-    #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
-    pub tier: &'a str,
+    #[schema(pattern = "^[a-z0-9_-]{1,32}$")]
+    pub tier: String,
     /// Credits that are left in this billing period.
     pub credits_remaining: Amount,
     /// Credits used in this billing period.
@@ -58,11 +58,11 @@ pub struct Credits<'a> {
     pub period_end: Timestamp,
 }
 
-impl<'a> Credits<'a> {
+impl Credits {
     /// Returns the balance of an account on the plan `tier`.
-    pub fn new(tier: &'a str, balance: &Balance) -> Self {
+    pub fn new(tier: &str, balance: &Balance) -> Self {
         Self {
-            tier,
+            tier: tier.to_owned(),
             credits_remaining: balance.remaining().into(),
             credits_used: balance.used,
             credits_allowed: balance.allowed.into(),
@@ -80,7 +80,7 @@ pub struct Me<'a> {
     #[schema(value_type = uuid::Uuid)]
     pub user_id: AccountId,
     /// Name of the plan.
-    #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
+    #[schema(pattern = "^[a-z0-9_-]{1,32}$")]
     pub tier: &'a str,
     /// Whether the plan includes the API: always true here, because a key of another plan gets 403.
     pub api_access: bool,
@@ -90,7 +90,7 @@ pub struct Me<'a> {
     /// Whether streams are available.
     pub supports_streaming: bool,
     /// Types of identifiers that can be searched.
-    #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
+    #[schema(value_type = Vec<SearchType>)]
     pub search_types: [SearchType; 3],
     /// The credits of this billing period.
     pub credits: MeCredits,
@@ -116,7 +116,7 @@ pub struct MeCredits {
 /// Confirms that the key works, and returns its owner and the limits of the plan. Costs no credits.
 #[utoipa::path(get, path = "/v1/me",
     responses((status = 200, description = "The key's owner.", body = Me<'_>)))]
-pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
     Ok(ok_json(&Me {
@@ -139,8 +139,8 @@ pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/credits",
-    responses((status = 200, description = "The credit balance.", body = Credits<'_>)))]
-pub fn get_credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    responses((status = 200, description = "The credit balance.", body = Credits)))]
+pub fn get_credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
     Ok(ok_json(&Credits::new(&caller.plan.name, &balance)))

@@ -6,8 +6,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::context::Api;
 use super::decode::{SearchBody, SearchRequest};
-use super::error::ApiError;
 use super::request;
+use crate::account::service::Caller;
 use crate::http::Request;
 use crate::model::batch::{MAX_SEARCHES, batch_name};
 use crate::model::run::count;
@@ -17,6 +17,7 @@ use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::username::of_username;
 use crate::runs::batches::draft::{Draft, InvalidRow};
 use crate::runs::batches::table::{self, TableError};
+use crate::service::refusal::Refusal;
 
 /// A batch of searches.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -95,27 +96,21 @@ impl BatchOrder {
     /// # Errors
     /// Returns 415 for another content type, 400 for a body that is no list of 1 to 1,000 searches, and 403 for a premium
     /// search if the plan does not include any.
-    pub(super) fn read(api: &Api, http: &Request, includes_premium: bool) -> Result<Self, ApiError> {
+    pub(super) fn read(api: &Api, http: &Request, caller: &Caller) -> Result<Self, Refusal> {
         let BatchParameters { search_type, name, dry_run } = request::query(http)?;
         let order = if is_csv(http) {
             let draft = table::read(&http.body, search_type)?;
             Self { draft, name: checked_name(name)?, dry_run }
         } else {
             request::require_json(http)
-                .map_err(|_| ApiError::unsupported_media_type(&["application/json", "text/csv"]))?;
+                .map_err(|_| Refusal::unsupported_media_type(&["application/json", "text/csv"]))?;
             let body: BatchBody = request::json(http)?;
             let (name, dry_run) = (body.name.or(name), body.dry_run.unwrap_or_default() || dry_run);
             Self { name: checked_name(name)?, draft: draft(api, &body.searches)?, dry_run }
         };
-        if !includes_premium && order.draft.rows.iter().any(|(_, search)| search.premium) {
-            return Err(ApiError::premium_required(api.accounts.plans()));
-        }
+        let premium = order.draft.rows.iter().any(|(_, search)| search.premium);
+        api.services.check_plan(caller, premium)?;
         Ok(order)
-    }
-
-    /// Returns the SHA-256 of the meaning of the request.
-    pub(super) fn fingerprint(&self) -> [u8; 32] {
-        self.draft.fingerprint(self.name.as_deref())
     }
 }
 
@@ -124,13 +119,13 @@ fn is_csv(request: &Request) -> bool {
     content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/csv"))
 }
 
-fn checked_name(name: Option<String>) -> Result<Option<String>, ApiError> {
+fn checked_name(name: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(name) = name else { return Ok(None) };
     batch_name(&name)
-        .map_err(|allowed| ApiError::invalid_request("name", format!("name is not {allowed}"), allowed))
+        .map_err(|allowed| Refusal::invalid_request("name", format!("name is not {allowed}"), allowed))
 }
 
-fn draft(api: &Api, searches: &[Value]) -> Result<Draft, ApiError> {
+fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {
     if !(1..=MAX_SEARCHES).contains(&searches.len()) {
         return Err(TableError::number(searches.len()).into());
     }
@@ -161,9 +156,9 @@ fn draft(api: &Api, searches: &[Value]) -> Result<Draft, ApiError> {
 type Checked = (Query, Search);
 
 /// Returns a search of the list, and the searches for its variants if they are wanted.
-fn read_search(api: &Api, search: &Value) -> Result<(Checked, Vec<Checked>), ApiError> {
+fn read_search(api: &Api, search: &Value) -> Result<(Checked, Vec<Checked>), Refusal> {
     if !search.is_object() {
-        return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
+        return Err(Refusal::invalid_request("searches", "the search is not an object", "an object"));
     }
     let SearchBody { query, search: checked, .. } = SearchBody::read(search)?;
     if checked.choice != Choice::default() {
@@ -176,11 +171,11 @@ fn read_search(api: &Api, search: &Value) -> Result<(Checked, Vec<Checked>), Api
 }
 
 /// Returns the searches for the variants of a username without itself.
-fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<Checked>, ApiError> {
+fn variants(api: &Api, query: &Query, search: &Search) -> Result<Vec<Checked>, Refusal> {
     if query.search_type() != SearchType::Username {
         let message =
             format!("variants are not made of queries of the type {}", query.search_type().as_str());
-        return Err(ApiError::invalid_request("variants", message, "true for usernames only"));
+        return Err(Refusal::invalid_request("variants", message, "true for usernames only"));
     }
     let own = query.normal();
     let others = of_username(own, &api.runs.catalog()).into_iter().map(|variant| variant.username);

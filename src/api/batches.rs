@@ -9,20 +9,18 @@ use utoipa::{IntoParams, ToSchema};
 use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
 use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode;
-use super::error::ApiError;
 use super::pages::{PageParameters, cut, page_of};
 use super::request;
-use crate::account::service::AccountError;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Response};
 use crate::model::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
 use crate::model::run::count;
-use crate::model::start::{Refused, Started};
 use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::batch::{BatchMatrix, BatchReport, file_name, write_batch};
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
+use crate::service::refusal::Refusal;
 
 /// The maximum number of invalid searches and of duplicates that an answer tells.
 const MOST_TOLD: usize = 100;
@@ -35,7 +33,7 @@ pub struct BatchHead<'a> {
     #[schema(value_type = uuid::Uuid)]
     pub batch_id: BatchId,
     /// Name of the batch; null if it has none.
-    #[schema(required, examples("applicants of May"))]
+    #[schema(required)]
     pub name: Option<&'a str>,
     /// State of the batch.
     pub status: BatchStatus,
@@ -136,32 +134,23 @@ pub struct BatchPreview {
         (status = 200, description = "The answer to a dry run.", body = BatchPreview),
         (status = 201, description = "The batch is accepted. A repeated `Idempotency-Key` gets the earlier batch.",
             body = AcceptedBatch<'_>, headers(("Location" = String)))))]
-pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let order = BatchOrder::read(api, call.request, caller.plan.premium)?;
+    let order = BatchOrder::read(api, call.request, caller)?;
     if order.dry_run {
         return Ok(ok_json(&preview(&order.draft, api.accounts.balance(caller)?.remaining())));
     }
     if !order.draft.invalid.is_empty() {
         let invalid = &order.draft.invalid;
-        return Err(ApiError::invalid_searches(invalid.len(), told(&order.draft)));
+        return Err(Refusal::invalid_searches(invalid.len(), &told(&order.draft)));
     }
-    let idempotency = key.map(|key| api.services.idempotency(key, order.fingerprint()));
-    let BatchOrder { mut draft, name, .. } = order;
-    let rows = std::mem::take(&mut draft.rows);
-    let credits = rows.iter().map(|(_, search)| search.cost()).sum();
-    let account = caller.account.id;
-    let (id, added) = api.batches.create(account, name, rows, idempotency, &call.origin()?)?;
-    match added {
-        Started::Created | Started::Repeated(_) => {}
-        Started::Refused(Refused::UnknownAccount) => return Err(AccountError::InvalidKey.into()),
-        Started::Refused(_) => return Err(ApiError::idempotency_mismatch()),
-    }
-    let batch = api.batches.find(account, id)?.ok_or_else(|| ApiError::no_such("batch"))?;
+    let BatchOrder { draft, name, .. } = order;
+    let id = api.services.create_batch(caller, name, &draft, key, &call.origin()?)?;
+    let batch = api.batches.find(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("batch"))?;
     let answer = AcceptedBatch {
         batch: BatchHead::new(&batch, api.clock.now()),
-        credits,
+        credits: draft.cost(),
         duplicate_count: count(draft.duplicates.len()),
         duplicates: draft.duplicates.iter().take(MOST_TOLD).copied().collect(),
     };
@@ -197,7 +186,7 @@ page_of! {
 #[utoipa::path(get, path = "/v1/batches",
     params(PageParameters),
     responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String)))))]
-pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor.map(BatchId), limit)?;
     let now = api.clock.now();
@@ -216,10 +205,8 @@ pub struct BatchSearchState<'a> {
     #[serde(rename = "type")]
     pub search_type: SearchType,
     /// Query as the caller sent it.
-    #[schema(examples("octocat"))]
     pub query: &'a str,
     /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
-    #[schema(examples("completed"))]
     pub status: &'a str,
     /// Reason why the search was refused; null if it was not.
     #[schema(required)]
@@ -280,7 +267,7 @@ pub struct RowParameters {
 #[utoipa::path(get, path = "/v1/batches/{batch_id}",
     params(RowParameters),
     responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>, headers(("Link" = String)))))]
-pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let parameters: RowParameters = request::query(call.request)?;
     let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
     let batch = api.find_batch(call)?;
@@ -301,7 +288,7 @@ pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 /// still be read. Stopping it again changes nothing.
 #[utoipa::path(delete, path = "/v1/batches/{batch_id}",
     responses((status = 204, description = "The batch is stopped.")))]
-pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     no_content(api.batches.stop(account, call.id("batch")?, &call.origin()?)?, "batch")
 }
@@ -332,7 +319,7 @@ fn batch_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<For
             (BatchReport<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
         ),
         headers(("Content-Disposition" = String)))))]
-pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let BatchExportParameters { format } = request::query(call.request)?;
     let format = format.unwrap_or(Format::Json);
     let batch = api.find_batch(call)?;
@@ -369,7 +356,7 @@ fn matrix_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Fo
     responses((status = 200, description = "The matrix.",
         content((BatchMatrix<'_> = "application/json"), (String = "text/csv")),
         headers(("Content-Disposition" = String)))))]
-pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let MatrixParameters { format } = request::query(call.request)?;
     let format = format.unwrap_or(Format::Json);
     let batch = api.find_batch(call)?;
@@ -384,7 +371,7 @@ pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiErr
         }
         let mut bytes = Vec::new();
         // Cannot happen: a Vec takes all bytes.
-        body.write_csv(&mut bytes).map_err(ApiError::internal)?;
+        body.write_csv(&mut bytes).map_err(Refusal::internal)?;
         let response = Response::new(200, Format::Csv.media_type(), bytes);
         let disposition = format!("attachment; filename=\"{name}\"");
         Ok(Reply::Now(response.with_header("Content-Disposition", disposition)))

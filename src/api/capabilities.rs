@@ -1,31 +1,32 @@
-//! `/v1/capabilities`.
+//! `/v1/capabilities` and `/v1/health`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
-use super::error::ApiError;
+use crate::base::clock::millis;
 use crate::http::Reply;
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::modules::catalog::BundleReport;
 use crate::modules::query::SearchType;
+use crate::service::refusal::Refusal;
 
 /// The abilities and limits of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Capabilities<'a> {
     /// Version of the API.
-    #[schema(pattern = "^v[0-9]+$", examples("v1"))]
+    #[schema(pattern = "^v[0-9]+$")]
     pub version: &'static str,
     /// Types of identifiers that can be searched.
-    #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
+    #[schema(value_type = Vec<SearchType>)]
     pub search_types: [SearchType; 3],
     /// The ways to get results, with the calls of each.
-    #[schema(examples(json!({"stream": "POST /v1/searches with stream=true answers with text/event-stream"})))]
     pub modes: BTreeMap<&'static str, &'static str>,
     /// The fields of a result, each with a short description of its type.
-    #[schema(examples(json!({"id": "integer, sequential per run"})))]
     pub result_fields: BTreeMap<&'static str, &'static str>,
     /// The limits of the caller's plan, or of the service.
     pub limits: Limits,
@@ -34,13 +35,13 @@ pub struct Capabilities<'a> {
     /// Premium searches.
     pub premium: Premium<'a>,
     /// Number of modules that a standard search asks, by type.
-    #[schema(value_type = BTreeMap<String, usize>, examples(json!({"domain": 115, "email": 84, "username": 478})))]
+    #[schema(value_type = BTreeMap<String, usize>)]
     pub modules: BTreeMap<SearchType, usize>,
     /// Address of the documentation for people.
-    #[schema(format = "uri", examples("https://search.example.org/docs"))]
+    #[schema(format = "uri")]
     pub docs_url: String,
     /// Address of the OpenAPI document.
-    #[schema(format = "uri", examples("https://search.example.org/openapi.json"))]
+    #[schema(format = "uri")]
     pub openapi_url: String,
 }
 
@@ -72,13 +73,11 @@ pub struct Limits {
 #[schema(as = CapabilitiesAuth)]
 pub struct Auth<'a> {
     /// Name of the scheme.
-    #[schema(examples("bearer"))]
     pub scheme: &'static str,
     /// Form of the header.
-    #[schema(examples("Authorization: Bearer <API_KEY>"))]
     pub header: &'static str,
     /// Plans whose keys work on the API.
-    #[schema(value_type = Vec<String>, examples(json!(["pro", "unlimited"])))]
+    #[schema(value_type = Vec<String>)]
     pub plan_required: Vec<&'a str>,
 }
 
@@ -95,19 +94,19 @@ pub struct Premium<'a> {
     /// Whether premium searches are possible now.
     pub available: bool,
     /// Plans that include premium searches.
-    #[schema(value_type = Vec<String>, examples(json!(["basic", "pro", "unlimited"])))]
+    #[schema(value_type = Vec<String>)]
     pub plan_required: Vec<&'a str>,
 }
 
 /// The version of the API.
-pub(super) const API_VERSION: &str = "v1";
+const API_VERSION: &str = "v1";
 
 /// Reports the abilities and limits of the service.
 ///
 /// Needs no key and is not counted.
 #[utoipa::path(get, path = "/v1/capabilities",
     responses((status = 200, description = "The abilities and limits of the service.", body = Capabilities<'_>)))]
-pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
     let counts = api.runs.module_counts();
@@ -146,6 +145,74 @@ fn limits(api: &Api) -> Limits {
         sync_wait_seconds: api.config.sync_wait.as_secs(),
         stream_timeout_seconds: api.config.stream_timeout.as_secs(),
     }
+}
+
+/// State of the service. Contains nothing about any user, and no load figures.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// `ok`, or `degraded` if the database does not answer, or refused a write in the last five seconds.
+    pub status: &'static str,
+    /// Name of the service.
+    pub service: &'static str,
+    /// Version of the API.
+    #[schema(pattern = "^v[0-9]+$")]
+    pub version: &'static str,
+    /// `ok`, or `unavailable` if the database does not answer or refuses writes.
+    pub database: &'static str,
+    /// Whether streams are available.
+    pub streaming: bool,
+    /// Time by the server's clock: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    pub time: Timestamp,
+    /// Version of the program.
+    pub release: &'static str,
+    /// Present only if the operator has stored a signed catalogue bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub catalog_bundle: Option<CatalogBundle>,
+    /// Present only if true: the web is simulated, and no result is real.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
+}
+
+/// The stored catalogue bundle.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CatalogBundle {
+    /// Serial of the bundle.
+    pub serial: u64,
+    /// Time at which the bundle was made: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// `in_use`, or `refused` if the server does not trust its signature or an entry has a mistake: searches then use the
+    /// catalogue without it.
+    pub status: &'static str,
+}
+
+impl CatalogBundle {
+    fn of(report: &BundleReport) -> Self {
+        let status = if report.refused.is_none() { "in_use" } else { "refused" };
+        Self { serial: report.serial, created_at: report.created_at, status }
+    }
+}
+
+/// Reports the state of the service.
+///
+/// Needs no key and is not counted. The status is 200 even if the database does not answer: see `status`.
+#[utoipa::path(get, path = "/v1/health",
+    responses((status = 200, description = "The state of the service.", body = Health)))]
+pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
+    let ok = api.has_store();
+    Ok(ok_json(&Health {
+        status: if ok { "ok" } else { "degraded" },
+        service: "sightline",
+        version: API_VERSION,
+        database: if ok { "ok" } else { "unavailable" },
+        streaming: true,
+        time: api.clock.now(),
+        release: env!("CARGO_PKG_VERSION"),
+        catalog_bundle: api.runs.catalog().bundle().map(CatalogBundle::of),
+        sandbox: api.config.sandbox,
+    }))
 }
 
 const MODES: [(&str, &str); 3] = [

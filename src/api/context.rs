@@ -1,17 +1,19 @@
 //! The parts of the service ([`Api`]) and one request ([`Call`]), which handlers get.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::call_table::CallTable;
-use super::error::ApiError;
 use crate::account::service::Caller;
+use crate::base::cache::{Cache, Computed};
 use crate::base::ids::{AccountId, RequestId};
 use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
@@ -19,6 +21,12 @@ use crate::model::batch::Batch;
 use crate::model::watch::Watch;
 use crate::runs::service::Found;
 use crate::service::Services;
+use crate::service::refusal::Refusal;
+
+/// The time for which the answer to a ping is valid. Health may be requested thousands of times a second.
+const PING_TTL: Duration = Duration::from_millis(500);
+/// The time for which a caller waits for the ping of another one. A database that answers needs less.
+const PING_WAIT: Duration = Duration::from_millis(100);
 
 /// The settings of the API.
 #[derive(Debug, Clone)]
@@ -46,13 +54,14 @@ pub struct Api {
     /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
     pub(super) root: String,
     pub(super) services: Services,
-    pub(super) ping: PingCache,
+    /// Whether the database answers.
+    pub(super) ping: Cache<(), bool>,
     /// The document of `/openapi.json`.
     pub(super) openapi: LazyFile,
     /// The idempotency keys of requests in progress.
-    pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
-    /// The calls of MCP in progress, which their clients can cancel.
-    pub(super) mcp_calls: Arc<CallTable>,
+    pub(super) in_flight: InProgress<(AccountId, String), ()>,
+    /// The calls of MCP in progress by account, session and id. A client cancels its call by setting the flag.
+    pub(super) mcp_calls: InProgress<(AccountId, String, String), AtomicBool>,
 }
 
 impl Deref for Api {
@@ -80,25 +89,25 @@ impl Call<'_> {
     ///
     /// # Errors
     /// Returns 500 for a route whose access rule needs no key.
-    pub fn caller(&self) -> Result<&Caller, ApiError> {
-        self.caller.as_ref().ok_or_else(|| ApiError::internal("the route needs no key"))
+    pub fn caller(&self) -> Result<&Caller, Refusal> {
+        self.caller.as_ref().ok_or_else(|| Refusal::internal("the route needs no key"))
     }
 
     /// Returns the id of a thing in the path, such as the id of a run in the segment `run_id`.
     ///
     /// # Errors
     /// Returns 404 for anything but the hyphenated form of a UUID.
-    pub(super) fn id<T: FromStr>(&self, thing: &str) -> Result<T, ApiError> {
+    pub(super) fn id<T: FromStr>(&self, thing: &str) -> Result<T, Refusal> {
         self.id_in(&format!("{thing}_id"), thing)
     }
 
-    fn id_in<T: FromStr>(&self, segment: &str, thing: &str) -> Result<T, ApiError> {
+    fn id_in<T: FromStr>(&self, segment: &str, thing: &str) -> Result<T, Refusal> {
         let id = self.segments.get(segment).and_then(|text| text.parse().ok());
-        id.ok_or_else(|| ApiError::no_such(thing))
+        id.ok_or_else(|| Refusal::no_such(thing))
     }
 
     /// Answers on a thread of its own, for work that takes long.
-    pub(super) fn later(&self, answer: impl FnOnce() -> Result<Reply, ApiError> + Send + 'static) -> Reply {
+    pub(super) fn later(&self, answer: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static) -> Reply {
         let id = self.request_id.clone();
         Reply::Later(Box::new(move || answer().unwrap_or_else(|error| Reply::Now(error.into_response(&id)))))
     }
@@ -107,7 +116,7 @@ impl Call<'_> {
     ///
     /// # Errors
     /// Returns the same error as [`Call::caller`].
-    pub(super) fn origin(&self) -> Result<Origin, ApiError> {
+    pub(super) fn origin(&self) -> Result<Origin, Refusal> {
         Ok(Origin::request(self.caller()?.actor, self.request_id))
     }
 }
@@ -115,7 +124,8 @@ impl Call<'_> {
 impl Api {
     /// Returns whether the store answers, as `/v1/health` reports it.
     pub fn has_store(&self) -> bool {
-        self.ping.is_ok(|| self.store.ping().is_ok())
+        let ping = || Computed { value: self.store.ping().is_ok(), ttl: PING_TTL, weight: 1 };
+        self.ping.get_or_compute(&(), Instant::now() + PING_WAIT, ping).unwrap_or(false)
     }
 
     /// Returns the run of the call's path if it belongs to the caller.
@@ -123,7 +133,7 @@ impl Api {
     /// # Errors
     /// Returns 404 with the same message for malformed, unknown, foreign and deleted ids, and 503 if the
     /// store is unavailable.
-    pub(super) fn find(&self, call: &Call<'_>) -> Result<Found, ApiError> {
+    pub(super) fn find(&self, call: &Call<'_>) -> Result<Found, Refusal> {
         self.find_in(call, "run_id")
     }
 
@@ -131,40 +141,40 @@ impl Api {
     ///
     /// # Errors
     /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
-    pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, ApiError> {
+    pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, Refusal> {
         let account = call.caller()?.account.id;
-        self.batches.find(account, call.id("batch")?)?.ok_or_else(|| ApiError::no_such("batch"))
+        self.batches.find(account, call.id("batch")?)?.ok_or_else(|| Refusal::no_such("batch"))
     }
 
     /// Returns the watch of the call's path if it belongs to the caller.
     ///
     /// # Errors
     /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
-    pub(super) fn find_watch(&self, call: &Call<'_>) -> Result<Watch, ApiError> {
+    pub(super) fn find_watch(&self, call: &Call<'_>) -> Result<Watch, Refusal> {
         let account = call.caller()?.account.id;
-        self.store.watch(account, call.id("watch")?)?.ok_or_else(|| ApiError::no_such("watch"))
+        self.store.watch(account, call.id("watch")?)?.ok_or_else(|| Refusal::no_such("watch"))
     }
 
     /// Returns the run of a segment of the call's path if it belongs to the caller.
     ///
     /// # Errors
     /// Returns the same errors as [`Api::find`].
-    pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<Found, ApiError> {
+    pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<Found, Refusal> {
         let caller = call.caller()?;
         let id = call.id_in(segment, "run")?;
-        self.runs.reader.find(id, caller.account.id)?.ok_or_else(|| ApiError::no_such("run"))
+        self.runs.reader.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
     }
 }
 
 /// The handler of an operation or a page.
-pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
+pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, Refusal>;
 
 /// Answers 204 if a thing was deleted or stopped.
 ///
 /// # Errors
 /// Returns 404 if there is none.
-pub(super) fn no_content(was_there: bool, thing: &str) -> Result<Reply, ApiError> {
-    if was_there { Ok(Reply::Now(Response::empty(204))) } else { Err(ApiError::no_such(thing)) }
+pub(super) fn no_content(was_there: bool, thing: &str) -> Result<Reply, Refusal> {
+    if was_there { Ok(Reply::Now(Response::empty(204))) } else { Err(Refusal::no_such(thing)) }
 }
 
 /// Returns 200 with a JSON body.
@@ -181,34 +191,28 @@ pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
     }
 }
 
-/// The time for which the answer to a ping is valid. Health may be requested thousands of times a second.
-const PING_TTL: Duration = Duration::from_millis(500);
-/// The last answer of the database to a ping.
-#[derive(Default)]
-pub(super) struct PingCache {
-    last: Mutex<Option<(Instant, bool)>>,
-    pinging: Mutex<()>,
+/// What is in progress, by name. An entry ends when its value is dropped.
+pub(super) struct InProgress<K, T>(Mutex<HashMap<K, Weak<T>>>);
+
+impl<K, T> Default for InProgress<K, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
 }
 
-impl PingCache {
-    /// Returns whether the database answers. It is asked at most every [`PING_TTL`], by one caller at a time.
-    /// Meanwhile the other callers get the last answer, so that none waits for a database that hangs.
-    pub(super) fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
-        let last = *self.last.lock();
-        if let Some((_, ok)) = last.filter(|(at, _)| at.elapsed() < PING_TTL) {
-            return ok;
-        }
-        let _turn = match (self.pinging.try_lock(), last) {
-            (Some(turn), _) => turn,
-            (None, Some((_, ok))) => return ok,
-            (None, None) => self.pinging.lock(),
-        };
-        // A caller that waited for its turn takes the answer of the caller before it.
-        if let Some((_, ok)) = self.last.lock().filter(|(at, _)| at.elapsed() < PING_TTL) {
-            return ok;
-        }
-        let ok = ping();
-        *self.last.lock() = Some((Instant::now(), ok));
-        ok
+impl<K: Eq + Hash, T> InProgress<K, T> {
+    /// Adds an entry. Returns `None` if one with this name is in progress.
+    pub(super) fn begin(&self, name: K, value: T) -> Option<Arc<T>> {
+        let mut all = self.0.lock();
+        all.retain(|_, value| value.strong_count() > 0);
+        let Entry::Vacant(place) = all.entry(name) else { return None };
+        let value = Arc::new(value);
+        place.insert(Arc::downgrade(&value));
+        Some(value)
+    }
+
+    /// Returns the entry with this name.
+    pub(super) fn get(&self, name: &K) -> Option<Arc<T>> {
+        self.0.lock().get(name)?.upgrade()
     }
 }

@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
-use super::error::ApiError;
-use super::members;
 use super::request;
 use crate::http::Request;
 use crate::model::follow::{Class, FollowOrder};
@@ -16,6 +14,7 @@ use crate::model::run::{RunOptions, TimeBudget};
 use crate::model::search::Search;
 use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
+use crate::service::refusal::Refusal;
 
 /// The longest purpose of a search in characters.
 const MAX_PURPOSE: usize = 200;
@@ -116,7 +115,7 @@ impl SearchBody {
     ///
     /// # Errors
     /// Returns 415 for another content type, 400 for any other mistake.
-    pub fn from_request(request: &Request) -> Result<Self, ApiError> {
+    pub fn from_request(request: &Request) -> Result<Self, Refusal> {
         Self::read(&request::json_value(request)?)
     }
 
@@ -124,10 +123,10 @@ impl SearchBody {
     ///
     /// # Errors
     /// Returns 400 for a mistake.
-    pub(super) fn read(object: &Value) -> Result<Self, ApiError> {
+    pub(super) fn read(object: &Value) -> Result<Self, Refusal> {
         let request: SearchRequest = request::read(object)?;
         let query = Query::parse(request.search_type, &request.query)
-            .map_err(|error| ApiError::invalid_query("query", error))?;
+            .map_err(|error| Refusal::invalid_query("query", error))?;
         let choice = Choice {
             modules: request.modules.unwrap_or_default(),
             exclude_modules: request.exclude_modules.unwrap_or_default(),
@@ -171,33 +170,33 @@ impl SearchBody {
     }
 }
 
-fn purpose(text: &str) -> Result<String, ApiError> {
+fn purpose(text: &str) -> Result<String, Refusal> {
     let text = text.trim();
     if (1..=MAX_PURPOSE).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
         return Ok(text.to_owned());
     }
     let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
-    Err(ApiError::invalid_request("purpose", format!("purpose is not {allowed}"), allowed))
+    Err(Refusal::invalid_request("purpose", format!("purpose is not {allowed}"), allowed))
 }
 
 /// Returns whether a body that failed to parse asked for a stream, as far as it can be read. Decides what the
 /// request counts as.
 pub fn asks_for_stream(request: &Request) -> bool {
-    members::value(&request.body).is_ok_and(|body| body["stream"] == true)
+    request::object(&request.body).is_ok_and(|body| body["stream"] == true)
 }
 
 /// Returns the `Idempotency-Key`: 1 to 255 printable ASCII characters.
 ///
 /// # Errors
 /// Returns 400 for any other value, or if it is given twice.
-pub fn idempotency_key(request: &Request) -> Result<Option<String>, ApiError> {
+pub fn idempotency_key(request: &Request) -> Result<Option<String>, Refusal> {
     let mut keys = request.header_values("idempotency-key");
     let Some(key) = keys.next() else { return Ok(None) };
     if is_idempotency_key(key) && keys.next().is_none() {
         return Ok(Some(key.to_owned()));
     }
     let allowed = "one header of 1 to 255 printable ASCII characters";
-    Err(ApiError::invalid_request("Idempotency-Key", "invalid Idempotency-Key", allowed))
+    Err(Refusal::invalid_request("Idempotency-Key", "invalid Idempotency-Key", allowed))
 }
 
 /// Returns whether a text can be an idempotency key.

@@ -3,39 +3,32 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`stopping`], [`reading`], [`stream`], [`export`], [`results`], [`notes`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`watches`], [`webhooks`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`reading`], [`stream`], [`results`], [`variants`], [`accounts`], [`capabilities`], [`modules`], [`batches`], [`watches`], [`webhooks`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
-//! | [`access`] | access rules |
-//! | `request`, `members` | reads bodies and parameters into types that derive `Deserialize`; JSON objects |
+//! | `request` | reads bodies and parameters into types that derive `Deserialize` |
 //! | [`decode`] | the body of a search; headers of requests |
 //! | [`batch_body`] | the body of a batch, as JSON or as CSV |
-//! | [`error`] | errors that become responses: their codes and their body |
+//! | `error` | refusals as responses |
 //! | [`pages`] | pages of lists: parameters, cursors, the `Link` header |
-//! | [`mcp`], `call_table` | the Model Context Protocol; its calls in progress |
+//! | [`mcp`] | the Model Context Protocol |
 //! | [`openapi`] | `/openapi.json`, as a whole |
 //!
 //! To add an endpoint: write a handler of about 20 lines with its `#[utoipa::path]` and its types, and add a
 //! row in [`routes`], tests with invalid input in `tests/api`, and a line in `src/manual/api.md`. The
 //! documentation of [`openapi`] says how to describe it.
 
-pub mod access;
 pub mod accounts;
 pub mod batch_body;
 pub mod batches;
-mod call_table;
 pub mod capabilities;
 pub mod context;
 pub mod decode;
 pub mod docs;
-pub mod error;
-pub mod export;
-pub mod health;
+mod error;
 pub mod mcp;
-mod members;
 pub mod modules;
-pub mod notes;
 pub mod openapi;
 pub mod pages;
 pub mod reading;
@@ -44,7 +37,6 @@ pub mod results;
 pub mod routes;
 pub mod searches;
 pub mod service;
-pub mod stopping;
 pub mod stream;
 pub mod variants;
 pub mod watches;

@@ -7,13 +7,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
-use super::error::ApiError;
 use crate::base::clock::millis;
 use crate::http::Reply;
 use crate::modules::catalog::Catalog;
 use crate::modules::definition::{Contact, VerifiedBy};
 use crate::modules::query::SearchType;
 use crate::runs::health::verdict::ModuleHealth;
+use crate::service::refusal::Refusal;
 
 /// The modules of the catalogue.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,19 +42,17 @@ pub struct CatalogFeed {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Module<'a> {
     /// Identifies the module.
-    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$")]
     pub id: &'a str,
     /// Name of the platform.
-    #[schema(examples("GitHub"))]
     pub platform: &'a str,
     /// Type of query that the module accepts.
     #[serde(rename = "type")]
     pub search_type: SearchType,
     /// Subject of the platform.
-    #[schema(pattern = "^[a-z0-9_ -]{1,64}$", examples("coding"))]
+    #[schema(pattern = "^[a-z0-9_ -]{1,64}$")]
     pub category: &'a str,
     /// Further labels.
-    #[schema(examples(json!(["developer"])))]
     pub tags: &'a [String],
     /// Party that receives the requests of the module.
     pub contact: Contact,
@@ -83,10 +81,9 @@ pub struct Module<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ModuleOff<'a> {
     /// Date of the evidence for the reason: a day, or a month if the day is not known.
-    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$", examples("2026-05-29"))]
+    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
     pub date: &'a str,
     /// The reason, for people.
-    #[schema(examples("the site ended the interface that the module asks"))]
     pub reason: &'a str,
 }
 
@@ -96,7 +93,7 @@ pub struct ModuleVerified<'a> {
     /// Kind of the evidence.
     pub by: VerifiedBy,
     /// Date of the evidence: a day, or a month if the day is not known.
-    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$", examples("2026-08"))]
+    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
     pub date: &'a str,
 }
 
@@ -105,7 +102,7 @@ pub struct ModuleVerified<'a> {
 /// Contains all modules with their health, including disabled ones. Costs no credits.
 #[utoipa::path(get, path = "/v1/modules",
     responses((status = 200, description = "The catalogue.", body = ModuleList<'_>)))]
-pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let catalog = api.runs.catalog();
     let modules = described(api, &catalog);
     let feed = catalog

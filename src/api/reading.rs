@@ -1,4 +1,4 @@
-//! Reading runs: one run, its modules, and the list of runs.
+//! Reading runs: one run, its modules, the list of runs, a run as a file.
 
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -7,16 +7,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, json_response, ok_json};
-use super::error::ApiError;
 use super::pages::page_of;
-use super::{notes, pages, request};
+use super::{pages, request, results};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response, etag_of};
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, RunSummary, Status};
 use crate::modules::query::SearchType;
-use crate::report::body::{RunBody, RunHead};
-use crate::runs::record::RunState;
+use crate::report::Format;
+use crate::report::body::{ReportBody, RunBody, RunHead};
+use crate::report::file_name::content_disposition;
+use crate::runs::record::{RunRecord, RunState};
+use crate::service::refusal::Refusal;
 
 /// Reads a run and its results.
 ///
@@ -26,14 +28,14 @@ use crate::runs::record::RunState;
     params(("If-None-Match" = String, Header), ("If-Modified-Since" = String, Header)),
     responses((status = 200, description = "The run.", body = RunBody<'_>,
         headers(("ETag" = String), ("Last-Modified" = String)))))]
-pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (found, reader) = (api.find(call)?, &api.runs.reader);
     let state = reader.state(&found)?;
     let RunState { summary, annotations, .. } = &state;
     let head = RunHead { follow: state.follow, ..RunHead::from(summary) };
     // The results change only with the revision and the annotations.
     let version = (env!("CARGO_PKG_VERSION"), summary.revision, &head, annotations);
-    let etag = etag_of(&serde_json::to_vec(&version).map_err(ApiError::internal)?);
+    let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
     // Notes may change after the end of the run, and so may the runs of its family.
     let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();
     let last_modified = last_modified(summary).filter(|_| !may_change);
@@ -67,7 +69,8 @@ pub struct RunModules {
     /// Number of modules that have ended.
     pub count: usize,
     /// The modules that have ended.
-    pub modules: Vec<ModuleReport>,
+    #[schema(value_type = Vec<ModuleReport>)]
+    pub modules: Vec<Arc<ModuleReport>>,
 }
 
 /// Lists the outcomes of the modules of a run.
@@ -75,7 +78,7 @@ pub struct RunModules {
 /// Contains the modules that have ended. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/modules",
     responses((status = 200, description = "The modules that have ended.", body = RunModules)))]
-pub fn list_search_modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_search_modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     // Read the status first: otherwise a run that ends now could appear as ended with only a part of its
     // modules.
@@ -138,13 +141,70 @@ pub struct SearchFilters {
 #[utoipa::path(get, path = "/v1/searches",
     params(RunPageParameters, SearchFilters),
     responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String)))))]
-pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let SearchFilters { search_type, status, root_run_id, tag } = request::query(call.request)?;
-    let tag = tag.as_deref().map(notes::one_tag).transpose()?;
+    let tag = tag.as_deref().map(results::one_tag).transpose()?;
     let before = cursor.map(Cursor::place);
     let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, tag, before };
     let page = api.runs.reader.page(account, &filter, limit)?;
     Ok(page_of_runs(api, call, &page, limit))
+}
+
+/// The query parameters of an export.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExportParameters {
+    /// Format of the file; `json` by default.
+    format: Option<Format>,
+}
+
+/// Gets a run as a file.
+///
+/// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then say so. CSV
+/// cells never run as formulas in a spreadsheet. A PDF needs a browser, which takes some seconds. Costs no credits.
+#[utoipa::path(get, path = "/v1/searches/{run_id}/export",
+    params(ExportParameters),
+    responses((status = 200, description = "The file.",
+        content(
+            (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/html"), (String = "text/markdown"), (Vec<u8> = "application/pdf"),
+            (String = "application/xml"), (Object = "application/stix+json;version=2.1"),
+        ),
+        headers(
+            ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),
+            ("Content-Security-Policy" = String),
+        ))))]
+pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let found = api.find(call)?;
+    let ExportParameters { format } = request::query(call.request)?;
+    let format = format.unwrap_or(Format::Json);
+    let run = format.read(&api.runs.reader, &found)?;
+    if format != Format::Pdf {
+        return file(api, &run, format).map(Reply::Now);
+    }
+    if !api.runs.browsing().can_print() {
+        return Err(Refusal::premium_unavailable());
+    }
+    let api = Arc::clone(api);
+    // A browser takes seconds.
+    Ok(call.later(move || file(&api, &run, format).map(Reply::Now)))
+}
+
+fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, Refusal> {
+    let mut bytes = Vec::new();
+    // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
+    format
+        .write(&mut bytes, run, &api.runs.catalog(), |page| api.runs.browsing().print(page))
+        .map_err(|error| Refusal::premium_unavailable().with_cause(error))?;
+    let summary = &run.summary;
+    let response = Response::new(200, format.media_type(), bytes)
+        .with_header("Content-Disposition", content_disposition(summary, format))
+        .with_header("X-Run-Id", summary.id.to_string())
+        .with_header("X-Run-Status", summary.status.as_str());
+    Ok(match format.content_security_policy() {
+        Some(policy) => response.with_header("Content-Security-Policy", policy),
+        None => response,
+    })
 }

@@ -7,17 +7,16 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, Unexpec
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
 
-use super::error::{Allowed, ApiError, values};
-use super::members;
 use super::openapi::schemas::to_json;
 use crate::http::Request;
 use crate::report::Format;
+use crate::service::refusal::{Refusal, values};
 
 /// Reads a JSON body.
 ///
 /// # Errors
 /// Returns 415 for another content type, 400 for any other mistake.
-pub(super) fn json<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError> {
+pub(super) fn json<T: DeserializeOwned>(request: &Request) -> Result<T, Refusal> {
     read(&json_value(request)?)
 }
 
@@ -25,16 +24,16 @@ pub(super) fn json<T: DeserializeOwned>(request: &Request) -> Result<T, ApiError
 ///
 /// # Errors
 /// The same as [`json`].
-pub(super) fn json_value(request: &Request) -> Result<Value, ApiError> {
+pub(super) fn json_value(request: &Request) -> Result<Value, Refusal> {
     require_json(request)?;
-    members::value(&request.body)
+    object(&request.body)
 }
 
 /// Reads an object of a body.
 ///
 /// # Errors
 /// Returns 400 for a member that is missing or not allowed.
-pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, ApiError> {
+pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
     serde_path_to_error::deserialize(object).map_err(|error| {
         let (path, mistake) = (error.path().to_string(), error.inner().to_string());
         let path = if path == "." { "" } else { path.as_str() };
@@ -43,27 +42,31 @@ pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, ApiError> {
             let field = if path.is_empty() { missing.to_owned() } else { format!("{path}.{missing}") };
             // What is allowed for a missing member is known to its type, which refuses null.
             let allowed = allowed::<T>(object, &field, &mistake_with::<T>(object, &field, Value::Null));
-            return ApiError::invalid_request(&field, format!("{field} is missing"), allowed);
+            return Refusal::invalid_request(&field, format!("{field} is missing"), allowed);
         }
         let allowed = allowed::<T>(object, path, &mistake);
         let field = path.split('[').next().filter(|field| !field.is_empty()).unwrap_or("body");
         let message = match (&allowed, path.ends_with(']')) {
-            (Allowed::Words(words), true) => format!("{field} has an item that is not {words}"),
-            (Allowed::Words(words), false) => format!("{field} is not {words}"),
-            (Allowed::Values(_), true) => format!("{field} has an unknown item"),
-            (Allowed::Values(_), false) => format!("the {field} is unknown"),
+            (Value::String(words), true) => format!("{field} has an item that is not {words}"),
+            (Value::String(words), false) => format!("{field} is not {words}"),
+            (_, true) => format!("{field} has an unknown item"),
+            (_, false) => format!("the {field} is unknown"),
         };
-        ApiError::invalid_request(field, message, allowed)
+        Refusal::invalid_request(field, message, allowed)
     })
 }
 
 /// Returns what a member may be. A mistake ends with what its type says, and may begin with what the caller sent.
-fn allowed<T: DeserializeOwned>(object: &Value, path: &str, mistake: &str) -> Allowed {
-    match mistake.rsplit_once(", expected ").map_or("a value", |(_, expected)| expected) {
+fn allowed<T: DeserializeOwned>(object: &Value, path: &str, mistake: &str) -> Value {
+    let expected = |mistake: &str| mistake.rsplit_once(", expected ").map_or("a value", |it| it.1).to_owned();
+    let mut words = expected(mistake);
+    if words == "string or map" {
+        // The type of a word lists its values only for another word.
+        words = expected(&mistake_with::<T>(object, path, "".into()));
+    }
+    match words.as_str() {
         "a boolean" => "true or false".into(),
         "a sequence" => "an array".into(),
-        // The type of a word lists its values only for another word.
-        "string or map" => allowed::<T>(object, path, &mistake_with::<T>(object, path, "".into())),
         words if words.contains('`') => values(&words.split('`').skip(1).step_by(2).collect::<Vec<_>>()),
         words if words.starts_with("struct ") => "an object".into(),
         words => words.into(),
@@ -87,7 +90,7 @@ fn mistake_with<T: DeserializeOwned>(object: &Value, path: &str, value: Value) -
 ///
 /// # Errors
 /// Returns 400 for a parameter that is given twice, or whose value is not allowed.
-pub(super) fn query<T: DeserializeOwned + IntoParams>(request: &Request) -> Result<T, ApiError> {
+pub(super) fn query<T: DeserializeOwned + IntoParams>(request: &Request) -> Result<T, Refusal> {
     let (known, mut parameters) = (T::into_params(|| None), Map::new());
     for (name, text) in request.query_pairs() {
         let Some(parameter) = known.iter().find(|parameter| parameter.name == name) else { continue };
@@ -100,13 +103,13 @@ pub(super) fn query<T: DeserializeOwned + IntoParams>(request: &Request) -> Resu
             text => text.into(),
         };
         if parameters.insert(name.clone(), value).is_some() {
-            return Err(ApiError::invalid_request(&name, format!("{name} is given twice"), "one value"));
+            return Err(Refusal::invalid_request(&name, format!("{name} is given twice"), "one value"));
         }
     }
     read(&parameters.into())
 }
 
-pub(super) fn require_json(request: &Request) -> Result<(), ApiError> {
+pub(super) fn require_json(request: &Request) -> Result<(), Refusal> {
     let content_type = request.header("content-type").unwrap_or_default();
     let mut parts = content_type.split(';').map(str::trim);
     let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
@@ -116,7 +119,7 @@ pub(super) fn require_json(request: &Request) -> Result<(), ApiError> {
         }
         _ => true,
     });
-    if is_json && is_utf8 { Ok(()) } else { Err(ApiError::unsupported_media_type(&["application/json"])) }
+    if is_json && is_utf8 { Ok(()) } else { Err(Refusal::unsupported_media_type(&["application/json"])) }
 }
 
 /// Reads a whole number. For JSON Schema, 6.0 is an integer, too.
@@ -191,4 +194,78 @@ pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// The most levels of nesting in a body. Valid bodies have three.
+const MAX_DEPTH: usize = 16;
+
+/// Returns a body that is a JSON object.
+///
+/// # Errors
+/// Returns 400 for anything else, for a repeated member, and for more than 16 levels of nesting.
+pub(super) fn object(body: &[u8]) -> Result<Value, Refusal> {
+    // A reader may skip a byte order mark (RFC 8259, section 8.1).
+    let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+    let invalid =
+        |message: String| Refusal::invalid_request("body", message, "a JSON object, each member once");
+    if body.is_empty() {
+        return Err(Refusal::invalid_request("body", "the body is empty", "a JSON object"));
+    }
+    let (depth, colons) = scan(body);
+    if depth > MAX_DEPTH {
+        let message = "the body is nested too deeply";
+        return Err(Refusal::invalid_request("body", message, format!("at most {MAX_DEPTH} levels")));
+    }
+    // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
+    let value = serde_json::from_slice(body).map_err(|error| {
+        invalid(format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()))
+    })?;
+    let members = count_members(&value);
+    match value {
+        // Of a repeated member, serde_json keeps the last value. Two parsers could read different requests.
+        Value::Object(_) if members != colons => Err(invalid("duplicate member in the body".to_owned())),
+        Value::Object(_) => Ok(value),
+        _ => Err(invalid("the body is not a JSON object".to_owned())),
+    }
+}
+
+/// Returns the number of members of all objects in a value.
+fn count_members(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(count_members).sum(),
+        Value::Object(members) => members.len() + members.values().map(count_members).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// Returns the deepest nesting of brackets outside of strings, and the number of colons there: one for each member.
+fn scan(body: &[u8]) -> (usize, usize) {
+    let (mut deepest, mut colons, mut level, mut in_string, mut escaped) =
+        (0usize, 0usize, 0usize, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            b']' | b'}' if !in_string => level = level.saturating_sub(1),
+            b':' if !in_string => colons += 1,
+            _ => {}
+        }
+    }
+    (deepest, colons)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_strings_do_not_count_as_nesting() {
+        assert_eq!(scan(br#"{"a":"[[[[\":[[","b":[1,[2]]}"#), (3, 2));
+        assert_eq!(scan(b"]]]["), (1, 0));
+    }
 }

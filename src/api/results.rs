@@ -1,4 +1,5 @@
-//! What the results of a run say: leads and the searches for them, the graph, people, changes since another run, pictures.
+//! What the results of a run say: leads and the searches for them, the graph, people, changes since another run, pictures;
+//! what the caller notes about them.
 
 use std::sync::Arc;
 
@@ -6,19 +7,24 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
-use super::error::ApiError;
 use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response, StaticFile};
 use crate::model::diff::Diff;
+use crate::model::notes::{
+    self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, MAX_TAGS, NoteError, RunNotesUpdate,
+    TAG_ALLOWED,
+};
 use crate::model::run::Status;
 use crate::report::Format;
+use crate::report::body::RunHead;
 use crate::runs::graph::Graph;
 use crate::runs::leads::lead::Lead;
 use crate::runs::people::people;
 use crate::runs::people::person::{Person, Unattributed};
 use crate::runs::record::{Findings, RunRecord};
+use crate::service::refusal::Refusal;
 
 /// The leads of a run.
 #[derive(Debug, Serialize, ToSchema)]
@@ -43,7 +49,7 @@ pub struct LeadList {
 /// no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/leads",
     responses((status = 200, description = "The leads in the results found so far.", body = LeadList)))]
-pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let run = api.runs.reader.record(&api.find(call)?)?;
     let (run_id, status) = (run.summary.id, run.summary.status);
     let family = api.runs.families.of(run)?;
@@ -84,7 +90,7 @@ fn graph_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<For
         content((Graph = "application/json"), (String = "application/xml"),
             (Object = "application/stix+json;version=2.1")),
         headers(("X-Run-Id" = String), ("X-Run-Status" = String)))))]
-pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let GraphParameters { format, family } = request::query(call.request)?;
     let (format, family) = (format.unwrap_or(Format::Json), family.unwrap_or(true));
@@ -94,7 +100,7 @@ pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiErr
     let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
-    format.write_graph(&mut bytes, &graph).map_err(ApiError::internal)?;
+    format.write_graph(&mut bytes, &graph).map_err(Refusal::internal)?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("X-Run-Id", run_id.to_string())
         .with_header("X-Run-Status", status.as_str());
@@ -107,11 +113,11 @@ fn of_family<T>(
     run: RunRecord,
     family: bool,
     make: impl FnOnce(&[Findings<'_>]) -> T,
-) -> Result<T, ApiError> {
+) -> Result<T, Refusal> {
     if family {
         return Ok(make(&api.runs.families.of(run)?.findings()));
     }
-    Ok(make(&[run.findings().ok_or_else(|| ApiError::internal("the stored query is not valid"))?]))
+    Ok(make(&[run.findings().ok_or_else(|| Refusal::internal("the stored query is not valid"))?]))
 }
 
 /// Follows one lead of a run.
@@ -124,7 +130,7 @@ fn of_family<T>(
         (status = 200, description = "The search is accepted, or was accepted before.", body = Answer<'_>,
             headers(("Location" = String), ("X-Run-Id" = String))),
         (status = 402), (status = 409)))]
-pub fn follow_lead(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn follow_lead(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (caller, run) = (call.caller()?, api.find(call)?);
     let lead = call.id("lead")?;
     Ok(accepted_run(&api.services.follow(caller, &run, lead, call.origin()?)?, &api.root))
@@ -162,14 +168,14 @@ pub struct PeopleParameters {
 #[utoipa::path(get, path = "/v1/searches/{run_id}/people",
     params(PeopleParameters),
     responses((status = 200, description = "The people in the results found so far.", body = PeopleList)))]
-pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let PeopleParameters { family } = request::query(call.request)?;
     let family = family.unwrap_or(true);
     Ok(ok_json(&people_of(api, api.runs.reader.record(&api.find(call)?)?, family)?))
 }
 
 /// Returns the people of a run, and of the runs below it if `family` is true.
-pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<PeopleList, ApiError> {
+pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<PeopleList, Refusal> {
     let (run_id, status) = (run.summary.id, run.summary.status);
     let catalog = api.runs.catalog();
     let found = of_family(api, run, family, |findings| people(findings, catalog.profiles()))?;
@@ -189,17 +195,17 @@ pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<Peopl
 /// had other rules, its results are `unknown`, and never `removed` or `added`. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/diff/{other}",
     responses((status = 200, description = "What changed.", body = Diff), (status = 409), (status = 422)))]
-pub fn diff_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn diff_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let before = api.runs.reader.record(&api.find(call)?)?;
     let after = api.runs.reader.record(&api.find_in(call, "other")?)?;
     between(api, &before, &after).map(|diff| ok_json(&diff))
 }
 
 /// Returns what changed between two runs.
-pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Result<Diff, ApiError> {
+pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Result<Diff, Refusal> {
     let catalog = api.runs.catalog();
     let runs = before.findings().zip(after.findings());
-    let (before, after) = runs.ok_or_else(|| ApiError::internal("the stored query is not valid"))?;
+    let (before, after) = runs.ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
     Ok(Diff::between(&before, &after, catalog.profiles())?)
 }
 
@@ -213,14 +219,102 @@ pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Resul
     params(("If-None-Match" = String, Header)),
     responses((status = 200, description = "The picture.", content((String = "image/png")),
         headers(("ETag" = String), ("Content-Security-Policy" = String)))))]
-pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
     let png = result.map(|result| api.runs.reader.thumbnail(found.id(), result)).transpose()?.flatten();
-    let png = png.ok_or_else(|| ApiError::no_such("picture: this result has none"))?;
+    let png = png.ok_or_else(|| Refusal::no_such("picture: this result has none"))?;
     let file = Arc::new(StaticFile::plain("image/png", png));
     let response = Response::of_file(&file, call.request)
         .with_header("Cache-Control", "private, max-age=86400, immutable")
         .with_header("Content-Security-Policy", "default-src 'none'");
     Ok(Reply::Now(response))
+}
+
+/// The change of what is noted about a run. What is not given stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = RunNotesRequest)]
+pub struct RunNotesBody {
+    /// New tags, which replace all tags: at most 10 words of up to 40 characters. They are kept in lower case, each once.
+    #[serde(default, deserialize_with = "request::list::<_, _, 0, 1000>")]
+    #[schema(max_items = 10, examples(json!(["case-7", "open"])))]
+    tags: Option<Vec<String>>,
+    /// New note of at most 2,000 characters. `null` removes the note.
+    #[serde(default, deserialize_with = "request::given")]
+    #[schema(value_type = Option<String>, max_length = 2000, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+        examples("The account on GitLab is the one that we know."))]
+    note: Option<Option<String>>,
+}
+
+/// The change of what is noted about a result. What is not given stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AnnotationRequest)]
+pub struct AnnotationBody {
+    /// New note of at most 1,000 characters. `null` removes the note.
+    #[serde(default, deserialize_with = "request::given")]
+    #[schema(value_type = Option<String>, max_length = 1000, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
+        examples("Same picture as on GitLab"))]
+    note: Option<Option<String>>,
+    /// Whether the result belongs to another person than the one who is searched.
+    not_this_person: Option<bool>,
+}
+
+/// Changes the tags and the note of a run.
+///
+/// They are for the owner of the run: nothing is asked again. Tags find runs in the list (`tag`). Both are part of exports,
+/// and are deleted with the run. Costs no credits.
+#[utoipa::path(patch, path = "/v1/searches/{run_id}",
+    request_body(content = RunNotesBody, description = "What changes."),
+    responses((status = 200, description = "The run without its results.", body = RunHead<'_>)))]
+pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let (account, id) = (call.caller()?.account.id, call.id("run")?);
+    let body: RunNotesBody = request::json(call.request)?;
+    let tags = body.tags.map(|tags| notes::tags(tags.iter().map(String::as_str)));
+    let tags = tags.transpose().map_err(|error| invalid("tags", error))?;
+    let update = RunNotesUpdate { tags, note: body.note.map(|text| note(text, MAX_RUN_NOTE)).transpose()? };
+    let noted = api.runs.note_run(id, account, &update, &call.origin()?)?;
+    let notes = noted.ok_or_else(|| Refusal::no_such("run"))?;
+    let mut summary = api.find(call)?.summary();
+    summary.notes = notes;
+    Ok(ok_json(&RunHead::from(&summary)))
+}
+
+/// Changes the annotation of a result.
+///
+/// The note and the mark are for the owner of the run. The result then has the member `annotation`, in the run and in
+/// exports, as long as a note or the mark is set; streams leave it out. A result that is marked as that of another person
+/// is left out of the summary in the web app. Costs no credits.
+#[utoipa::path(patch, path = "/v1/searches/{run_id}/results/{result_id}/annotation",
+    request_body(content = AnnotationBody, description = "What changes."),
+    responses((status = 200, description = "The annotation.", body = Annotation)))]
+pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let (account, id) = (call.caller()?.account.id, call.id("run")?);
+    let AnnotationBody { note: text, not_this_person } = request::json(call.request)?;
+    let text = text.map(|text| note(text, MAX_RESULT_NOTE)).transpose()?;
+    let update = AnnotationUpdate { note: text, not_this_person };
+    let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
+    let annotate =
+        |result| api.runs.annotate(id, result, account, &update, &call.origin()?).map_err(Refusal::from);
+    let annotation: Option<Annotation> = result.map(annotate).transpose()?.flatten();
+    Ok(ok_json(&annotation.ok_or_else(|| Refusal::no_such("result"))?))
+}
+
+/// Returns the tag that a list is filtered by.
+pub(super) fn one_tag(text: &str) -> Result<String, Refusal> {
+    notes::tag(text).map_err(|error| invalid("tag", error))
+}
+
+fn note(text: Option<String>, most: usize) -> Result<Option<String>, Refusal> {
+    let text = text.map(|text| notes::note(&text, most)).transpose();
+    text.map(Option::flatten).map_err(|error| invalid("note", error))
+}
+
+fn invalid(field: &str, error: NoteError) -> Refusal {
+    let allowed = match error {
+        NoteError::TooManyTags => format!("at most {MAX_TAGS} tags"),
+        NoteError::InvalidTag => TAG_ALLOWED.to_owned(),
+        NoteError::TooLong(most) => format!("at most {most} characters"),
+        NoteError::ControlCharacter => "text with line ends and tabs".to_owned(),
+    };
+    Refusal::invalid_request(field, error.to_string(), allowed)
 }

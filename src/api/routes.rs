@@ -6,14 +6,33 @@ use utoipa::__dev::SchemaReferences;
 use utoipa::Path;
 use utoipa::openapi::path::{HttpMethod, Operation};
 
-use super::access::{Access, Counts, READ, SEARCH, SEARCH_OR_STREAM, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
-    accounts, batches, capabilities, docs, export, health, mcp, modules, notes, reading, results, searches,
-    stopping, stream, variants, watches, webhooks,
+    accounts, batches, capabilities, docs, mcp, modules, reading, results, searches, stream, variants,
+    watches, webhooks,
 };
 use crate::http;
+use crate::model::quota::Policy;
+
+use Access::SearchOrStream;
+
+const READ: Access = Access::Key(Policy::Read);
+const STREAM: Access = Access::Key(Policy::Stream);
+const SEARCH: Access = Access::Key(Policy::Search);
+
+/// Who may call a route, and the rate limits that a call counts under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everyone; a call is not counted.
+    Public,
+    /// Callers with a key of a plan with API access. This and the following count.
+    Key(Policy),
+    /// As a search, and as a stream too if the body asks for one.
+    SearchOrStream,
+    /// As a search if a call of a tool of MCP starts one, and as a read otherwise.
+    Message,
+}
 
 /// An operation. Its method and path are declared at its handler.
 pub struct Route {
@@ -48,55 +67,43 @@ fn route<Described: Path + SchemaReferences>(access: Access, handler: Handler) -
     }
 }
 
-/// A page for people: open to everyone, not counted, only `GET` and `HEAD`. `/openapi.json` does not list
-/// pages, since it is for programs.
-pub struct Page {
-    /// The path, as in [`Route`].
-    pub path: &'static str,
-    /// The handler.
-    pub handler: Handler,
-}
-
-const fn page(path: &'static str, handler: Handler) -> Page {
-    Page { path, handler }
-}
-
-/// All pages.
-pub static PAGES: &[Page] = &[
-    page("/", docs::landing),
-    page("/favicon.ico", docs::icon),
-    page("/docs", docs::swagger_ui),
-    page("/docs/licenses", docs::licenses),
-    page("/docs/assets/{file}", docs::asset),
-    page("/redoc", docs::redoc),
-    page("/manual", docs::manual_index),
-    page("/manual/{topic}", docs::manual_page),
-    page("/llms.txt", docs::llms),
+/// All pages for people, by path: open to everyone, not counted, only `GET` and `HEAD`. `/openapi.json` does not list them,
+/// since it is for programs.
+pub static PAGES: [(&str, Handler); 9] = [
+    ("/", docs::file),
+    ("/favicon.ico", docs::file),
+    ("/docs", docs::file),
+    ("/docs/licenses", docs::file),
+    ("/docs/assets/{file}", docs::asset),
+    ("/redoc", docs::file),
+    ("/manual", docs::manual_index),
+    ("/manual/{topic}", docs::file),
+    ("/llms.txt", docs::file),
 ];
 
 /// All operations.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
-        route::<health::__path_get_health>(Access::Public, health::get_health),
+        route::<capabilities::__path_get_health>(Access::Public, capabilities::get_health),
         route::<capabilities::__path_get_capabilities>(Access::Public, capabilities::get_capabilities),
         route::<accounts::__path_get_account>(READ, accounts::get_account),
         route::<accounts::__path_get_credits>(READ, accounts::get_credits),
-        route::<searches::__path_start_search>(SEARCH_OR_STREAM, searches::start_search),
+        route::<searches::__path_start_search>(SearchOrStream, searches::start_search),
         route::<reading::__path_list_searches>(READ, reading::list_searches),
         route::<reading::__path_get_search>(READ, reading::get_search),
-        route::<notes::__path_note_search>(READ, notes::note_search),
+        route::<results::__path_note_search>(READ, results::note_search),
         route::<searches::__path_delete_search>(READ, searches::delete_search),
-        route::<stopping::__path_stop_search>(READ, stopping::stop_search),
-        route::<stopping::__path_retry_search>(SEARCH, stopping::retry_search),
+        route::<searches::__path_stop_search>(READ, searches::stop_search),
+        route::<searches::__path_retry_search>(SEARCH, searches::retry_search),
         route::<stream::__path_stream_search>(STREAM, stream::stream_search),
         route::<reading::__path_list_search_modules>(READ, reading::list_search_modules),
-        route::<export::__path_export_search>(READ, export::export_search),
+        route::<reading::__path_export_search>(READ, reading::export_search),
         route::<results::__path_list_search_leads>(READ, results::list_search_leads),
         route::<results::__path_get_search_graph>(READ, results::get_search_graph),
         route::<results::__path_follow_lead>(SEARCH, results::follow_lead),
         route::<results::__path_list_search_people>(READ, results::list_search_people),
         route::<results::__path_get_thumbnail>(READ, results::get_thumbnail),
-        route::<notes::__path_annotate_result>(READ, notes::annotate_result),
+        route::<results::__path_annotate_result>(READ, results::annotate_result),
         route::<results::__path_diff_searches>(READ, results::diff_searches),
         route::<watches::__path_create_watch>(READ, watches::create_watch),
         route::<watches::__path_list_watches>(READ, watches::list_watches),
@@ -143,16 +150,16 @@ pub(super) static TABLE: LazyLock<Vec<http::Route<Endpoint>>> = LazyLock::new(||
         path: route.path.as_str(),
         endpoint: Endpoint { access: route.access, handler: route.handler },
     });
-    let pages = PAGES.iter().map(|page| http::Route {
+    let pages = PAGES.iter().map(|&(path, handler)| http::Route {
         method: "GET",
-        path: page.path,
-        endpoint: Endpoint { access: Access::Public, handler: page.handler },
+        path,
+        endpoint: Endpoint { access: Access::Public, handler },
     });
     // MCP describes itself: see `tools/list`.
     let mcp = http::Route {
         method: "POST",
         path: "/mcp",
-        endpoint: Endpoint { access: Access::Key(Counts::Message), handler: mcp::message },
+        endpoint: Endpoint { access: Access::Message, handler: mcp::message },
     };
     operations.chain(pages).chain([mcp]).collect()
 });

@@ -1,25 +1,24 @@
-//! Starting a search in its three modes, and deleting one.
+//! Starting a search in its three modes; asking again, stopping and deleting one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use log::warn;
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::context::{Api, Call, json_response, no_content};
+use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode::{self, SearchBody, SearchRequest};
-use super::error::ApiError;
 use super::request;
 use super::stream::{self, StreamEvent};
-use crate::base::ids::{AccountId, RequestId, RunId};
+use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Reply, Response};
 use crate::model::coverage::Coverage;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
+use crate::report::body::RunHead;
 use crate::runs::service::Found;
+use crate::service::refusal::Refusal;
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
 const POLL_AFTER_SECS: &str = "2";
@@ -116,14 +115,14 @@ impl<'a> Answer<'a> {
                 ("Preference-Applied" = String), ("X-Accel-Buffering" = String),
             )),
         (status = 402), (status = 409)))]
-pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let body = SearchBody::from_request(call.request)?;
     let key = decode::idempotency_key(call.request)?;
     // Checked again when the search starts. Checked here before a thread is reserved.
     api.services.check(caller, &body.query, &body.search, key.is_some())?;
-    let begin = |key: &String| InFlight::begin(&api.in_flight, caller.account.id, key);
-    let flight = key.as_ref().map(begin).transpose()?;
+    let begin = |key: &String| api.in_flight.begin((caller.account.id, key.clone()), ());
+    let flight = key.as_ref().map(|key| begin(key).ok_or_else(Refusal::idempotency_conflict)).transpose()?;
     let preferred_secs = decode::preferred_wait_secs(call.request);
     let is_quick = !body.stream && !body.wait;
     let (api, caller, request_id, origin) =
@@ -154,14 +153,14 @@ fn wait(
     found: Found,
     preferred_secs: Option<u64>,
     request_id: &RequestId,
-) -> Result<Response, ApiError> {
+) -> Result<Response, Refusal> {
     let longest = api.config.sync_wait;
     let preferred = preferred_secs.map(|secs| Duration::from_secs(secs.max(1)).min(longest));
     let until = Instant::now() + preferred.unwrap_or(longest);
     let begun = accepted(&found);
     let response = match at_end(api, found, until) {
         Ok(Some(response)) => response,
-        Ok(None) => return Err(ApiError::no_such("run")),
+        Ok(None) => return Err(Refusal::no_such("run")),
         // The run exists and is charged, whatever the store does: a client that repeated the request would pay twice.
         Err(error) => {
             warn!(request_id = request_id.as_str(); "cannot wait for the end of a run: {error}");
@@ -218,7 +217,7 @@ pub struct DeleteParameters {
 #[utoipa::path(delete, path = "/v1/searches/{run_id}",
     params(DeleteParameters),
     responses((status = 204, description = "The run is deleted.")))]
-pub fn delete_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn delete_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id, by) = (call.caller()?.account.id, call.id("run")?, call.origin()?);
     let DeleteParameters { family } = request::query(call.request)?;
     let was_there = match family {
@@ -228,28 +227,40 @@ pub fn delete_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError>
     no_content(was_there, "run")
 }
 
-/// Marks an idempotency key as in progress until it is dropped.
-struct InFlight {
-    table: Arc<Mutex<HashSet<(AccountId, String)>>>,
-    entry: (AccountId, String),
+/// Stops a search.
+///
+/// The search ends a moment later with what it has: checks under way are given up, and the modules that are left end as
+/// `skipped` with the reason `stopped`. Its status is then `completed`, or `failed` with a refund if no module had come to
+/// a conclusion. The first search of a family stops all its searches, and no further lead is followed. Does nothing to a
+/// search that has ended. Costs no credits.
+#[utoipa::path(post, path = "/v1/searches/{run_id}/stop",
+    responses((
+        status = 200,
+        description = "The search has ended or ends soon: follow its stream, or read it again.",
+        body = RunHead<'_>
+    )))]
+pub fn stop_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let (account, id) = (call.caller()?.account.id, call.id("run")?);
+    if !api.runs.stop(id, account, &call.origin()?)? {
+        return Err(Refusal::no_such("run"));
+    }
+    let summary = api.runs.reader.state(&api.find(call)?)?.summary;
+    Ok(ok_json(&RunHead::from(&summary)))
 }
 
-impl InFlight {
-    fn begin(
-        table: &Arc<Mutex<HashSet<(AccountId, String)>>>,
-        account: AccountId,
-        key: &str,
-    ) -> Result<Self, ApiError> {
-        let entry = (account, key.to_owned());
-        if !table.lock().insert(entry.clone()) {
-            return Err(ApiError::idempotency_conflict());
-        }
-        Ok(Self { table: Arc::clone(table), entry })
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.table.lock().remove(&self.entry);
-    }
+/// Asks the modules again that came to no conclusion.
+///
+/// Starts a search of these modules alone, with the query and the options of the first one; it follows no leads. Costs as
+/// much as a search. Counts as `search`.
+#[utoipa::path(post, path = "/v1/searches/{run_id}/retry",
+    params(("Idempotency-Key" = String, Header)),
+    responses(
+        (status = 200, description = "The search is accepted.", body = Answer<'_>,
+            headers(("Location" = String), ("X-Run-Id" = String))),
+        (status = 402), (status = 409)))]
+pub fn retry_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let caller = call.caller()?;
+    let key = decode::idempotency_key(call.request)?;
+    let found = api.find(call)?;
+    Ok(accepted_run(&api.services.retry(caller, &found, key, call.origin()?)?, &api.root))
 }

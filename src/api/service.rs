@@ -3,21 +3,19 @@
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
-use serde::Serialize;
-
-use super::access::{Access, Counts};
-use super::context::{Api, ApiConfig, Call, PingCache};
+use super::context::{Api, ApiConfig, Call, InProgress};
 use super::decode::asks_for_stream;
-use super::error::ApiError;
 use super::mcp;
 use super::openapi::document;
-use super::routes::{Endpoint, TABLE};
+use super::routes::{Access, Endpoint, TABLE};
 use crate::account::rate_limit::{RateLimitError, RateLimitState};
 use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
+use crate::base::cache::{Bounds, Cache};
 use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile};
 use crate::model::quota::Policy;
 use crate::service::Services;
+use crate::service::refusal::Refusal;
 
 impl Api {
     /// Creates the API over these parts.
@@ -27,10 +25,13 @@ impl Api {
             root: path_prefix(&base_url),
             config,
             services,
-            ping: PingCache::default(),
-            openapi: LazyLock::new(Box::new(move || json_file(&document(&base_url)))),
-            in_flight: Arc::default(),
-            mcp_calls: Arc::default(),
+            ping: Cache::new(Bounds { entries: 1, weight: 1 }),
+            openapi: LazyLock::new(Box::new(move || {
+                let text = document(&base_url).to_string();
+                Arc::new(StaticFile::plain("application/json", text.into_bytes()))
+            })),
+            in_flight: InProgress::default(),
+            mcp_calls: InProgress::default(),
         }
     }
 
@@ -42,18 +43,16 @@ impl Api {
     fn count(
         &self,
         caller: &Caller,
-        counts: Counts,
+        access: Access,
         request: &Request,
         counted: &mut Vec<RateLimitState>,
-    ) -> Result<(), ApiError> {
-        let policies: &[Policy] = match counts {
-            Counts::As(Policy::Search) => &[Policy::Search],
-            Counts::As(Policy::Stream) => &[Policy::Stream],
-            Counts::As(Policy::Read) => &[Policy::Read],
-            Counts::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
-            Counts::SearchOrStream => &[Policy::Search],
-            Counts::Message if mcp::starts_search(request) => &[Policy::Search],
-            Counts::Message => &[Policy::Read],
+    ) -> Result<(), Refusal> {
+        let policies: &[Policy] = match &access {
+            Access::Public => &[],
+            Access::Key(policy) => std::slice::from_ref(policy),
+            Access::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
+            Access::Message if !mcp::starts_search(request) => &[Policy::Read],
+            Access::SearchOrStream | Access::Message => &[Policy::Search],
         };
         match self.limiter.count(caller.account.id, policies) {
             Ok(states) => {
@@ -62,16 +61,11 @@ impl Api {
             }
             Err(RateLimitError::UsedUp(refused)) => {
                 counted.push(refused);
-                Err(ApiError::rate_limited(&refused))
+                Err(Refusal::rate_limited(&refused))
             }
             Err(RateLimitError::Storage(error)) => Err(error.into()),
         }
     }
-}
-
-fn json_file(document: &impl Serialize) -> Arc<StaticFile> {
-    // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
-    Arc::new(StaticFile::plain("application/json", serde_json::to_vec(document).unwrap_or_default()))
 }
 
 /// State of a request that the headers of its answer depend on.
@@ -85,7 +79,7 @@ pub struct RequestState {
 impl Service for Api {
     type Endpoint = Endpoint;
     type State = RequestState;
-    type Error = ApiError;
+    type Error = Refusal;
 
     fn state(&self, request: Option<&Request>) -> RequestState {
         let origin = request.and_then(|request| request.header("origin"));
@@ -104,14 +98,14 @@ impl Service for Api {
         segments: Segments,
         request: Request,
         context: &mut ResponseContext<RequestState>,
-    ) -> Result<Reply, ApiError> {
+    ) -> Result<Reply, Refusal> {
         let Endpoint { access, handler } = route.endpoint;
         let caller = match access {
             Access::Public => None,
-            Access::Key(counts) => {
+            access => {
                 let caller = authenticate(&self.accounts, &request)?;
                 context.account = Some(caller.account.id);
-                self.count(&caller, counts, &request, &mut context.state.counted)?;
+                self.count(&caller, access, &request, &mut context.state.counted)?;
                 Some(caller)
             }
         };
@@ -119,7 +113,7 @@ impl Service for Api {
         handler(self, &call)
     }
 
-    fn error_response(&self, error: ApiError, context: &ResponseContext<RequestState>) -> Response {
+    fn error_response(&self, error: Refusal, context: &ResponseContext<RequestState>) -> Response {
         error.into_response(&context.request_id)
     }
 
@@ -181,33 +175,33 @@ fn with_cors(response: Response, origin: &str) -> Response {
 /// # Errors
 /// Returns 401 for a missing or invalid key or two different ones, 403 for a plan without API access, 503 if
 /// the store is unavailable.
-fn authenticate(accounts: &Accounts, request: &Request) -> Result<Caller, ApiError> {
+fn authenticate(accounts: &Accounts, request: &Request) -> Result<Caller, Refusal> {
     let key = key_of_request(request)?;
     let caller = accounts.authenticate(key)?;
     if caller.plan.api {
         return Ok(caller);
     }
     let plans = accounts.plans().names_where(|plan| plan.api);
-    Err(ApiError::plan_required("API access", &plans))
+    Err(Refusal::plan_required("API access", &plans))
 }
 
 /// Returns the key of `Authorization: Bearer …` or `X-API-Key: …`. Both may be sent if they are equal.
-fn key_of_request(request: &Request) -> Result<&str, ApiError> {
+fn key_of_request(request: &Request) -> Result<&str, Refusal> {
     let mut keys: Vec<&str> = request.header_values("x-api-key").map(str::trim).collect();
     for value in request.header_values("authorization") {
         let (scheme, key) = value.trim().split_once(' ').unwrap_or((value, ""));
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(ApiError::invalid_api_key(
+            return Err(Refusal::invalid_api_key(
                 "invalid Authorization header: expected \"Bearer <API_KEY>\"",
             ));
         }
         keys.push(key.trim());
     }
     let Some(&first) = keys.first() else {
-        return Err(ApiError::invalid_api_key("missing API key: send it as Authorization: Bearer <API_KEY>"));
+        return Err(Refusal::invalid_api_key("missing API key: send it as Authorization: Bearer <API_KEY>"));
     };
     if keys.iter().any(|key| *key != first) {
-        return Err(ApiError::invalid_api_key("the request contains two different API keys"));
+        return Err(Refusal::invalid_api_key("the request contains two different API keys"));
     }
     Ok(first)
 }

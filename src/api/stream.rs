@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call};
-use super::error::ApiError;
 use super::request;
 use crate::account::service::Caller;
 use crate::base::ids::{RequestId, RunId};
@@ -17,7 +16,8 @@ use crate::http::{Reply, Response};
 use crate::model::run::ResultRecord;
 use crate::runs::event::{ChildData, DoneData, ErrorData, LeadData, ProgressData, ReconnectData, RunData};
 use crate::runs::service::Found;
-use crate::runs::stream::{Permission, Stream, StreamLimits};
+use crate::runs::stream::{Permission, Stream};
+use crate::service::refusal::Refusal;
 
 /// The longest pause between two checks that the key of an open stream is still valid, and the age of a cached answer.
 /// Together they are less than 2 s, the longest time that a stream may outlive its key. The pause is longer than a
@@ -47,7 +47,7 @@ pub struct StreamParameters {
     params(StreamParameters),
     responses((status = 200, description = "The run's events.", content((StreamEvent<'_> = "text/event-stream")),
         headers(("X-Accel-Buffering" = String), ("Location" = String), ("X-Run-Id" = String)))))]
-pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let StreamParameters { after } = request::query(call.request)?;
     let id = found.id();
@@ -60,17 +60,20 @@ pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError>
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
 pub fn reply(api: &Arc<Api>, caller: &Caller, found: Found, after: u32, request_id: &RequestId) -> Reply {
-    let limits = StreamLimits { ceiling: api.config.stream_timeout, keep_alive: api.config.keep_alive };
-    let mut stream = Stream::new(api.runs.reader.follow(found, after), limits, request_id.clone());
-    if let Some(key) = caller.key {
-        let accounts = Arc::clone(&api.accounts);
-        stream = stream.with_permission(Permission {
-            holds: Box::new(move || accounts.may_still_read(&key, KEY_CACHE_AGE)),
-            every: KEY_CHECK_INTERVAL,
-            error: "invalid_api_key",
-            message: "the API key is no longer valid",
-        });
-    }
+    let accounts = Arc::clone(&api.accounts);
+    let permission = caller.key.map(|key| Permission {
+        holds: Box::new(move || accounts.may_still_read(&key, KEY_CACHE_AGE)),
+        every: KEY_CHECK_INTERVAL,
+        error: "invalid_api_key",
+        message: "the API key is no longer valid",
+    });
+    let stream = Stream {
+        follower: api.runs.reader.follow(found, after),
+        ceiling: api.config.stream_timeout,
+        keep_alive: api.config.keep_alive,
+        request_id: request_id.clone(),
+        permission,
+    };
     Reply::Stream(Response::event_stream(), Box::new(move |out| stream.run(out).is_ok()))
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
-use super::error::ApiError;
 use super::request;
 use crate::http::Reply;
 use crate::modules::catalog::Catalog;
@@ -14,6 +13,7 @@ use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::person::Person;
 use crate::modules::variants::username::of_username;
 use crate::modules::variants::variant::Variant;
+use crate::service::refusal::Refusal;
 
 /// The longest name in characters.
 const MAX_NAME: usize = 100;
@@ -58,15 +58,15 @@ pub struct VariantsBody {
 }
 
 impl VariantsBody {
-    fn variants(self, catalog: &Catalog) -> Result<Vec<Variant>, ApiError> {
+    fn variants(self, catalog: &Catalog) -> Result<Vec<Variant>, Refusal> {
         let Self { first, last, middle, nick, year, username } = self;
         let Some(username) = username else {
             if first.is_none() && last.is_none() {
-                return Err(ApiError::invalid_request("body", "first, last and username are missing", FORMS));
+                return Err(Refusal::invalid_request("body", "first, last and username are missing", FORMS));
             }
             let (first, last) = (name("first", first)?, name("last", last)?);
             let missing =
-                |field: &str| ApiError::invalid_request(field, format!("{field} is missing"), "a string");
+                |field: &str| Refusal::invalid_request(field, format!("{field} is missing"), "a string");
             let person = Person {
                 first: first.ok_or_else(|| missing("first"))?,
                 last: last.ok_or_else(|| missing("last"))?,
@@ -79,22 +79,22 @@ impl VariantsBody {
         for (field, given) in [("first", first), ("last", last)] {
             if given.is_some() {
                 let message = format!("{field} is given besides username");
-                return Err(ApiError::invalid_request(field, message, FORMS));
+                return Err(Refusal::invalid_request(field, message, FORMS));
             }
         }
         let query = Query::parse(SearchType::Username, &username)
-            .map_err(|error| ApiError::invalid_query("username", error))?;
+            .map_err(|error| Refusal::invalid_query("username", error))?;
         let name = query.raw().trim();
         Ok(of_username(name.strip_prefix('@').unwrap_or(name), catalog))
     }
 }
 
-fn name(field: &str, name: Option<String>) -> Result<Option<String>, ApiError> {
+fn name(field: &str, name: Option<String>) -> Result<Option<String>, Refusal> {
     if name.as_ref().is_none_or(|name| (1..=MAX_NAME).contains(&name.chars().count())) {
         return Ok(name);
     }
     let allowed = format!("1 to {MAX_NAME} characters");
-    Err(ApiError::invalid_request(field, format!("{field} does not have {allowed}"), allowed))
+    Err(Refusal::invalid_request(field, format!("{field} does not have {allowed}"), allowed))
 }
 
 /// Lists usernames that a person may have chosen.
@@ -107,7 +107,7 @@ fn name(field: &str, name: Option<String>) -> Result<Option<String>, ApiError> {
         ("names" = (summary = "Names", value = json!({"first": "Jürgen", "last": "Weiß", "year": 1985}))),
         ("username" = (summary = "Username", value = json!({"username": "ada.lovelace"}))))),
     responses((status = 200, description = "The variants.", body = Variants)))]
-pub fn list_variants(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_variants(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let body: VariantsBody = request::json(call.request)?;
     let variants = body.variants(&api.runs.catalog())?;
     Ok(ok_json(&Variants { count: variants.len(), variants }))

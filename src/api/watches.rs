@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode::{self, SearchBody, SearchRequest};
-use super::error::ApiError;
 use super::pages::{PageParameters, cut, page_of};
 use super::reading::{RunPageParameters, SearchList, page_of_runs};
 use super::request;
@@ -19,6 +18,7 @@ use crate::http::Reply;
 use crate::model::page::{Cursor, ListFilter};
 use crate::model::search::Search;
 use crate::model::watch::{ChangeKind, Interval, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
+use crate::service::refusal::Refusal;
 
 page_of! {
     /// A page of the caller's watches, newest first.
@@ -89,10 +89,10 @@ fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opti
     request::id(deserializer).map(Some)
 }
 
-fn interval(text: &str) -> Result<Interval, ApiError> {
+fn interval(text: &str) -> Result<Interval, Refusal> {
     text.parse().map_err(|error: String| {
         let allowed = format!("{} to {}, such as 12h", Interval::SHORTEST, Interval::LONGEST);
-        ApiError::invalid_request("every", error, allowed)
+        Refusal::invalid_request("every", error, allowed)
     })
 }
 
@@ -111,7 +111,7 @@ fn in_order(mut kinds: Vec<ChangeKind>) -> Vec<ChangeKind> {
     request_body(content = WatchRequest, description = "The watch."),
     responses(
         (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch), (status = 409)))]
-pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
     let body = request::json_value(call.request)?;
@@ -146,7 +146,7 @@ fn fingerprint(search: &SearchBody, watch: &NewWatch) -> [u8; 32] {
 #[utoipa::path(get, path = "/v1/watches",
     params(PageParameters),
     responses((status = 200, description = "A page of watches.", body = WatchList, headers(("Link" = String)))))]
-pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let mut found = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
@@ -159,7 +159,7 @@ pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/watches/{watch_id}",
     responses((status = 200, description = "The watch.", body = Watch)))]
-pub fn get_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let watch = api.find_watch(call)?;
     Ok(ok_json(&watch))
 }
@@ -170,7 +170,7 @@ pub fn get_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 #[utoipa::path(patch, path = "/v1/watches/{watch_id}",
     request_body(content = WatchChangeBody, description = "What changes."),
     responses((status = 200, description = "The changed watch.", body = Watch)))]
-pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let change: WatchChangeBody = request::json(call.request)?;
     let update = WatchUpdate {
@@ -189,7 +189,7 @@ pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
 /// Its changes are deleted, too. Its runs stay. Costs no credits.
 #[utoipa::path(delete, path = "/v1/watches/{watch_id}",
     responses((status = 204, description = "The watch is deleted.")))]
-pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     no_content(api.store.delete_watch(account, id, api.clock.now(), &call.origin()?)?, "watch")
 }
@@ -200,7 +200,7 @@ pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> 
 #[utoipa::path(get, path = "/v1/watches/{watch_id}/runs",
     params(RunPageParameters),
     responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String)))))]
-pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let watch = api.find_watch(call)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let before = cursor.map(Cursor::place);
@@ -216,11 +216,11 @@ pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiErro
 #[utoipa::path(get, path = "/v1/watches/{watch_id}/changes",
     params(PageParameters),
     responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String)))))]
-pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let found = api.store.watch_changes(account, id, cursor.map(WatchChangeId), limit + 1)?;
-    let mut changes = found.ok_or_else(|| ApiError::no_such("watch"))?;
+    let mut changes = found.ok_or_else(|| Refusal::no_such("watch"))?;
     let next = cut(&mut changes, limit).map(|last| last.id);
     Ok(WatchChangeList::reply(api, call, changes, limit, next))
 }
@@ -234,7 +234,7 @@ pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiE
         (status = 200, description = "The run is accepted, or was accepted before.", body = Answer<'_>,
             headers(("Location" = String), ("X-Run-Id" = String))),
         (status = 402), (status = 409)))]
-pub fn run_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn run_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let watch = api.find_watch(call)?;
     Ok(accepted_run(&api.services.run_watch(caller, &watch, call.origin()?)?, &api.root))

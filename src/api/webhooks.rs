@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, no_content, ok_json};
-use super::error::ApiError;
 use super::pages::{PageParameters, cut, page_of};
 use super::request;
 use crate::base::ids::DeliveryId;
 use crate::http::Reply;
 use crate::model::event::EventType;
 use crate::model::webhook::{Delivery, Webhook, WebhookChange, WebhookError};
+use crate::service::refusal::Refusal;
 use crate::webhooks::secret::SigningSecret;
 
 /// A webhook with its secret, which is shown only once.
@@ -22,10 +22,7 @@ pub struct WebhookWithSecret {
     #[serde(flatten)]
     pub webhook: Webhook,
     /// Secret with which messages are signed. It is shown only in this answer.
-    #[schema(
-        pattern = "^whsec_[A-Za-z0-9+/]{43}=$",
-        examples("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
-    )]
+    #[schema(pattern = "^whsec_[A-Za-z0-9+/]{43}=$")]
     pub secret: String,
 }
 
@@ -59,7 +56,7 @@ pub struct WebhookBody {
 }
 
 /// Returns the events sorted, each once.
-fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, ApiError> {
+fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, Refusal> {
     events.sort_unstable();
     events.dedup();
     if events.is_empty() { Err(WebhookError::InvalidEvents.into()) } else { Ok(events) }
@@ -73,7 +70,7 @@ fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, ApiError> {
     request_body(content = WebhookBody, description = "The webhook."),
     responses(
         (status = 201, description = "The webhook with its secret.", body = WebhookWithSecret), (status = 409)))]
-pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let WebhookBody { url, events } = request::json(call.request)?;
     let (url, events) = (api.webhooks.url(&url)?, in_order(events.unwrap_or_default())?);
@@ -86,7 +83,7 @@ pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/webhooks",
     responses((status = 200, description = "The webhooks.", body = WebhookList)))]
-pub fn list_webhooks(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_webhooks(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let webhooks = api.store.webhooks(call.caller()?.account.id)?;
     Ok(ok_json(&WebhookList { count: webhooks.len(), webhooks }))
 }
@@ -96,7 +93,7 @@ pub fn list_webhooks(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError>
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/webhooks/{webhook_id}",
     responses((status = 200, description = "The webhook.", body = Webhook)))]
-pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let webhook = api.webhooks.find(call.caller()?.account.id, call.id("webhook")?)?;
     Ok(ok_json(&webhook))
 }
@@ -107,13 +104,13 @@ pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 #[utoipa::path(patch, path = "/v1/webhooks/{webhook_id}",
     request_body(content = WebhookChange, description = "What changes."),
     responses((status = 200, description = "The changed webhook.", body = Webhook)))]
-pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let mut change: WebhookChange = request::json(call.request)?;
     change.url = change.url.map(|url| api.webhooks.url(&url)).transpose()?;
     change.events = change.events.map(in_order).transpose()?;
     let changed = api.store.change_webhook(account, id, &change, api.clock.now(), &call.origin()?)?;
-    Ok(ok_json(&changed.ok_or_else(|| ApiError::no_such("webhook"))?))
+    Ok(ok_json(&changed.ok_or_else(|| Refusal::no_such("webhook"))?))
 }
 
 /// Deletes a webhook.
@@ -121,7 +118,7 @@ pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError
 /// Its deliveries are deleted, too. Costs no credits.
 #[utoipa::path(delete, path = "/v1/webhooks/{webhook_id}",
     responses((status = 204, description = "The webhook is deleted.")))]
-pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     no_content(api.store.delete_webhook(account, id, api.clock.now(), &call.origin()?)?, "webhook")
 }
@@ -131,7 +128,7 @@ pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError
 /// For 24 hours, messages are signed with both secrets. The answer shows the new one, only this once. Costs no credits.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook_id}/rotate",
     responses((status = 200, description = "The webhook with its new secret.", body = WebhookWithSecret)))]
-pub fn rotate_webhook_secret(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn rotate_webhook_secret(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     Ok(ok_json(&WebhookWithSecret::new(api.webhooks.rotate(account, id, &call.origin()?)?)))
 }
@@ -142,7 +139,7 @@ pub fn rotate_webhook_secret(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, A
 /// answered. Costs no credits.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook_id}/test",
     responses((status = 202, description = "The delivery of the message.", body = Delivery), (status = 409)))]
-pub fn test_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn test_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let delivery = api.webhooks.test(call.caller()?.account.id, call.id("webhook")?)?;
     Ok(Reply::Now(json_response(202, &delivery)))
 }
@@ -158,11 +155,11 @@ page_of! {
 #[utoipa::path(get, path = "/v1/webhooks/{webhook_id}/deliveries",
     params(PageParameters),
     responses((status = 200, description = "A page of deliveries.", body = DeliveryList, headers(("Link" = String)))))]
-pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let found = api.store.deliveries(account, id, cursor.map(DeliveryId), limit + 1)?;
-    let mut deliveries = found.ok_or_else(|| ApiError::no_such("webhook"))?;
+    let mut deliveries = found.ok_or_else(|| Refusal::no_such("webhook"))?;
     let next = cut(&mut deliveries, limit).map(|last| last.id);
     Ok(DeliveryList::reply(api, call, deliveries, limit, next))
 }
@@ -172,7 +169,7 @@ pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply,
 /// Now, and with all attempts of a new one. Its `webhook-id` stays the same. Costs no credits.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay",
     responses((status = 202, description = "The delivery, which is pending.", body = Delivery), (status = 409)))]
-pub fn replay_webhook_delivery(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn replay_webhook_delivery(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let delivery = api.webhooks.replay(account, call.id("webhook")?, call.id("delivery")?)?;
     Ok(Reply::Now(json_response(202, &delivery)))

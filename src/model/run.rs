@@ -87,8 +87,7 @@ pub struct ResultRecord {
     pub source: String,
     /// Further values that the module extracted; names and values differ between modules. `sources` lists every module
     /// that found the result.
-    #[schema(value_type = std::collections::HashMap<String, Value>,
-        examples(json!({"display_name": "The Octocat", "sources": [{"module": "github", "platform": "GitHub", "confidence": 0.95}]})))]
+    #[schema(value_type = std::collections::HashMap<String, Value>)]
     pub metadata: Map<String, Value>,
     /// Time at which the result was recorded: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]

@@ -8,7 +8,7 @@ use std::time::Instant;
 use log::{error, log, warn};
 
 use super::context::RunContext;
-use super::drivers::{ExpiredLeases, Slot};
+use super::drivers::Slot;
 use super::family::advance::advance;
 use super::live::{LiveRun, Stopped};
 use super::service::Runs;
@@ -31,10 +31,8 @@ impl Runs {
         match self.context.store.queue_length(self.context.simulated, None) {
             Ok(length) => {
                 drivers.note_waiting(length.all);
-                drivers.expired(|expired| {
-                    expired.store_answers(Instant::now());
-                    expired.request_look();
-                });
+                drivers.store_answers(Instant::now());
+                drivers.look_for_expired();
             }
             Err(error) => return self.note_store_away(&error),
         }
@@ -104,17 +102,17 @@ impl Runs {
         if limit == 0 {
             return Some((0, Vec::new()));
         }
-        let expired = self.context.drivers.expired(|expired| expired.take_look(Instant::now()));
+        let expired = self.context.drivers.take_look(Instant::now());
         let driven = if expired { self.registry.driven() } else { Vec::new() };
         match self.take_over(&driven, expired, None, limit) {
             Ok(runs) => {
                 let (drivers, taken) = (&self.context.drivers, runs.len());
-                drivers.expired(|expired| expired.store_answers(Instant::now()));
+                drivers.store_answers(Instant::now());
                 if taken < limit {
                     drivers.note_waiting(0);
                 } else if expired {
                     // There may be more of them.
-                    drivers.expired(ExpiredLeases::request_look);
+                    drivers.look_for_expired();
                 }
                 let runs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
                 if taken > 0 && self.context.drivers.is_shutting_down() {
@@ -143,7 +141,7 @@ impl Runs {
     }
 
     fn note_store_away(&self, error: &StorageError) {
-        if self.context.drivers.expired(ExpiredLeases::store_is_away) {
+        if self.context.drivers.store_is_away() {
             log!(error.log_level(), "cannot look for runs without a driver: {error}");
         }
     }

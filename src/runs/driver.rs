@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `checks` | the modules of the run |
 //! | `pictures` | fetching profile pictures |
-//! | `scope` | what the parts of the driver share, and what wakes the thread |
+//! | `scope` | what the parts of the driver share, what wakes the thread, and the end of the run's time |
 //! | `recorder` | findings and ended modules, until they are saved |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
@@ -24,17 +24,16 @@ use std::time::{Duration, Instant};
 
 use log::{error, info};
 
-use super::checking::TimeLimit;
 use super::context::RunContext;
 use super::ending;
 use super::live::{LiveRun, Stopped};
 use crate::model::drive::Ending;
 use crate::model::run::Status;
 use crate::modules::query::Query;
-use checks::{Checks, Round, Subject};
+use checks::Checks;
 use pictures::PictureFetcher;
-use recorder::Recorder;
-use scope::{Message, Scope};
+use recorder::{Asked, Recorder};
+use scope::{Message, Scope, TimeLimit};
 
 /// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
 /// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
@@ -80,11 +79,12 @@ fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(),
     let mut driver = Driver::new(context, run, Arc::clone(&query));
     let (catalog, reports) = (context.catalog.get(), run.reports());
     let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
-    let mut round = Round::new();
+    let mut round = Vec::new();
     for id in run.modules().iter().filter(|id| !done.contains(id.as_str())) {
         match catalog.get(id) {
             Some(module) => {
-                round.push((Arc::clone(module), Subject { query: Arc::clone(&query), lookup: None }));
+                let (module, query) = (Arc::clone(module), Arc::clone(&query));
+                round.push(Asked { module, query, lookup: None });
             }
             None => driver.recorder.note_gone(id),
         }

@@ -26,18 +26,13 @@ struct State {
     is_missed: bool,
     /// The last known number of waiting runs of all instances.
     waiting: usize,
-    expired: ExpiredLeases,
-}
-
-/// The decision whether runs with an expired lease may be taken over.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ExpiredLeases {
     /// Whether the last read of the store failed.
     was_away: bool,
+    /// The moment from which on drivers of expired leases count as gone.
     not_before: Instant,
-    /// Whether the next claim looks for such runs. One claim does after each periodic search, since it reads all runs
-    /// that have a driver.
-    is_due: bool,
+    /// Whether the next claim looks for runs with an expired lease. One claim does after each periodic search, since it reads
+    /// all runs that have a driver.
+    looks_for_expired: bool,
 }
 
 /// The right to drive runs, one after the other. Dropping the slot frees it.
@@ -46,9 +41,16 @@ pub(super) struct Slot(Arc<Drivers>);
 impl Drivers {
     /// Allows at most `max` runs to be driven at once, but at least one.
     pub(super) fn new(max: usize) -> Arc<Self> {
-        let expired = ExpiredLeases { was_away: false, not_before: Instant::now(), is_due: false };
-        let (is_shutting_down, is_woken, is_missed) = (false, false, false);
-        let state = State { is_shutting_down, is_woken, taken: 0, is_missed, waiting: 0, expired };
+        let state = State {
+            is_shutting_down: false,
+            is_woken: false,
+            taken: 0,
+            is_missed: false,
+            waiting: 0,
+            was_away: false,
+            not_before: Instant::now(),
+            looks_for_expired: false,
+        };
         Arc::new(Self { max: max.max(1), state: Mutex::new(state), changed: Condvar::new() })
     }
 
@@ -126,12 +128,32 @@ impl Drivers {
     /// search, for which no driver was free.
     pub(super) fn may_have_runs(&self) -> bool {
         let state = self.state.lock();
-        state.waiting > 0 || state.expired.is_due
+        state.waiting > 0 || state.looks_for_expired
     }
 
-    /// Reads or changes what is known about runs with an expired lease.
-    pub(super) fn expired<T>(&self, change: impl FnOnce(&mut ExpiredLeases) -> T) -> T {
-        change(&mut self.state.lock().expired)
+    /// Records that the store does not answer. Returns whether it answered before.
+    pub(super) fn store_is_away(&self) -> bool {
+        !std::mem::replace(&mut self.state.lock().was_away, true)
+    }
+
+    /// Records that the store answers.
+    pub(super) fn store_answers(&self, now: Instant) {
+        let mut state = self.state.lock();
+        if std::mem::take(&mut state.was_away) {
+            state.not_before = now + RENEWAL_TIME;
+        }
+    }
+
+    /// Makes the next claim look for runs with an expired lease.
+    pub(super) fn look_for_expired(&self) {
+        self.state.lock().looks_for_expired = true;
+    }
+
+    /// Returns whether a claim that begins now looks for runs with an expired lease. Further claims do not. It does not
+    /// unless the store has answered for long enough that their drivers count as gone.
+    pub(super) fn take_look(&self, now: Instant) -> bool {
+        let mut state = self.state.lock();
+        std::mem::take(&mut state.looks_for_expired) && !state.was_away && now >= state.not_before
     }
 }
 
@@ -144,59 +166,33 @@ impl Drop for Slot {
     }
 }
 
-impl ExpiredLeases {
-    /// Records that the store does not answer. Returns whether it answered before.
-    pub(super) fn store_is_away(&mut self) -> bool {
-        !std::mem::replace(&mut self.was_away, true)
-    }
-
-    /// Records that the store answers.
-    pub(super) fn store_answers(&mut self, now: Instant) {
-        if std::mem::take(&mut self.was_away) {
-            self.not_before = now + RENEWAL_TIME;
-        }
-    }
-
-    /// Makes the next claim look for runs that have a lease.
-    pub(super) fn request_look(&mut self) {
-        self.is_due = true;
-    }
-
-    /// Returns whether a claim that begins now looks for runs with an expired lease. Further claims do not.
-    pub(super) fn take_look(&mut self, now: Instant) -> bool {
-        std::mem::take(&mut self.is_due) && self.are_lost(now)
-    }
-
-    /// Returns whether the store has answered for long enough that drivers of expired leases count as gone.
-    fn are_lost(&self, now: Instant) -> bool {
-        !self.was_away && now >= self.not_before
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_time_to_renew_leases_begins_when_the_store_is_available_again() {
+        let drivers = Drivers::new(1);
+        let are_lost = |at| {
+            drivers.look_for_expired();
+            drivers.take_look(at)
+        };
         let start = Instant::now();
-        let mut expired = ExpiredLeases { was_away: false, not_before: start, is_due: false };
-        assert!(expired.are_lost(start));
-        assert!(expired.store_is_away());
-        assert!(!expired.are_lost(start), "the store has not answered again");
+        assert!(are_lost(start) && !drivers.take_look(start), "one claim looks for them");
+        assert!(drivers.store_is_away());
+        assert!(!are_lost(start), "the store has not answered again");
         // The store was unavailable for much longer than that time.
         let back = start + 10 * RENEWAL_TIME;
-        expired.store_answers(back);
-        assert!(!expired.are_lost(back));
-        expired.store_answers(back + RENEWAL_TIME / 2);
-        assert!(!expired.are_lost(back + RENEWAL_TIME / 2));
-        assert!(expired.are_lost(back + RENEWAL_TIME));
+        drivers.store_answers(back);
+        assert!(!are_lost(back));
+        drivers.store_answers(back + RENEWAL_TIME / 2);
+        assert!(!are_lost(back + RENEWAL_TIME / 2));
+        assert!(are_lost(back + RENEWAL_TIME));
         // The store becomes unavailable again.
-        assert!(expired.store_is_away());
-        assert!(!expired.store_is_away());
-        expired.store_answers(back + 2 * RENEWAL_TIME);
-        assert!(!expired.are_lost(back + 2 * RENEWAL_TIME));
-        assert!(expired.are_lost(back + 3 * RENEWAL_TIME));
+        assert!(drivers.store_is_away() && !drivers.store_is_away());
+        drivers.store_answers(back + 2 * RENEWAL_TIME);
+        assert!(!are_lost(back + 2 * RENEWAL_TIME));
+        assert!(are_lost(back + 3 * RENEWAL_TIME));
     }
 
     #[test]

@@ -26,13 +26,12 @@ pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 #[schema(as = RunEventData)]
 pub struct RunData<'a> {
     /// Identifies the run.
-    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid)]
     pub run_id: RunId,
     /// Type of the query.
     #[serde(rename = "type")]
     pub search_type: SearchType,
     /// Query as the caller sent it.
-    #[schema(examples("octocat"))]
     pub query: &'a str,
     /// Always `running`, even if the run has ended: the frames that follow tell the rest.
     pub status: Status,
@@ -43,7 +42,6 @@ pub struct RunData<'a> {
 #[schema(as = ProgressEventData)]
 pub struct ProgressData {
     /// Results published so far.
-    #[schema(examples(12))]
     pub results_so_far: u32,
     /// Progress of the run.
     #[serde(flatten)]
@@ -51,8 +49,7 @@ pub struct ProgressData {
     /// Number of modules by outcome so far.
     pub coverage: Coverage,
     /// Modules that ended since the previous progress frame: module id to outcome.
-    #[schema(value_type = std::collections::BTreeMap<String, crate::modules::outcome::Outcome>,
-        examples(json!({"github": "hit", "gitlab": "miss"})))]
+    #[schema(value_type = std::collections::BTreeMap<String, Outcome>)]
     pub module_status: ModuleStatus,
 }
 
@@ -70,12 +67,11 @@ impl ProgressData {
 #[schema(as = DoneEventData)]
 pub struct DoneData<'a> {
     /// Identifies the run.
-    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid)]
     pub run_id: RunId,
     /// `completed` or `failed`.
     pub status: Status,
     /// The number of all results.
-    #[schema(examples(42))]
     pub total_results: u32,
     /// Progress of the run.
     #[serde(flatten)]
@@ -83,7 +79,6 @@ pub struct DoneData<'a> {
     /// Number of modules by outcome.
     pub coverage: Coverage,
     /// Whether `GET /v1/searches/{run_id}` has the results.
-    #[schema(examples(true))]
     pub results_available: bool,
     /// Cause of the failure; null if the run did not fail.
     #[schema(required)]
@@ -111,15 +106,13 @@ impl<'a> DoneData<'a> {
 #[schema(as = ReconnectEventData)]
 pub struct ReconnectData {
     /// Identifies the run.
-    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid)]
     pub run_id: RunId,
     /// Always `running`.
     pub status: Status,
     /// Always `stream_timeout`.
-    #[schema(examples("stream_timeout"))]
     pub reason: &'static str,
     /// Seconds to wait before attaching again.
-    #[schema(examples(1))]
     pub retry_after: u32,
 }
 
@@ -129,24 +122,23 @@ pub struct ReconnectData {
 #[schema(as = ErrorEventData)]
 pub struct ErrorData<'a> {
     /// Identifies the run.
-    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid)]
     pub run_id: RunId,
     /// The last known status of the run; `failed` where it was deleted.
     pub status: Status,
     /// `server_shutdown`, `unavailable` (the database is not reachable), `not_found` for a run that its owner deleted,
     /// or `invalid_api_key` for a key that was revoked meanwhile. Others may be added.
-    #[schema(pattern = "^[a-z_]+$", examples("server_shutdown"))]
+    #[schema(pattern = "^[a-z_]+$")]
     pub error: &'static str,
     /// A message for people.
-    #[schema(examples("the server is shutting down; the run continues"))]
     pub message: &'static str,
     /// Seconds to wait before attaching again. Absent where attaching again would fail: the run was deleted, or the
     /// reader may not read it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, examples(1))]
+    #[schema(nullable = false)]
     pub retry_after: Option<u32>,
     /// The id of the request that opened the stream, by which the operator's log can be searched.
-    #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$", examples("b9f6a1d2c3e44f5a8b7c6d5e4f3a2b1c"))]
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub request_id: &'a str,
 }
 
@@ -155,17 +147,15 @@ pub struct ErrorData<'a> {
 #[schema(as = LeadEventData)]
 pub struct LeadData<'a> {
     /// Identifies the lead: see `GET /v1/searches/{run_id}/leads`.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
     pub lead_id: Uuid,
     /// Kind of the lead: `account`, `username`, `email` or `domain`.
     #[serde(rename = "type")]
-    #[schema(value_type = String, pattern = "^[a-z_]+$", examples("account"))]
+    #[schema(value_type = String, pattern = "^[a-z_]+$")]
     pub kind: ResultType,
     /// The username, address or domain.
-    #[schema(examples("octocat"))]
     pub value: &'a str,
     /// Name of the platform of an account; null for other leads.
-    #[schema(required, examples("GitHub"))]
+    #[schema(required)]
     pub platform: Option<&'a str>,
     /// How sure the lead is.
     pub class: Class,
@@ -175,7 +165,7 @@ pub struct LeadData<'a> {
     #[schema(required)]
     pub outcome: Option<Outcome>,
     /// The run that was started for it; null if none was.
-    #[schema(value_type = Option<Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Option<Uuid>, required)]
     pub run_id: Option<RunId>,
 }
 
@@ -184,22 +174,20 @@ pub struct LeadData<'a> {
 #[schema(as = ChildEventData)]
 pub struct ChildData<'a> {
     /// Identifies the run.
-    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid)]
     pub run_id: RunId,
     /// The run whose lead was followed.
-    #[schema(value_type = Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = Uuid)]
     pub parent_run_id: RunId,
     /// Number of leads between the first run of the family and this one.
-    #[schema(minimum = 1, examples(1))]
+    #[schema(minimum = 1)]
     pub depth: u8,
     /// The lead.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
     pub lead_id: Uuid,
     /// Type of the query.
     #[serde(rename = "type")]
     pub search_type: SearchType,
     /// Query of the run.
-    #[schema(examples("octocat"))]
     pub query: &'a str,
 }
 

@@ -96,7 +96,7 @@ impl Follower {
                 Some(Read::Failed) => wake_at = until.min(Instant::now() + POLL_EVERY),
                 Some(Read::Step(_)) | None => {}
             }
-            if self.registry.drivers.is_shutting_down() {
+            if self.registry.context.drivers.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
             }
             if !self.changes.wait(seen, wake_at) && Instant::now() >= until {
@@ -109,11 +109,11 @@ impl Follower {
     /// Reads from the store what was not read, or returns the same read of another reader. Returns [`Read::Failed`] while
     /// the store is unavailable for a short time.
     fn read(&mut self, seen: u64, until: Instant) -> Result<Read, StorageError> {
-        let Registry { store, reads, .. } = &*self.registry;
+        let Registry { context, reads, .. } = &*self.registry;
         let (run, at, left_out) = (&self.summary, self.at, self.left_out);
         let mut failed = None;
         let read = reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
-            let (value, ttl, weight) = match read(store, run, at, left_out) {
+            let (value, ttl, weight) = match read(&context.store, run, at, left_out) {
                 Ok(Some(step)) => {
                     let weight = step.frames.iter().map(|frame| frame.len()).sum();
                     (Read::Step(step.into()), POLL_EVERY, weight)

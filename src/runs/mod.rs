@@ -24,7 +24,6 @@
 //! | [`browsing`] | the browsers, which check pages and print them |
 //! | [`context`] | what all drivers share |
 //! | `changes` | what owners change about their runs |
-//! | `checking` | one check of a run, with its deadlines |
 //! | [`driver`] | the thread that takes a run from start to end |
 //! | `ending` | storing the end of a run |
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
@@ -46,7 +45,6 @@
 pub mod batches;
 pub mod browsing;
 mod changes;
-mod checking;
 pub mod context;
 pub mod diff;
 mod dispatcher;

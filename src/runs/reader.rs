@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use super::context::RunContext;
 use super::family::state::FollowState;
 use super::follow::{Follower, Next};
 use super::live::LiveRun;
@@ -18,6 +17,7 @@ use crate::model::notes::StoredNotes;
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::query::Query;
+use crate::store::Store;
 
 /// A run in memory or in the store.
 pub enum Found {
@@ -59,13 +59,16 @@ impl Found {
 
 /// A component that finds, lists and follows runs, in memory or in the store.
 pub struct Reader {
-    context: Arc<RunContext>,
     registry: Arc<Registry>,
 }
 
 impl Reader {
-    pub(super) fn new(context: Arc<RunContext>, registry: Arc<Registry>) -> Self {
-        Self { context, registry }
+    pub(super) fn new(registry: Arc<Registry>) -> Self {
+        Self { registry }
+    }
+
+    fn store(&self) -> &Store {
+        &self.registry.context.store
     }
 
     /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
@@ -76,7 +79,7 @@ impl Reader {
         if let Some(run) = self.live(id) {
             return Ok((run.opening().account == account).then_some(Found::Live(run)));
         }
-        let stored = self.context.store.run(id, account)?;
+        let stored = self.store().run(id, account)?;
         Ok(stored.map(|summary| Found::Stored(Box::new(summary))))
     }
 
@@ -85,7 +88,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stored(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
-        Ok(self.context.store.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
+        Ok(self.store().run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
     }
 
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
@@ -97,10 +100,12 @@ impl Reader {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn reports(&self, found: &Found) -> Result<Vec<ModuleReport>, StorageError> {
+    pub fn reports(&self, found: &Found) -> Result<Vec<Arc<ModuleReport>>, StorageError> {
         match found {
             Found::Live(run) => Ok(run.reports()),
-            Found::Stored(summary) => self.context.store.modules(summary.id),
+            Found::Stored(summary) => {
+                Ok(self.store().modules(summary.id)?.into_iter().map(Arc::new).collect())
+            }
         }
     }
 
@@ -109,10 +114,10 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn record(&self, found: &Found) -> Result<RunRecord, StorageError> {
-        let as_of = self.context.clock.now();
+        let as_of = self.registry.context.clock.now();
         let mut record = match found {
             Found::Live(run) => run.record(as_of),
-            Found::Stored(summary) => read_run(&self.context.store, (**summary).clone(), as_of)?,
+            Found::Stored(summary) => read_run(self.store(), (**summary).clone(), as_of)?,
         };
         let notes = self.notes(found)?;
         notes.annotate(&mut record.results);
@@ -134,7 +139,7 @@ impl Reader {
         if !run.is_following_root() {
             return Ok(None);
         }
-        Ok(self.context.store.family(run.id, run.account)?.as_ref().map(FollowState::of))
+        Ok(self.store().family(run.id, run.account)?.as_ref().map(FollowState::of))
     }
 
     /// Returns the state of a run without its results and modules.
@@ -161,7 +166,7 @@ impl Reader {
         let mut results = match found {
             Found::Live(run) => run.snapshot().1,
             Found::Stored(run) => {
-                results_after(&self.context.store, run.id, after)?.into_iter().map(Arc::new).collect()
+                results_after(self.store(), run.id, after)?.into_iter().map(Arc::new).collect()
             }
         };
         results.retain(|result| result.id > after && result.id <= state.summary.total_results);
@@ -181,7 +186,7 @@ impl Reader {
     pub fn notes(&self, found: &Found) -> Result<StoredNotes, StorageError> {
         match found {
             Found::Live(run) if !run.is_annotated() => Ok(StoredNotes::default()),
-            found => self.context.store.notes(found.id()),
+            found => self.store().notes(found.id()),
         }
     }
 
@@ -193,7 +198,7 @@ impl Reader {
         let mut record = self.record(found)?;
         // A picture may have been stored since, or its run deleted: then the result has none.
         if record.summary.options.avatars {
-            record.thumbnails = self.context.store.thumbnails(found.id())?;
+            record.thumbnails = self.store().thumbnails(found.id())?;
         }
         Ok(record)
     }
@@ -203,7 +208,7 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
-        self.context.store.thumbnail(run, result)
+        self.store().thumbnail(run, result)
     }
 
     /// Waits until a run ends, even if another instance drives it, and until the given moment at most. The run is
@@ -245,7 +250,7 @@ impl Reader {
     ) -> Result<Vec<RunSummary>, StorageError> {
         match Query::parse(run.search_type, &run.query) {
             Ok(query) if run.status.is_terminal() => {
-                self.context.store.comparable(run, query.normal(), before, limit)
+                self.store().comparable(run, query.normal(), before, limit)
             }
             _ => Ok(Vec::new()),
         }
@@ -257,7 +262,7 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn page(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Page, StorageError> {
         // One additional run shows whether there is a further page.
-        let mut runs = self.context.store.list(account, filter, limit.saturating_add(1))?;
+        let mut runs = self.store().list(account, filter, limit.saturating_add(1))?;
         let has_more = runs.len() > limit;
         runs.truncate(limit);
         let next = runs.last().filter(|_| has_more).map(Cursor::after);

@@ -50,10 +50,10 @@ pub struct RunState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct ResultRef {
     /// The run of the result.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(value_type = uuid::Uuid)]
     pub run_id: RunId,
     /// The number of the result in its run.
-    #[schema(minimum = 1, examples(3))]
+    #[schema(minimum = 1)]
     pub result_id: u32,
 }
 

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 use log::{error, log};
 use parking_lot::{Mutex, RwLock};
 
-use super::drivers::Drivers;
+use super::context::RunContext;
 use super::live::{LiveRun, Step, Stopped};
 use super::waiting::Changes;
 use crate::base::cache::{Bounds, Cache};
 use crate::base::ids::RunId;
 use crate::model::drive::{Notification, Position};
 use crate::model::run::Status;
-use crate::store::Store;
 
 /// The interval at which the store is asked for changes of runs that have readers here and are driven elsewhere.
 /// Notifications may be lost, and SQLite sends none.
@@ -24,9 +23,6 @@ pub(super) const POLL_EVERY: Duration = Duration::from_secs(1);
 
 /// The bounds of the shared reads: their number, and the bytes of their frames.
 const BOUNDS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
-
-/// A function that is called with the id of a run that was deleted or changed, through this process or another one.
-pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
 
 /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share one.
 /// A slow read holds up nobody else.
@@ -45,7 +41,7 @@ pub(super) enum Read {
 
 /// The runs in memory, by id.
 pub(super) struct Registry {
-    pub(super) store: Arc<Store>,
+    pub(super) context: Arc<RunContext>,
     live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
     /// What readers wait for, of the runs that are live or have readers here.
     changes: Mutex<HashMap<RunId, Weak<Changes>>>,
@@ -54,22 +50,15 @@ pub(super) struct Registry {
     is_polling: AtomicBool,
     /// Whether there are other processes whose notifications are not received.
     is_disconnected: AtomicBool,
-    pub(super) drivers: Arc<Drivers>,
     keep_ended: Duration,
-    on_deletion: OnRun,
 }
 
 impl Registry {
     /// Creates a registry that keeps runs that have ended for `keep_ended`.
-    pub(super) fn new(
-        store: Arc<Store>,
-        drivers: Arc<Drivers>,
-        keep_ended: Duration,
-        on_deletion: OnRun,
-    ) -> Self {
+    pub(super) fn new(context: Arc<RunContext>, keep_ended: Duration) -> Self {
         let (live, changes, reads) = (RwLock::default(), Mutex::default(), Cache::new(BOUNDS));
         let (is_polling, is_disconnected) = Default::default();
-        Self { store, live, changes, reads, is_polling, is_disconnected, drivers, keep_ended, on_deletion }
+        Self { context, live, changes, reads, is_polling, is_disconnected, keep_ended }
     }
 
     /// Returns what the readers of a run wait for, whether it is live here or not.
@@ -124,7 +113,7 @@ impl Registry {
             return false;
         }
         self.notify_readers(run.id());
-        if self.drivers.is_shutting_down() {
+        if self.context.drivers.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
         true
@@ -161,7 +150,7 @@ impl Registry {
         if let Some(live) = live {
             live.stop(Stopped::Deleted);
         }
-        (self.on_deletion)(run);
+        self.context.scheduler.answers().forget(run);
         self.notify_readers(run);
     }
 
@@ -191,14 +180,14 @@ impl Registry {
             }
             Notification::Annotated(run) => self.note_annotated(run),
             Notification::Deleted(run) => self.note_deleted(run),
-            Notification::Released => self.drivers.wake_maintenance(),
+            Notification::Released => self.context.drivers.wake_maintenance(),
             Notification::Access => {}
             Notification::Connected => {
                 // A run that ended, and was deleted without a notification, must not be kept longer.
                 self.sweep();
                 self.is_disconnected.store(false, Ordering::Relaxed);
                 self.notify_all_readers();
-                self.drivers.wake_maintenance();
+                self.context.drivers.wake_maintenance();
             }
             Notification::Disconnected => {
                 self.is_disconnected.store(true, Ordering::Relaxed);
@@ -246,7 +235,7 @@ fn poll(registry: &Weak<Registry>) {
             known.clear();
             continue;
         }
-        match registry.store.revisions(watched.iter().map(|(run, _)| *run)) {
+        match registry.context.store.revisions(watched.iter().map(|(run, _)| *run)) {
             Ok(found) => {
                 let mut now: Known = watched.iter().map(|(run, _)| (*run, None)).collect();
                 now.extend(found.into_iter().map(|(run, revision, status)| (run, Some((revision, status)))));

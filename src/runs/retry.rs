@@ -44,12 +44,16 @@ impl<'a> Retry<'a> {
     ///
     /// # Errors
     /// Returns the reason if there is nothing to ask again.
-    pub fn of(run: &'a RunSummary, reports: &[ModuleReport], catalog: &Catalog) -> Result<Self, NoRetry> {
+    pub fn of<'r>(
+        run: &'a RunSummary,
+        reports: impl IntoIterator<Item = &'r ModuleReport>,
+        catalog: &Catalog,
+    ) -> Result<Self, NoRetry> {
         if !run.status.is_terminal() {
             return Err(NoRetry::Running);
         }
         let query = Query::parse(run.search_type, &run.query).map_err(|_| NoRetry::InvalidQuery)?;
-        let left = reports.iter().filter(|report| may_conclude(report));
+        let left = reports.into_iter().filter(|report| may_conclude(report));
         let modules: Vec<_> = left
             .filter_map(|report| catalog.get(&report.module))
             .filter(|module| module.entry().enabled && module.search_type() == run.search_type)

@@ -17,7 +17,6 @@ use super::family::service::FamilyService;
 use super::figures::Figures;
 use super::health::HealthTable;
 pub use super::reader::{Found, Reader};
-pub use super::registry::OnRun;
 use super::registry::Registry;
 use super::scheduler::Scheduler;
 use super::shared_answers::SharedAnswers;
@@ -140,7 +139,6 @@ impl Runs {
         let health =
             HealthTable::new(Arc::clone(&clock), check_timeout, host_retry, quarantine_retry, shared);
         let health = Arc::new(health);
-        let drivers = Drivers::new(config.max_runs);
         let context = Arc::new(RunContext {
             store,
             checker,
@@ -160,17 +158,14 @@ impl Runs {
             suppression: Current::<Suppressed>::default(),
             discovery: config.discovery,
             charge_of,
-            drivers: Arc::clone(&drivers),
+            drivers: Drivers::new(config.max_runs),
             simulated: config.simulated,
             driving: AtomicUsize::new(0),
         });
-        let sharing = Arc::clone(&context);
-        let on_deletion: OnRun = Box::new(move |run| sharing.scheduler.answers().forget(run));
-        let registry = Registry::new(Arc::clone(&context.store), drivers, config.keep_ended, on_deletion);
-        let registry = Arc::new(registry);
+        let registry = Arc::new(Registry::new(Arc::clone(&context), config.keep_ended));
         context.health.share();
         Arc::new(Self {
-            reader: Reader::new(Arc::clone(&context), Arc::clone(&registry)),
+            reader: Reader::new(Arc::clone(&registry)),
             families: FamilyService::new(Arc::clone(&context)),
             context,
             registry,

@@ -17,14 +17,6 @@ use crate::model::run::Status;
 /// The maximum size of frames that are sent together, in bytes. A replay of thousands of results then needs few
 /// writes, and each write is small enough for a slow reader to receive within the write timeout.
 const WRITE_BYTES: usize = 32 * 1024;
-/// The limits of a stream.
-#[derive(Debug, Clone, Copy)]
-pub struct StreamLimits {
-    /// The longest duration of a stream.
-    pub ceiling: Duration,
-    /// The time without a frame after which a comment is sent.
-    pub keep_alive: Duration,
-}
 
 /// The permission of a reader, which may end before the stream does.
 pub struct Permission {
@@ -41,34 +33,28 @@ pub struct Permission {
 
 /// A stream that sends a run to one reader.
 pub struct Stream {
-    follower: Follower,
-    limits: StreamLimits,
-    request_id: RequestId,
-    permission: Option<Permission>,
+    /// Reads the run.
+    pub follower: Follower,
+    /// The longest duration of the stream.
+    pub ceiling: Duration,
+    /// The time without a frame after which a comment is sent.
+    pub keep_alive: Duration,
+    /// The id of the request that opened it.
+    pub request_id: RequestId,
+    /// The stream ends with an `error` frame as soon as this permission ends.
+    pub permission: Option<Permission>,
 }
 
 impl Stream {
-    /// Creates a stream of the frames of `follower`. `request_id` is the id of the request that opened it.
-    pub fn new(follower: Follower, limits: StreamLimits, request_id: RequestId) -> Self {
-        Self { follower, limits, request_id, permission: None }
-    }
-
-    /// Makes the stream end with an `error` frame as soon as the permission ends.
-    #[must_use]
-    pub fn with_permission(mut self, permission: Permission) -> Self {
-        self.permission = Some(permission);
-        self
-    }
-
     /// Writes the run to `out` until its end.
     ///
     /// # Errors
     /// Returns the error of a write, which means that the reader has disconnected.
     pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
-        let ends_at = Instant::now() + self.limits.ceiling;
+        let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
         out.write_all(&self.follower.run_frame())?;
-        let mut quiet_until = Instant::now() + self.limits.keep_alive;
+        let mut quiet_until = Instant::now() + self.keep_alive;
         loop {
             let mut until = quiet_until.min(ends_at);
             if let Some(permission) = &self.permission {
@@ -77,14 +63,14 @@ impl Stream {
             match self.follower.next(until) {
                 Ok(Next::Frames(frames)) => {
                     send_all(out, &frames)?;
-                    quiet_until = Instant::now() + self.limits.keep_alive;
+                    quiet_until = Instant::now() + self.keep_alive;
                 }
                 Ok(Next::End) => return Ok(()),
                 Ok(Next::Quiet) => {
                     let now = Instant::now();
                     if now >= quiet_until && now < ends_at {
                         out.write_all(KEEP_ALIVE)?;
-                        quiet_until = Instant::now() + self.limits.keep_alive;
+                        quiet_until = Instant::now() + self.keep_alive;
                     }
                 }
                 Ok(Next::Stopped(why)) => return self.send_stopped(out, why),

@@ -1,6 +1,8 @@
 //! What the API and the web app do alike: start a search, ask again, follow a lead, run a watch. Each makes its checks in
 //! one order, and says why not by one [`Refusal`].
 
+pub mod refusal;
+
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -8,16 +10,14 @@ use uuid::Uuid;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::RunId;
-use crate::base::storage::StorageError;
+use crate::base::ids::{BatchId, RunId};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, STANDARD_COST};
-use crate::model::follow::MAX_SEARCHES;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Refused};
-use crate::model::watch::{Watch, WatchError};
-use crate::modules::catalog::ChoiceError;
-use crate::modules::query::{Query, QueryError};
+use crate::model::start::{Cause, Idempotency, Refused, Started};
+use crate::model::watch::Watch;
+use crate::modules::query::Query;
+use crate::runs::batches::draft::Draft;
 use crate::runs::batches::service::Batches;
 use crate::runs::family::service::FollowResult;
 use crate::runs::retry::Retry;
@@ -25,55 +25,7 @@ use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult, i
 use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
-
-/// Why no search was started. Nothing was charged, unless the store failed.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The query is not valid.
-    Query(QueryError),
-    /// The choice of modules is not valid.
-    Choice(ChoiceError),
-    /// The identifier is never searched.
-    Suppressed,
-    /// The plan does not include premium searches.
-    Premium {
-        /// The plan of the account.
-        plan: String,
-        /// The plans that do.
-        plans: Vec<String>,
-    },
-    /// The credits are not enough.
-    Credits {
-        /// What the search costs, and when the cycle ends.
-        charge: Charge,
-        /// The credits that were used in the cycle.
-        used: u64,
-    },
-    /// The idempotency key was used for another request, or for a search that was deleted.
-    KeyUsed,
-    /// The account is being deleted.
-    UnknownAccount,
-    /// The account has no such run, lead or watch.
-    NoSuch(&'static str),
-    /// The state of the run, the lead or the watch does not allow it.
-    Conflict(String),
-    /// No browser is available, which premium searches need.
-    NoBrowser,
-    /// Too many searches wait.
-    Overloaded,
-    /// The process is shutting down.
-    ShuttingDown,
-    /// The store failed. The search may have started if the store was lost.
-    Storage(StorageError),
-    /// A defect of the service.
-    Internal(String),
-}
-
-impl From<StorageError> for Refusal {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
+use refusal::{Code, Refusal};
 
 /// What the API and the web app are made of.
 #[derive(Clone)]
@@ -109,21 +61,24 @@ impl Services {
         has_key: bool,
     ) -> Result<(), Refusal> {
         if self.runs.is_suppressed(query) {
-            return Err(Refusal::Suppressed);
+            return Err(Refusal::suppressed());
         }
         if !has_key {
-            self.runs.modules_for(query, search.premium, &search.choice).map_err(Refusal::Choice)?;
+            self.runs.modules_for(query, search.premium, &search.choice)?;
         }
         self.check_plan(caller, search.premium)
     }
 
-    fn check_plan(&self, caller: &Caller, premium: bool) -> Result<(), Refusal> {
+    /// Checks whether the plan of the caller includes a search.
+    ///
+    /// # Errors
+    /// Returns the refusal of a premium search that it does not include.
+    pub fn check_plan(&self, caller: &Caller, premium: bool) -> Result<(), Refusal> {
         if !premium || caller.plan.premium {
             return Ok(());
         }
         let plans = self.accounts.plans().names_where(|plan| plan.premium);
-        let plans = plans.into_iter().map(str::to_owned).collect();
-        Err(Refusal::Premium { plan: caller.plan.name.clone(), plans })
+        Err(Refusal::plan_required("premium searches", &plans))
     }
 
     /// Returns the idempotency of a request that is repeated with the same key within 24 hours.
@@ -161,8 +116,8 @@ impl Services {
     ) -> Result<Found, Refusal> {
         let reports = self.runs.reader.reports(run)?;
         let summary = run.summary();
-        let retry = Retry::of(&summary, &reports, &self.runs.catalog())
-            .map_err(|error| Refusal::Conflict(error.to_string()))?;
+        let retry = Retry::of(&summary, reports.iter().map(Arc::as_ref), &self.runs.catalog())
+            .map_err(|error| Refusal::new(Code::Conflict, error.to_string()))?;
         self.check_plan(caller, retry.is_premium())?;
         let idempotency = key.map(|key| self.idempotency(key, retry.fingerprint()));
         let charge = self.accounts.charge(caller, retry.cost());
@@ -179,17 +134,17 @@ impl Services {
         let charge = self.accounts.charge(caller, STANDARD_COST);
         match families.follow(&family, lead, &charge, origin)? {
             FollowResult::Run(id) => self.find(caller, id, "lead"),
-            FollowResult::NoSuchLead => Err(Refusal::NoSuch("lead")),
+            FollowResult::NoSuchLead => Err(Refusal::no_such("lead")),
             FollowResult::NotFollowable(Some(reason)) => {
                 let reason = serde_json::to_value(reason).unwrap_or_default();
                 let reason = reason.as_str().unwrap_or_default();
-                Err(Refusal::Conflict(format!("this lead cannot be followed: {reason}")))
+                Err(Refusal::new(Code::Conflict, format!("this lead cannot be followed: {reason}")))
             }
             FollowResult::NotFollowable(None) => {
-                Err(Refusal::Conflict("the search has found this lead already".to_owned()))
+                Err(Refusal::new(Code::Conflict, "the search has found this lead already"))
             }
-            FollowResult::Suppressed => Err(Refusal::Suppressed),
-            FollowResult::Refused(refused) => Err(self::refused(refused, charge)),
+            FollowResult::Suppressed => Err(Refusal::suppressed()),
+            FollowResult::Refused(refused) => Err(refusal_of(StartError::Refused(refused), charge)),
         }
     }
 
@@ -202,8 +157,27 @@ impl Services {
         let charge = self.accounts.charge(caller, watch.search().cost());
         match keeper::run_now(&self.runs, watch, charge, origin) {
             Ok(started) => self.started(caller, charge, started),
-            Err(WatchError::Storage(error)) => Err(error.into()),
-            Err(error) => Err(Refusal::Conflict(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Accepts a batch of searches, or finds that of an earlier request with the same key. Returns its id.
+    ///
+    /// # Errors
+    /// Returns why it was not accepted.
+    pub fn create_batch(
+        &self,
+        caller: &Caller,
+        name: Option<String>,
+        draft: &Draft,
+        key: Option<String>,
+        origin: &Origin,
+    ) -> Result<BatchId, Refusal> {
+        let idempotency = key.map(|key| self.idempotency(key, draft.fingerprint(name.as_deref())));
+        let rows = draft.rows.clone();
+        match self.batches.create(caller.account.id, name, rows, idempotency, origin)? {
+            (_, Started::Refused(refused)) => Err(refused.into()),
+            (id, Started::Created | Started::Repeated(_)) => Ok(id),
         }
     }
 
@@ -213,36 +187,23 @@ impl Services {
         charge: Charge,
         started: Result<StartResult, StartError>,
     ) -> Result<Found, Refusal> {
-        Err(match started {
-            Ok(StartResult::Started(run)) => return Ok(run),
-            Ok(StartResult::Repeated(id)) => return self.find(caller, id, "run"),
-            Err(StartError::Query(error)) => Refusal::Query(error),
-            Err(StartError::Suppressed) => Refusal::Suppressed,
-            Err(StartError::Refused(refused)) => self::refused(refused, charge),
-            Err(StartError::ShuttingDown) => Refusal::ShuttingDown,
-            Err(StartError::Choice(error)) => Refusal::Choice(error),
-            Err(StartError::NoBrowser) => Refusal::NoBrowser,
-            Err(StartError::Storage(error)) => Refusal::Storage(error),
-        })
+        match started {
+            Ok(StartResult::Started(run)) => Ok(run),
+            Ok(StartResult::Repeated(id)) => self.find(caller, id, "run"),
+            Err(error) => Err(refusal_of(error, charge)),
+        }
     }
 
     fn find(&self, caller: &Caller, id: RunId, thing: &'static str) -> Result<Found, Refusal> {
-        self.runs.reader.find(id, caller.account.id)?.ok_or(Refusal::NoSuch(thing))
+        self.runs.reader.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such(thing))
     }
 }
 
-fn refused(refused: Refused, charge: Charge) -> Refusal {
-    match refused {
-        Refused::Mismatch => Refusal::KeyUsed,
-        Refused::UnknownAccount => Refusal::UnknownAccount,
-        Refused::Overloaded => Refusal::Overloaded,
-        Refused::FamilyGone => Refusal::Conflict("the first search of the family was deleted".to_owned()),
-        Refused::FamilyFull => {
-            Refusal::Conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
+fn refusal_of(error: StartError, charge: Charge) -> Refusal {
+    match error {
+        StartError::Refused(Refused::InsufficientCredits { used }) => {
+            Refusal::insufficient_credits(charge, used)
         }
-        Refused::WatchNotDue => Refusal::NoSuch("watch"),
-        Refused::InsufficientCredits { used } => Refusal::Credits { charge, used },
-        // No request starts the run of a batch.
-        Refused::RowGone => Refusal::Internal("the start was refused for a row of a batch".to_owned()),
+        error => error.into(),
     }
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use askama::Template;
 use log::{Level, log};
+use serde_json::Value;
 
 use super::frame::{Frame, render_as};
+use super::show::sentence;
 use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::HashingError;
@@ -15,6 +17,7 @@ use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError};
 use crate::model::watch::WatchError;
 use crate::model::webhook::WebhookError;
+use crate::service::refusal::{self, Code};
 
 /// The time in seconds after which an unavailable store or an overload may be over.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -159,53 +162,47 @@ impl From<StorageError> for WebError {
     }
 }
 
+impl From<refusal::Refusal> for WebError {
+    fn from(refusal: refusal::Refusal) -> Self {
+        let mut text = format!("{}.", sentence(refusal.message()));
+        if let Some(allowed) = refusal.facts().get("allowed").and_then(Value::as_str) {
+            text.push_str(&format!(" Allowed: {allowed}."));
+        }
+        let page = match refusal.code() {
+            Code::InvalidApiKey => Self::not_signed_in(),
+            Code::NotFound => Self::no_such_page(),
+            Code::Unavailable => Self::unavailable(),
+            Code::InternalError => Self::internal(text),
+            Code::InvalidRequest => Self::invalid(text),
+            _ => Self::new(refusal.status(), "Not possible", text),
+        };
+        Self { cause: refusal.cause().map(Cause::from).or(page.cause), ..page }
+    }
+}
+
 impl From<AccountError> for WebError {
     fn from(error: AccountError) -> Self {
         match error {
-            AccountError::Storage(error) | AccountError::Unfinished(error) => error.into(),
             AccountError::InvalidLabel => {
                 Self::invalid("A label has at most 100 characters, and no control characters.")
             }
             AccountError::UnknownKey => Self::no_such_page(),
-            AccountError::UnknownAccount | AccountError::BeingDeleted | AccountError::InvalidKey => {
-                Self::not_signed_in()
-            }
-            AccountError::EmailTaken | AccountError::InvalidEmail | AccountError::UnknownPlan(_) => {
-                Self::internal(error)
-            }
+            AccountError::UnknownAccount | AccountError::BeingDeleted => Self::not_signed_in(),
+            AccountError::Storage(error) | AccountError::Unfinished(error) => error.into(),
+            error => refusal::Refusal::from(error).into(),
         }
     }
 }
 
 impl From<WebhookError> for WebError {
     fn from(error: WebhookError) -> Self {
-        match error {
-            WebhookError::Storage(error) => error.into(),
-            WebhookError::UnknownAccount => Self::not_signed_in(),
-            WebhookError::UnknownWebhook | WebhookError::UnknownDelivery => Self::no_such_page(),
-            WebhookError::Disabled => Self::new(409, "The webhook is disabled", "Enable it first."),
-            WebhookError::NoKey
-            | WebhookError::InvalidUrl(_)
-            | WebhookError::InvalidEvents
-            | WebhookError::TooMany => Self::invalid(error.to_string()),
-        }
+        refusal::Refusal::from(error).into()
     }
 }
 
 impl From<WatchError> for WebError {
     fn from(error: WatchError) -> Self {
-        match error {
-            WatchError::Storage(error) => error.into(),
-            WatchError::UnknownAccount => Self::not_signed_in(),
-            WatchError::UnknownWatch => Self::no_such_page(),
-            WatchError::InvalidQuery => {
-                Self::new(409, "The watch cannot run", "Its query is no longer valid: delete the watch.")
-            }
-            WatchError::InvalidKinds
-            | WatchError::Mismatch
-            | WatchError::TooMany
-            | WatchError::UnknownWebhook => Self::invalid(error.to_string()),
-        }
+        refusal::Refusal::from(error).into()
     }
 }
 

@@ -87,6 +87,12 @@ pub fn browser_name(user_agent: &str) -> String {
     }
 }
 
+/// Returns the text with a capital letter at its beginning.
+pub(in crate::web) fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 use serde_json::json;
-use sightline::api::error::FAILURES;
+use sightline::service::refusal::FAILURES;
 
 use crate::support::server::{Answer, Server, Setup};
 

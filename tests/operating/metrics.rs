@@ -154,7 +154,7 @@ fn no_label_contains_text_of_a_client() {
     let routes: Vec<&str> = sightline::api::routes::ROUTES
         .iter()
         .map(|route| route.path.as_str())
-        .chain(sightline::api::routes::PAGES.iter().map(|page| page.path))
+        .chain(sightline::api::routes::PAGES.iter().map(|(path, _)| *path))
         .chain(sightline::web::routes::ROUTES.iter().map(|route| route.path))
         .chain(["/mcp", "none", "/app none"])
         .collect();

@@ -24,9 +24,9 @@ use sightline::runs::service::{
 
 use crate::runs;
 use crate::support::databases::databases;
-use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::PATIENCE;
+use crate::support::{eventually, has_ended};
 
 /// Longer than any wait of the tests, so that no check exceeds its deadline.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(600);
@@ -204,7 +204,7 @@ fn premium_runs_share_the_browsers_fairly() {
     // Its first check has been handed over before any page of the large run is drawn.
     eventually("the small run is driven", || bench.runs.load().0 == 2);
     let mut pages = 2;
-    while !small.wait_for_end(Instant::now()) && pages < 40 {
+    while !has_ended(&small, Instant::now()) && pages < 40 {
         bench.web.draw(1);
         pages += 1;
         let opened = || order_of(&bench.web, &["large", "small"]).len();

@@ -47,10 +47,10 @@ mod web;
 
 use web::PlayedWeb;
 
-use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::modules::{entry, with};
 use crate::support::server::PATIENCE;
+use crate::support::{eventually, has_ended};
 
 fn module(id: &str, host: &str) -> Value {
     entry(id, &format!("https://{host}/{{query}}"))
@@ -261,7 +261,7 @@ impl<Web: Prober + 'static> Bench<Web> {
     }
 
     pub(crate) fn finish(&self, run: &LiveRun) -> RunSummary {
-        assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
+        assert!(has_ended(run, Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
         run.summary()
     }
 }

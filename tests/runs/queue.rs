@@ -128,7 +128,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
         process = first.another_process_with(RunsConfig { limits, ..config() }, RunHooks::default());
         process.run_due_tasks();
         if let Some(resumed) = process.reader.live(run.id()) {
-            resumed.wait_for_end(Instant::now() + Duration::from_millis(500));
+            has_ended(&resumed, Instant::now() + Duration::from_millis(500));
         }
     };
     assert_eq!(

@@ -22,4 +22,4 @@ pub(crate) mod tier;
 pub(crate) mod waiting;
 pub(crate) mod wire;
 
-pub(crate) use waiting::{awaited, eventually, race};
+pub(crate) use waiting::{awaited, eventually, has_ended, race};

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
+use sightline::runs::live::LiveRun;
+
 use super::server::PATIENCE;
 
 /// Pause between two checks: short at first, longer later to leave time for others.
@@ -46,4 +48,15 @@ pub(crate) fn race<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) ->
             .collect();
         runners.into_iter().map(|runner| runner.join().unwrap()).collect()
     })
+}
+
+/// Waits until a run has ended, at most until the given moment. Returns whether it has: a run that was stopped has not.
+pub(crate) fn has_ended(run: &LiveRun, until: Instant) -> bool {
+    loop {
+        let (seen, has_ended) = (run.version(), run.summary().status.is_terminal());
+        if has_ended || run.stopped().is_some() || Instant::now() >= until {
+            return has_ended;
+        }
+        run.wait_for_change(seen, until);
+    }
 }

@@ -16,10 +16,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::context::{Api, Call};
-use super::error::ApiError;
 use super::request;
 use crate::http::{Asset, Assets, Reply, Request, Response, StaticFile};
 use crate::manual::{self, Found, TOPICS, Topic};
+use crate::service::refusal::Refusal;
 
 /// The part of the policy that all pages share: each page loads only what its own part allows, and no page
 /// may be framed.
@@ -38,12 +38,6 @@ const MANUAL_POLICY: &str = "form-action 'self'; style-src 'self'; img-src 'self
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 /// The most characters of a search that are used.
 const MOST_QUERY_CHARS: usize = 200;
-
-/// The licences of the files of other projects.
-static LICENSES: LazyLock<Arc<StaticFile>> = LazyLock::new(|| {
-    let text = include_bytes!("assets/licenses.txt").as_slice();
-    Arc::new(StaticFile::plain("text/plain; charset=utf-8", text))
-});
 
 /// The icon of Sightline.
 static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::plain("icon.svg", include_bytes!("assets/icon.svg")));
@@ -69,26 +63,32 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
     ])
 });
 
-/// The overview, for the real and for the simulated web.
-static LANDING: LazyLock<[Arc<StaticFile>; 2]> = LazyLock::new(|| {
-    [false, true].map(|sandbox| html(&LandingPage { frame: Frame { root: "", here: "" }, sandbox }))
-});
-static SWAGGER_UI: LazyLock<Arc<StaticFile>> =
-    LazyLock::new(|| html(&SwaggerUiPage { frame: Frame { root: "", here: "docs" } }));
-static REDOC: LazyLock<Arc<StaticFile>> =
-    LazyLock::new(|| html(&RedocPage { frame: Frame { root: "", here: "redoc" } }));
-static MANUAL: LazyLock<Arc<StaticFile>> =
-    LazyLock::new(|| html(&IndexPage { frame: Frame { root: "", here: "manual" } }));
-static LLMS: LazyLock<Arc<StaticFile>> =
-    LazyLock::new(|| Arc::new(StaticFile::plain(MARKDOWN, manual::index_for_programs().into_bytes())));
+/// A file, with its part of the policy if it is a page.
+type Document = (Arc<StaticFile>, Option<&'static str>);
 
-/// The pages of the manual by their names, and their sources.
-static TOPIC_FILES: LazyLock<HashMap<&str, [Arc<StaticFile>; 2]>> = LazyLock::new(|| {
-    let files = |topic: &'static Topic| {
+/// What is equal for all clients, by path. `/sandbox` is the overview of a simulated web.
+static FILES: LazyLock<HashMap<String, Document>> = LazyLock::new(|| {
+    let frame = |here| Frame { root: "", here };
+    let text = |kind, text: &[u8]| (Arc::new(StaticFile::plain(kind, text)), None);
+    let licenses = include_bytes!("assets/licenses.txt");
+    let files = [
+        ("/", (html(&LandingPage { frame: frame(""), sandbox: false }), Some(LANDING_POLICY))),
+        ("/sandbox", (html(&LandingPage { frame: frame(""), sandbox: true }), Some(LANDING_POLICY))),
+        ("/docs", (html(&SwaggerUiPage { frame: frame("docs") }), Some(SWAGGER_UI_POLICY))),
+        ("/redoc", (html(&RedocPage { frame: frame("redoc") }), Some(REDOC_POLICY))),
+        ("/manual", (html(&IndexPage { frame: frame("manual") }), Some(MANUAL_POLICY))),
+        ("/llms.txt", text(MARKDOWN, manual::index_for_programs().as_bytes())),
+        ("/docs/licenses", text("text/plain; charset=utf-8", licenses)),
+        // Browsers request it for text and JSON answers, since these cannot name an icon.
+        ("/favicon.ico", (Arc::clone(&ICON.file), None)),
+    ];
+    let topics = TOPICS.iter().flat_map(|topic| {
         let page = html(&TopicPage { frame: Frame { root: "../", here: topic.name }, topic });
-        (topic.name, [page, Arc::new(StaticFile::plain(MARKDOWN, topic.markdown.as_bytes()))])
-    };
-    TOPICS.iter().map(files).collect()
+        let source = text(MARKDOWN, topic.markdown.as_bytes());
+        let path = format!("/manual/{}", topic.name);
+        [(format!("{path}.md"), source), (path, (page, Some(MANUAL_POLICY)))]
+    });
+    files.map(|(path, file)| (path.to_owned(), file)).into_iter().chain(topics).collect()
 });
 
 /// The data of `layout.html`. The struct of every page has it in the field `frame`.
@@ -180,24 +180,22 @@ fn html(page: &impl Template) -> Arc<StaticFile> {
     Arc::new(StaticFile::plain("text/html; charset=utf-8", html.into_bytes()))
 }
 
-/// Answers with a page, whose policy gets the part `may`. With a slash at the end of the path its relative addresses would be
-/// wrong, so such a request is redirected.
-fn show(page: &Arc<StaticFile>, may: &str, request: &Request) -> Result<Reply, ApiError> {
+/// Answers with a file. Browsers may store it but must revalidate it, since its address does not change with its content. A
+/// page gets a policy with the part `may`. With a slash at the end of the path its relative addresses would be wrong, so
+/// such a request is redirected.
+fn show(file: &Arc<StaticFile>, may: Option<&str>, request: &Request) -> Result<Reply, Refusal> {
     let path = request.path.trim_end_matches('/');
     let name = path.rsplit('/').next().unwrap_or_default();
-    if request.path.len() > 1 && request.path.ends_with('/') {
-        return Ok(Reply::Now(Response::empty(308).with_header("Location", format!("../{name}"))));
-    }
-    let response = answer(page, request)
-        .with_header("Content-Security-Policy", format!("{BASE_POLICY}; {may}"))
-        .with_header("Referrer-Policy", "no-referrer");
-    Ok(Reply::Now(response))
-}
-
-/// Answers with a file. Browsers may store it but must revalidate it, since its address does not change with its
-/// content.
-fn answer(file: &Arc<StaticFile>, request: &Request) -> Response {
-    Response::of_file(file, request).with_header("Cache-Control", "no-cache")
+    let answer = Response::of_file(file, request).with_header("Cache-Control", "no-cache");
+    Ok(Reply::Now(match may {
+        None => answer,
+        Some(_) if !path.is_empty() && request.path.ends_with('/') => {
+            Response::empty(308).with_header("Location", format!("../{name}"))
+        }
+        Some(may) => answer
+            .with_header("Content-Security-Policy", format!("{BASE_POLICY}; {may}"))
+            .with_header("Referrer-Policy", "no-referrer"),
+    }))
 }
 
 /// Gets the OpenAPI 3.1 document.
@@ -206,24 +204,23 @@ fn answer(file: &Arc<StaticFile>, request: &Request) -> Response {
 #[utoipa::path(get, path = "/openapi.json",
     params(("If-None-Match" = String, Header)),
     responses((status = 200, description = "The OpenAPI document.", body = Object, headers(("ETag" = String)))))]
-pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let response = Response::of_file(&api.openapi, call.request);
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 
-/// `GET /`: an overview with links to the documentation and to the addresses for programs.
-pub fn landing(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    show(&LANDING[usize::from(api.config.sandbox)], LANDING_POLICY, call.request)
-}
-
-/// `GET /docs`: Swagger UI over `/openapi.json`.
-pub fn swagger_ui(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    show(&SWAGGER_UI, SWAGGER_UI_POLICY, call.request)
-}
-
-/// `GET /redoc`: ReDoc over `/openapi.json`.
-pub fn redoc(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    show(&REDOC, REDOC_POLICY, call.request)
+/// `GET` for a path of [`FILES`].
+///
+/// # Errors
+/// Returns 404 for an unknown page of the manual.
+pub fn file(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let path = match call.request.path.trim_end_matches('/') {
+        "" if api.config.sandbox => "/sandbox",
+        "" => "/",
+        path => path,
+    };
+    let (file, may) = FILES.get(path).ok_or_else(|| Refusal::no_such("address"))?;
+    show(file, *may, call.request)
 }
 
 /// The query parameters of the manual's index.
@@ -236,45 +233,15 @@ struct IndexParameters {
 ///
 /// # Errors
 /// Returns 400 if `q` is sent twice.
-pub fn manual_index(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn manual_index(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let IndexParameters { q } = request::query(call.request)?;
     let query: String = q.unwrap_or_default().trim().chars().take(MOST_QUERY_CHARS).collect();
     if query.is_empty() {
-        return show(&MANUAL, MANUAL_POLICY, call.request);
+        return file(api, call);
     }
     let frame = Frame { root: "", here: "manual" };
     let page = SearchPage { frame, query: &query, found: manual::search(&query) };
-    show(&html(&page), MANUAL_POLICY, call.request)
-}
-
-/// `GET /manual/{topic}`: a page, or its source with `.md` at the end.
-///
-/// # Errors
-/// Returns 404 for an unknown page.
-pub fn manual_page(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let name = call.segments.get("topic").unwrap_or_default();
-    let source = name.strip_suffix(".md");
-    let files = TOPIC_FILES.get(source.unwrap_or(name));
-    let [page, markdown] = files.ok_or_else(|| ApiError::no_such("address"))?;
-    match source {
-        Some(_) => Ok(Reply::Now(answer(markdown, call.request))),
-        None => show(page, MANUAL_POLICY, call.request),
-    }
-}
-
-/// `GET /llms.txt`: the index of the manual for programs.
-pub fn llms(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(answer(&LLMS, call.request)))
-}
-
-/// `GET /docs/licenses`: the licences of the files of other projects.
-pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(answer(&LICENSES, call.request)))
-}
-
-/// `GET /favicon.ico`, which browsers request for text and JSON answers, since these cannot name an icon.
-pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(answer(&ICON.file, call.request)))
+    show(&html(&page), Some(MANUAL_POLICY), call.request)
 }
 
 /// `GET /docs/assets/{file}`. The file may be cached without limit, since its name contains a hash of its
@@ -282,8 +249,8 @@ pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 /// Returns 404 for an unknown file, also for a file of another version.
-pub fn asset(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn asset(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let asset = call.segments.get("file").and_then(|file| ASSETS.find(file));
-    let asset = asset.ok_or_else(|| ApiError::no_such("address"))?;
+    let asset = asset.ok_or_else(|| Refusal::no_such("address"))?;
     Ok(Reply::Now(Response::of_asset(asset, call.request)))
 }

@@ -1,6 +1,7 @@
 //! [`Exchange`]: one request while it is answered, over any transport.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -8,13 +9,12 @@ use serde_json::{Value, json};
 use super::message::{Message, Params, meta};
 use super::revision::Revision;
 use crate::account::service::Caller;
-use crate::api::call_table::{CallInProgress, call_name};
 use crate::api::context::Api;
-use crate::api::error::ApiError;
 use crate::base::ids::RequestId;
 use crate::model::audit::Origin;
 use crate::model::run::{Progress, RunSummary};
 use crate::runs::service::Found;
+use crate::service::refusal::Refusal;
 
 /// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
 const STEP: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ pub(super) struct Exchange {
     pub(super) caller: Caller,
     pub(super) request_id: RequestId,
     pub(super) revision: Revision,
-    call: CallInProgress,
+    is_cancelled: Arc<AtomicBool>,
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Params,
@@ -45,18 +45,21 @@ impl Exchange {
         message: Message,
     ) -> Option<Self> {
         let Message { id, method, mut params } = message;
-        let name = |id: &Value| call_name(caller.account.id, session, id);
+        let name = |id: &Value| (caller.account.id, session.to_owned(), id.to_string());
         let Some(id) = id else {
             if let ("notifications/cancelled", Some(id)) = (method.as_str(), params.get("requestId")) {
-                api.mcp_calls.cancel(&name(id));
+                let call = api.mcp_calls.get(&name(id));
+                call.iter().for_each(|is_cancelled| is_cancelled.store(true, Ordering::Relaxed));
             }
             return None;
         };
         if params.get("arguments").is_none_or(Value::is_null) {
             params.insert("arguments".to_owned(), json!({}));
         }
-        let (call, api, caller) = (api.mcp_calls.begin(name(&id)), Arc::clone(api), caller.clone());
-        Some(Self { api, caller, request_id: request_id.clone(), revision, call, id, method, params })
+        // A second call with the same id, which the protocol does not allow, cannot be cancelled.
+        let is_cancelled = api.mcp_calls.begin(name(&id), AtomicBool::default()).unwrap_or_default();
+        let (api, caller) = (Arc::clone(api), caller.clone());
+        Some(Self { api, caller, request_id: request_id.clone(), revision, is_cancelled, id, method, params })
     }
 
     /// Returns the arguments of a call of a tool.
@@ -71,12 +74,12 @@ impl Exchange {
 
     /// Waits until a run ends, for as long as a request may wait. Sends its progress if the request has a token for it.
     /// Returns `None` if the client is gone; the run continues then.
-    pub(super) fn wait(&self, mut found: Found, client: &mut Client<'_>) -> Result<Option<Found>, ApiError> {
+    pub(super) fn wait(&self, mut found: Found, client: &mut Client<'_>) -> Result<Option<Found>, Refusal> {
         let until = Instant::now() + self.api.config.sync_wait;
         let token = meta(&self.params, "progressToken");
         let mut sent = None;
         loop {
-            if self.call.is_cancelled() || !client(None) {
+            if self.is_cancelled.load(Ordering::Relaxed) || !client(None) {
                 return Ok(None);
             }
             let RunSummary { status, progress, .. } = found.summary();
@@ -92,7 +95,7 @@ impl Exchange {
             }
             let step = (Instant::now() + STEP).min(until);
             let reader = &self.api.runs.reader;
-            found = reader.wait_for_end(found, step)?.ok_or_else(|| ApiError::no_such("run"))?;
+            found = reader.wait_for_end(found, step)?.ok_or_else(|| Refusal::no_such("run"))?;
             if Instant::now() < step && !found.status().is_terminal() {
                 // The service is shutting down. The run continues on the next start.
                 return Ok(Some(found));

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::error::ApiError;
-use crate::api::members;
+use crate::api::request;
+use crate::service::refusal::Refusal;
 
 /// The longest id of a request, as JSON text.
 const MAX_ID: usize = 256;
@@ -74,9 +74,9 @@ impl RpcError {
     }
 }
 
-impl From<ApiError> for RpcError {
+impl From<Refusal> for RpcError {
     /// Turns a failure of the service into an error of the protocol, for methods that are no tools.
-    fn from(error: ApiError) -> Self {
+    fn from(error: Refusal) -> Self {
         Self::new(INTERNAL_ERROR, error.message())
     }
 }
@@ -87,7 +87,7 @@ impl From<ApiError> for RpcError {
 /// Returns the answer to anything else, with the id if it is a valid one.
 pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
     let refused = |code, message: &str, id| RpcError::with_status(400, code, message).answer(id);
-    let mut members = match members::value(text) {
+    let mut members = match request::object(text) {
         Ok(Value::Object(members)) => members,
         Ok(_) => Map::new(),
         Err(error) => {

@@ -12,7 +12,6 @@
 //! | `exchange`, `methods` | a request while it is answered; the methods |
 //! | `tools` | the tools: their arguments, and the functions that answer |
 //! | `answers` | the answers of tools: coverage, and marks on text of third parties |
-//! | `schemas` | the schemas of both |
 //! | `resources` | runs as resources |
 //!
 //! To add a tool: add it to `tools` with the types of its arguments and its answer, a row in `src/manual/mcp.md`, and a
@@ -25,7 +24,6 @@ mod message;
 mod methods;
 mod resources;
 mod revision;
-mod schemas;
 mod tools;
 
 use std::sync::Arc;
@@ -38,11 +36,11 @@ use uuid::Uuid;
 pub use lines::serve;
 
 use super::context::{Api, Call, json_response};
-use super::error::ApiError;
 use super::request::require_json;
 use crate::account::service::Caller;
 use crate::base::address::is_loopback;
 use crate::http::{Reply, Request, Response};
+use crate::service::refusal::Refusal;
 use exchange::Exchange;
 use message::{Answer, INVALID_REQUEST, RpcError};
 
@@ -62,7 +60,7 @@ pub(super) fn starts_search(request: &Request) -> bool {
 ///
 /// # Errors
 /// Returns 415 for another content type. Other errors of the protocol are answered as JSON-RPC.
-pub fn message(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn message(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     if !may_call(api, call.request) {
         let error = RpcError::with_status(403, INVALID_REQUEST, "this origin is not allowed");

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::answers::{self, Part, RunAnswer};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
 use crate::api::context::Api;
-use crate::api::error::ApiError;
 use crate::base::ids::{AccountId, RunId};
 use crate::model::page::{Cursor, ListFilter};
 use crate::model::run::RunSummary;
+use crate::service::refusal::Refusal;
 
 /// What the address of a run begins with.
 const RUNS: &str = "sightline://runs/";
@@ -40,7 +40,7 @@ pub(super) fn list(api: &Api, account: AccountId, params: &Params) -> Result<Val
         }
     };
     let filter = ListFilter { before: cursor, ..ListFilter::default() };
-    let page = api.runs.reader.page(account, &filter, PAGE).map_err(ApiError::from)?;
+    let page = api.runs.reader.page(account, &filter, PAGE).map_err(Refusal::from)?;
     let resources: Vec<Value> = page.runs.iter().map(resource).collect();
     let mut answer = json!({"resources": resources});
     if let Some(next) = page.next {
@@ -77,8 +77,8 @@ pub(super) fn read(api: &Api, account: AccountId, params: &Params) -> Result<Val
         RpcError::new(INVALID_PARAMS, "resource not found").data(json!({"uri": shown}))
     };
     let id: RunId = uri.strip_prefix(RUNS).and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
-    let found = api.runs.reader.find(id, account).map_err(ApiError::from)?.ok_or_else(unknown)?;
-    let record = api.runs.reader.record(&found).map_err(ApiError::from)?;
+    let found = api.runs.reader.find(id, account).map_err(Refusal::from)?.ok_or_else(unknown)?;
+    let record = api.runs.reader.record(&found).map_err(Refusal::from)?;
     let answer = answers::document(&RunAnswer::of(api, record, RESULTS)?);
     Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": answer.to_string()}]}))
 }

@@ -12,14 +12,16 @@ use uuid::Uuid;
 use super::answers::{self, CreditsAnswer, DiffAnswer, ModulesAnswer, Part, PeopleAnswer, RunAnswer};
 use super::exchange::{Client, Exchange};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
-use super::{resources, schemas};
+use super::resources;
+use crate::api::accounts::Credits;
 use crate::api::decode::{self, SearchBody, SearchRequest};
-use crate::api::error::{ApiError, values};
+use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
 use crate::api::{modules, request, results};
 use crate::base::ids::RunId;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
 use crate::runs::service::Found;
+use crate::service::refusal::{Refusal, values};
 
 /// A tool.
 pub(super) struct Tool {
@@ -41,7 +43,7 @@ pub(super) struct Call<'a> {
 }
 
 /// The answer to a call, or `None` if the client is gone.
-type Answer<T> = Result<Option<T>, ApiError>;
+type Answer<T> = Result<Option<T>, Refusal>;
 type Function = dyn Fn(&mut Call<'_>) -> Answer<Value> + Send + Sync;
 
 /// Describes a tool. The documentation of its arguments is that of the tool.
@@ -54,10 +56,10 @@ where
         let arguments = request::read(call.exchange.arguments())?;
         Ok(function(call, &arguments)?.map(|answer| answers::document(&answer)))
     });
-    let mut input = schemas::arguments::<A>();
+    let mut input = arguments_of::<A>();
     let text = input.as_object_mut().and_then(|members| members.shift_remove("description"));
     let text = text.unwrap_or_default();
-    Tool { name, title, text, input, output: schemas::of::<T>(), starts_search: false, function }
+    Tool { name, title, text, input, output: schema_of::<T>(), starts_search: false, function }
 }
 
 impl Tool {
@@ -91,13 +93,13 @@ impl Tool {
     }
 
     /// Refuses arguments that the tool does not have: a model that invents one would believe that it has an effect.
-    fn check_names(&self, arguments: &Params) -> Result<(), ApiError> {
+    fn check_names(&self, arguments: &Params) -> Result<(), Refusal> {
         let known = self.input["properties"].as_object();
         let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
         let Some(unknown) = arguments.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
         let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
         let shown: String = unknown.chars().take(64).collect();
-        Err(ApiError::invalid_request(&shown, "unknown argument", values(&names)))
+        Err(Refusal::invalid_request(&shown, "unknown argument", values(&names)))
     }
 }
 
@@ -172,9 +174,9 @@ struct SearchOptions {
 
 /// Returns the schema of a search: that of the API, with the options of the tool and without streams.
 fn search_arguments() -> Value {
-    let mut schema = schemas::arguments::<SearchRequest>();
+    let mut schema = arguments_of::<SearchRequest>();
     if let (Value::Object(members), Value::Object(own)) =
-        (&mut schema["properties"], schemas::arguments::<SearchOptions>()["properties"].take())
+        (&mut schema["properties"], arguments_of::<SearchOptions>()["properties"].take())
     {
         members.shift_remove("stream");
         members.extend(own);
@@ -186,7 +188,7 @@ fn search(call: &mut Call<'_>, options: &SearchOptions) -> Answer<RunAnswer> {
     let key = options.idempotency_key.clone();
     if key.as_deref().is_some_and(|key| !decode::is_idempotency_key(key)) {
         let allowed = "1 to 255 printable ASCII characters";
-        return Err(ApiError::invalid_request("idempotency_key", "invalid idempotency_key", allowed));
+        return Err(Refusal::invalid_request("idempotency_key", "invalid idempotency_key", allowed));
     }
     let exchange = call.exchange;
     let body = SearchBody::read(exchange.arguments())?;
@@ -213,7 +215,7 @@ struct LeadArguments {
 
 fn follow_lead(call: &mut Call<'_>, arguments: &LeadArguments) -> Answer<RunAnswer> {
     let (exchange, run) = (call.exchange, call.find(&arguments.run_id)?);
-    let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| ApiError::no_such("lead"))?;
+    let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| Refusal::no_such("lead"))?;
     let found = exchange.api.services.follow(&exchange.caller, &run, lead, exchange.origin())?;
     call.read(found, arguments.wait.unwrap_or(true), Part::default())
 }
@@ -311,17 +313,17 @@ struct NoArguments {}
 
 fn get_credits(call: &mut Call<'_>, _: &NoArguments) -> Answer<CreditsAnswer> {
     let Exchange { api, caller, .. } = call.exchange;
-    Ok(Some(CreditsAnswer::of(&caller.plan.name, &api.accounts.balance(caller)?)))
+    Ok(Some(CreditsAnswer { credits: Credits::new(&caller.plan.name, &api.accounts.balance(caller)?) }))
 }
 
 impl Call<'_> {
-    fn find(&self, run_id: &str) -> Result<Found, ApiError> {
-        let id: RunId = run_id.parse().map_err(|_| ApiError::no_such("run"))?;
+    fn find(&self, run_id: &str) -> Result<Found, Refusal> {
+        let id: RunId = run_id.parse().map_err(|_| Refusal::no_such("run"))?;
         let found = self.exchange.api.runs.reader.find(id, self.exchange.caller.account.id)?;
-        found.ok_or_else(|| ApiError::no_such("run"))
+        found.ok_or_else(|| Refusal::no_such("run"))
     }
 
-    fn record(&self, run_id: &str) -> Result<RunRecord, ApiError> {
+    fn record(&self, run_id: &str) -> Result<RunRecord, Refusal> {
         Ok(self.exchange.api.runs.reader.record(&self.find(run_id)?)?)
     }
 
@@ -334,6 +336,56 @@ impl Call<'_> {
             let Some(found) = found else { return Ok(None) };
             RunAnswer::of(api, api.runs.reader.record(&found)?, part).map(Some)
         };
-        read().map_err(|error: ApiError| error.of_run(id))
+        read().map_err(|error: Refusal| error.of_run(id))
+    }
+}
+
+/// Returns the schema of a type. What it refers to is put into its place, since some clients follow no references.
+fn schema_of<T: ToSchema>() -> Value {
+    let mut all = Schemas::new();
+    named::<T>(&mut all);
+    let all = tidied(all);
+    let mut schema = all.get(T::name().as_ref()).cloned().unwrap_or_default();
+    inline(&mut schema, &all);
+    schema
+}
+
+/// Returns the schema of arguments: an object with no other members, of which those that are optional can be left out.
+/// Null, which stands for a missing member, is not described.
+fn arguments_of<T: ToSchema>() -> Value {
+    let mut schema = schema_of::<T>();
+    without_null(&mut schema);
+    schema["additionalProperties"] = false.into();
+    schema
+}
+
+fn inline(value: &mut Value, all: &Map<String, Value>) {
+    match value {
+        Value::Object(members) => {
+            // OpenAPI's own keyword, which JSON Schema does not have, and what models have to read without need.
+            members.shift_remove("discriminator");
+            members.shift_remove("examples");
+            let reference = members.shift_remove("$ref");
+            let name = reference.as_ref().and_then(|reference| reference.as_str()?.rsplit('/').next());
+            if let Some(Value::Object(named)) = name.and_then(|name| all.get(name)) {
+                let own = std::mem::replace(members, named.clone());
+                members.extend(own);
+            }
+            members.values_mut().for_each(|member| inline(member, all));
+            // The parts of a flattened type become one object.
+            let parts = members.shift_remove("allOf");
+            for part in parts.as_ref().and_then(Value::as_array).into_iter().flatten() {
+                members.insert("type".to_owned(), "object".into());
+                for (name, own) in ["properties", "required"].map(|name| (name, part[name].clone())) {
+                    match (members.entry(name).or_insert(Value::Null), own) {
+                        (Value::Object(all), Value::Object(own)) => all.extend(own),
+                        (Value::Array(all), Value::Array(own)) => all.extend(own),
+                        (all, own) => *all = own,
+                    }
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| inline(item, all)),
+        _ => {}
     }
 }

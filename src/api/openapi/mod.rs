@@ -23,12 +23,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::access::{Access, Counts};
-use super::error::{ErrorBody, FAILURES};
-use super::routes::{self, ROUTES, Route};
+use super::routes::{self, Access, ROUTES, Route};
 use super::stream;
 use crate::model::quota::Policy;
 use crate::report::Format;
+use crate::runs::batches::draft::InvalidRow;
+use crate::service::refusal::{Code, FAILURES};
 use schemas::{Schemas, named, one_line, tidied, tidy, to_json, without_null};
 
 /// The statuses of errors that every operation may answer, and those of every operation that needs a key.
@@ -60,7 +60,8 @@ pub fn document(base_url: &str) -> Value {
         path["description"] = format!("Supports {}.", routes::allow(&route.path)).into();
         path[route.method.to_lowercase()] = operation(route);
     }
-    document["components"]["schemas"] = all_schemas().into();
+    let written = document["components"]["schemas"].take();
+    document["components"]["schemas"] = all_schemas(written).into();
     // No operation answers 405.
     let statuses: BTreeSet<u16> =
         FAILURES.iter().map(|failure| failure.0).filter(|status| *status != 405).collect();
@@ -69,18 +70,20 @@ pub fn document(base_url: &str) -> Value {
     document
 }
 
-/// Returns the schemas of all operations.
-fn all_schemas() -> Map<String, Value> {
+/// Returns the schemas of all operations, and those that the template holds.
+fn all_schemas(written: Value) -> Map<String, Value> {
     let mut schemas = Schemas::new();
     for route in ROUTES.iter() {
         (route.schemas)(&mut schemas);
     }
-    named::<ErrorBody<'_>>(&mut schemas);
+    named::<Code>(&mut schemas);
+    named::<InvalidRow>(&mut schemas);
     named::<Format>(&mut schemas);
     let mut all = tidied(schemas);
     // What does not apply is left out.
-    for name in ["ApiErrorFacts", "SearchAnswer"] {
-        all.get_mut(name).into_iter().for_each(without_null);
+    all.get_mut("SearchAnswer").into_iter().for_each(without_null);
+    if let Value::Object(written) = written {
+        all.extend(written);
     }
     stream::describe_events(&mut all);
     all.sort_keys();
@@ -103,9 +106,9 @@ fn tag(path: &str) -> &'static str {
 fn operation(route: &Route) -> Value {
     let described = to_json((route.operation)());
     let text = |name: &str| one_line(described[name].as_str().unwrap_or_default());
-    let (is_keyed, mut description) = (matches!(route.access, Access::Key(_)), text("description"));
+    let (is_keyed, mut description) = (route.access != Access::Public, text("description"));
     // Operations that count as anything else name it in their own text.
-    if route.access == Access::Key(Counts::As(Policy::Read)) {
+    if route.access == Access::Key(Policy::Read) {
         description = format!("{description} Counts as `read`.").trim_start().to_owned();
     }
     let mut operation = json!({
@@ -170,7 +173,7 @@ fn id(name: &str) -> Value {
 
 /// Returns the responses of an operation: its own, with the headers of every answer, and references to those of errors.
 fn responses(route: &Route, described: &Value) -> Map<String, Value> {
-    let is_keyed = matches!(route.access, Access::Key(_));
+    let is_keyed = route.access != Access::Public;
     let reads = |header: &str| {
         described["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == header))
     };

@@ -55,7 +55,7 @@ pub(super) fn tidy(value: &mut Value) {
     if let Some(Value::String(text)) = members.get_mut("description") {
         *text = one_line(text);
     }
-    // utoipa puts the examples of an array on its items, and those of a map on its values and on its names.
+    // utoipa puts the examples of an array on its items.
     if let Some(Value::Object(items)) = members.get_mut("items")
         && let Some(Value::Array(examples)) = items.get("examples")
         && examples.iter().any(Value::is_array)
@@ -63,14 +63,7 @@ pub(super) fn tidy(value: &mut Value) {
     {
         members.insert("examples".to_owned(), examples);
     }
-    if let Some(Value::Object(values)) = members.get_mut("additionalProperties") {
-        values.shift_remove("examples");
-    }
-    if let Some(Value::Object(mut names)) = members.shift_remove("propertyNames")
-        && let Some(examples) = names.shift_remove("examples")
-    {
-        members.insert("examples".to_owned(), examples);
-    }
+    members.shift_remove("propertyNames");
     // utoipa puts the description of a field that may be null on the reference beside null.
     if !members.contains_key("description")
         && let Some(Value::Array(cases)) = members.get_mut("oneOf")

@@ -1,19 +1,21 @@
 //! [`Checks`]: the modules that a run asks.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use log::warn;
+use log::{error, warn};
 
 use super::recorder::{Answer, Asked, Recorder};
-use super::scope::{Message, Scope};
+use super::scope::{Message, Scope, TimeLimit};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
+use crate::modules::probe::Answered;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::checking::{TimeLimit, check_guarded, control_guarded};
+use crate::modules::terms::Terms;
 use crate::runs::context::RunContext;
 use crate::runs::live::{LiveRun, Stopped};
 use crate::runs::scheduler::task::{Kind, Task};
@@ -31,38 +33,20 @@ pub(super) struct Checks<'a> {
     places: usize,
 }
 
-/// Modules that are asked together, each with its query.
-pub(super) type Round = Vec<(Arc<Module>, Subject)>;
-
-/// The query for a module.
-#[derive(Clone)]
-pub(super) struct Subject {
-    pub(super) query: Arc<Query>,
-    /// The index of the look-up, or `None` for a module of the run's own search.
-    pub(super) lookup: Option<usize>,
-}
-
-impl Subject {
-    pub(super) fn of_lookup(query: Query, at: usize) -> Self {
-        Self { query: Arc::new(query), lookup: Some(at) }
-    }
-}
-
 impl<'a> Checks<'a> {
     pub(super) fn new(scope: Scope<'a>) -> Self {
         Self { scope, open: HashMap::new(), places: 0 }
     }
 
     /// Asks modules. Those that do not accept their query end at once.
-    pub(super) fn ask(&mut self, round: Round, recorder: &mut Recorder) {
+    pub(super) fn ask(&mut self, round: Vec<Asked>, recorder: &mut Recorder) {
         let mut tasks = Vec::with_capacity(round.len());
         let over = self.why_over();
         // The others end before the slowest check even if they need a control check, which is an additional request.
-        let longest = round.iter().map(|(module, _)| self.scope.context.health.expected(module.id())).max();
+        let longest = round.iter().map(|asked| self.scope.context.health.expected(asked.module.id())).max();
         let slow = SLOW.max(longest.unwrap_or_default() / 2);
-        for (module, Subject { query, lookup }) in round {
-            let asked = Asked { module: Arc::clone(&module), lookup };
-            if let Some(reason) = self.why_skipped(&module, &query) {
+        for asked in round {
+            if let Some(reason) = self.why_skipped(&asked) {
                 recorder.note(&asked, Report::bare(Outcome::Skipped, reason), Duration::ZERO);
                 continue;
             }
@@ -70,7 +54,7 @@ impl<'a> Checks<'a> {
                 recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
                 continue;
             }
-            tasks.push(self.task(&module, &query, slow));
+            tasks.push(self.task(&asked, slow));
             self.open.insert(self.places, asked);
             self.places += 1;
         }
@@ -78,13 +62,13 @@ impl<'a> Checks<'a> {
     }
 
     /// Returns why a module is not asked this query at all.
-    fn why_skipped(&self, module: &Module, query: &Query) -> Option<Reason> {
+    fn why_skipped(&self, Asked { module, query, .. }: &Asked) -> Option<Reason> {
         let reason = module.why_skipped(query, self.scope.context.checker.keys());
         let lacks_browser = module.is_premium() && !self.scope.context.browsing.is_configured();
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
-    fn task(&self, module: &Arc<Module>, query: &Arc<Query>, slow: Duration) -> (Task, Work) {
+    fn task(&self, Asked { module, query, .. }: &Asked, slow: Duration) -> (Task, Work) {
         let context = self.scope.context;
         let expected = context.health.expected(module.id());
         let check = Check {
@@ -201,13 +185,13 @@ struct Check {
 impl Check {
     fn take(self, turn: Turn) {
         match turn {
-            Turn::Granted(permit) => self.make(*permit),
-            Turn::NotMade(report) => self.end((*report).into(), true, Duration::ZERO),
+            Ok(permit) => self.make(*permit),
+            Err(report) => self.end((*report).into(), true, Duration::ZERO),
         }
     }
 
     fn make(self, permit: Permit) {
-        let Self { context, run, limit, module, query, .. } = &self;
+        let Self { context, run, module, .. } = &self;
         if run.wants_no_checks() {
             return;
         }
@@ -218,7 +202,7 @@ impl Check {
         if self.controls_early {
             self.control_early(&permit, began);
         }
-        let (mut report, had_full_time) = check_guarded(context, run, module, query, &permit, *limit, began);
+        let (mut report, had_full_time) = self.checked(&permit, began);
         permit.note_report(module, &report);
         context.health.note_further_failures(run.id(), &mut report, began_at);
         context.note_pauses(&report.pauses);
@@ -227,6 +211,34 @@ impl Check {
         // The host becomes free before the driver handles the report.
         permit.end(Feedback::of(&report), shared);
         self.end(report, false, began.elapsed());
+    }
+
+    /// Makes the check, which was started at `since`. Returns its report, and whether it had its full time.
+    fn checked(&self, permit: &Permit, since: Instant) -> (Arc<Report>, bool) {
+        let Self { context, run, limit, module, query, .. } = self;
+        if since >= limit.at {
+            return (bare(Outcome::Timeout, limit.reason), false);
+        }
+        let own_deadline = since + context.limits.check_timeout;
+        let deadline = limit.at.min(own_deadline);
+        // A trial has a separate time, which grows until a host that became slow is found again.
+        let is_patient = run.opening().options.patient || permit.first_trial().is_some();
+        let learnt = (!is_patient).then(|| context.health.deadline(module, context.clock.now())).flatten();
+        let answer_by = learnt.map_or(deadline, |learnt| deadline.min(since + learnt));
+        let (ceiling, trial) = (limit.at, permit.module_trial());
+        let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
+        // A panic is an error of this module only. The parts that a check shares with others, such as the checker's
+        // caches, are behind locks that are not poisoned.
+        let check = AssertUnwindSafe(|| Arc::from(context.checker.check(module, query, terms)));
+        let mut report = catch_unwind(check).unwrap_or_else(|_| {
+            error!("module {} panicked", module.id());
+            bare(Outcome::Error, Reason::Panic)
+        });
+        let had_full_time = deadline == own_deadline;
+        if !had_full_time {
+            note_limit(&mut report, limit.reason);
+        }
+        (report, had_full_time)
     }
 
     fn end(&self, report: Arc<Report>, is_shared: bool, took: Duration) {
@@ -250,17 +262,47 @@ impl Check {
         }
         let (run, ceiling) = (Arc::clone(&self.run), self.limit.at);
         let (module, query) = (Arc::clone(&self.module), Arc::clone(&self.query));
-        let work = move |turn| {
+        let work = move |turn: Turn| {
             // Checks of other runs may have begun it since. To wait for theirs would hold a place of the host.
-            if let Turn::Granted(permit) = turn
+            if let Ok(permit) = turn
                 && !run.wants_no_checks()
                 && context.checker.needs_control(&module, &query, began)
             {
-                control_guarded(&context, &module, &query, &permit, ceiling, began);
+                let deadline = ceiling.min(Instant::now() + context.limits.check_timeout);
+                let hosts = &*permit;
+                let terms =
+                    Terms { since: began, answer_by: deadline, deadline, ceiling, hosts, trial: None };
+                let control = AssertUnwindSafe(|| context.checker.control_early(&module, &query, terms));
+                match catch_unwind(control) {
+                    Ok((evidence, pauses)) => {
+                        permit.note_evidence(&module, &evidence);
+                        context.note_pauses(&pauses);
+                    }
+                    Err(_) => error!("module {} panicked in its control check", module.id()),
+                }
             }
         };
         let task = Task::of(&self.module, &self.query, self.place);
         let task = Task { kind: Kind::IfFree, ..task };
         self.context.scheduler.add(permit.group, vec![(task, Box::new(work))]);
+    }
+}
+
+// Hundreds of threads wait below `Check::checked`. What is done before and after the wait is not inlined, so that its
+// variables do not lie on their stacks.
+
+#[inline(never)]
+fn bare(outcome: Outcome, reason: Reason) -> Arc<Report> {
+    Report::bare(outcome, reason).into()
+}
+
+/// Changes the report of a check that did not have its full time because of a limit with this reason.
+#[inline(never)]
+fn note_limit(report: &mut Arc<Report>, reason: Reason) {
+    let report = Arc::make_mut(report);
+    // The site might have answered within the check's full time.
+    report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate);
+    if report.outcome == Outcome::Timeout && report.reason != Some(Reason::LearntDeadline) {
+        report.reason = Some(reason);
     }
 }

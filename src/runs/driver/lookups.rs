@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use log::log;
 
-use super::checks::{Round, Subject};
+use super::recorder::Asked;
 use crate::model::follow::Lookup;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
@@ -18,14 +18,17 @@ use crate::runs::leads::RunLinks;
 use crate::runs::live::LiveRun;
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
-pub(super) fn unfinished(context: &RunContext, lookups: &mut [Lookup]) -> Round {
+pub(super) fn unfinished(context: &RunContext, lookups: &mut [Lookup]) -> Vec<Asked> {
     let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
     let mut round = Vec::new();
     for (at, lookup) in lookups.iter_mut().enumerate().filter(|(_, lookup)| lookup.outcome.is_none()) {
         let query = Query::parse(SearchType::Username, &lookup.query).ok();
         let query = query.filter(|query| !suppressed.holds(query));
         match (catalog.get(&lookup.module), query) {
-            (Some(module), Some(query)) => round.push((Arc::clone(module), Subject::of_lookup(query, at))),
+            (Some(module), Some(query)) => {
+                let (module, query) = (Arc::clone(module), Arc::new(query));
+                round.push(Asked { module, query, lookup: Some(at) });
+            }
             _ => (lookup.outcome, lookup.reason) = (Some(Outcome::Skipped), Some(Reason::Disabled)),
         }
     }
@@ -38,14 +41,15 @@ pub(super) fn plan(
     run: &LiveRun,
     lookups: &mut Vec<Lookup>,
     as_of: Timestamp,
-) -> Round {
+) -> Vec<Asked> {
     let opening = run.opening();
-    let Some(order) = &opening.follow else { return Round::new() };
+    let Some(order) = &opening.follow else { return Vec::new() };
     let (record, known) = (run.record(as_of), lookups.len());
     let rules = Rules::of(context, order, opening.search_type);
     let planned = record.findings().map_or_else(Vec::new, |run| next_lookups(&rules, &run, lookups));
     lookups.extend(planned.iter().map(|(lookup, ..)| lookup.clone()));
-    (known..).zip(planned).map(|(at, (_, module, query))| (module, Subject::of_lookup(query, at))).collect()
+    let asked = |(at, (_, module, query))| Asked { module, query: Arc::new(query), lookup: Some(at) };
+    (known..).zip(planned).map(asked).collect()
 }
 
 /// Stores what the results of a run point to, and starts the first runs of its family, so that readers of the root learn

@@ -101,7 +101,7 @@ impl<'a> PictureFetcher<'a> {
         let host = url.host_str().unwrap_or_default().to_owned();
         let work = move |turn: Turn| {
             let avatar = match turn {
-                Turn::Granted(permit) if run.stopped().is_none() => {
+                Ok(permit) if run.stopped().is_none() => {
                     let trace = Trace { module, probe: 0, query, control: false };
                     let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
                     let picture = fetch(&*context.checker.prober, url, trace, deadline);

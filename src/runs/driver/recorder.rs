@@ -13,6 +13,7 @@ use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Outcome, Report};
+use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::ending::Retry;
@@ -44,9 +45,10 @@ pub(super) struct Recorder<'a> {
     site_failed: bool,
 }
 
-/// A module that was asked.
+/// A module that is asked.
 pub(super) struct Asked {
     pub(super) module: Arc<Module>,
+    pub(super) query: Arc<Query>,
     /// The index of the look-up, or `None` for a module of the run's own search.
     pub(super) lookup: Option<usize>,
 }
@@ -66,7 +68,7 @@ impl<'a> Recorder<'a> {
         // A module that the catalogue no longer has counts as a site.
         let (catalog, mut done) = (context.catalog.get(), run.reports());
         done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
-        let came_to_nothing = |report: &ModuleReport| came_to_nothing(report.status, report.reason);
+        let came_to_nothing = |report: &Arc<ModuleReport>| came_to_nothing(report.status, report.reason);
         let mut known = HashMap::with_capacity(results.len());
         for result in &results {
             // An earlier version stored equal entities as separate results. The first of them gets later sources.

@@ -47,42 +47,41 @@ pub struct ModuleHealth {
     /// The health in one word.
     pub status: Verdict,
     /// Number of counted checks, over all processes and restarts.
-    #[schema(examples(1312))]
     pub checks: u64,
     /// The number of checks on which the rates are based, at most twenty.
-    #[schema(maximum = 20, examples(20))]
+    #[schema(maximum = 20)]
     pub sample: u32,
     /// Share of hits.
-    #[schema(minimum = 0, maximum = 1, examples(0.35))]
+    #[schema(minimum = 0, maximum = 1)]
     pub hit_rate: f64,
     /// Share of misses.
-    #[schema(minimum = 0, maximum = 1, examples(0.6))]
+    #[schema(minimum = 0, maximum = 1)]
     pub miss_rate: f64,
     /// Share of checks that the site blocked or rate-limited.
-    #[schema(minimum = 0, maximum = 1, examples(0.05))]
+    #[schema(minimum = 0, maximum = 1)]
     pub blocked_rate: f64,
     /// Share of errors, timeouts, and failed control checks.
-    #[schema(minimum = 0, maximum = 1, examples(0.0))]
+    #[schema(minimum = 0, maximum = 1)]
     pub error_rate: f64,
     /// The moving mean of the latency in milliseconds, over about the last five checks; null without any.
-    #[schema(required, examples(412))]
+    #[schema(required)]
     pub latency_ms: Option<u64>,
     /// The deadline in milliseconds that was learnt from earlier answers. A check without an answer by then ends as a
     /// timeout with the reason `learnt_deadline`. Null with fewer than 5 hits and misses within 30 days, and for a
     /// module that needs a browser: the configured deadline applies.
-    #[schema(required, minimum = 1, examples(2000))]
+    #[schema(required, minimum = 1)]
     pub deadline_ms: Option<u64>,
     /// The last check: RFC 3339, UTC, milliseconds; null where there was none.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
+    #[schema(required)]
     pub last_checked_at: Option<Timestamp>,
     /// The last hit; null where there was none.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
+    #[schema(required)]
     pub last_hit_at: Option<Timestamp>,
     /// The last hit or miss; null where there was none.
     #[serde(with = "millis::option")]
-    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
+    #[schema(required)]
     pub last_conclusive_at: Option<Timestamp>,
     /// Present while searches do not ask the module's first host, because it gave no answer to the last checks; null
     /// otherwise.
@@ -98,10 +97,10 @@ pub struct ModuleHealth {
 #[schema(as = ModuleQuarantine)]
 pub struct Quarantine {
     /// The failure: `control_hit` (a made-up name is a hit) or `known_missed` (a known account is a miss).
-    #[schema(pattern = "^(control_hit|known_missed)$", examples("control_hit"))]
+    #[schema(pattern = "^(control_hit|known_missed)$")]
     pub reason: &'static str,
     /// Number of control checks in a row that failed.
-    #[schema(minimum = 1, examples(3))]
+    #[schema(minimum = 1)]
     pub failures: u32,
     /// Answer to the last control check that passed before; null where none is known.
     #[schema(required)]
@@ -110,11 +109,9 @@ pub struct Quarantine {
     pub after: ControlAnswer,
     /// The time since which the module is not asked: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub open_since: Timestamp,
     /// The time from which one check may repeat the control check: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:18:09.010Z"))]
     pub next_try_at: Timestamp,
 }
 

@@ -265,9 +265,8 @@ impl LiveRun {
     }
 
     /// Returns the reports of the modules that have ended.
-    pub fn reports(&self) -> Vec<ModuleReport> {
-        let reports = self.state.lock().reports.clone();
-        reports.iter().map(|(_, report)| (**report).clone()).collect()
+    pub fn reports(&self) -> Vec<Arc<ModuleReport>> {
+        self.state.lock().reports.iter().map(|(_, report)| Arc::clone(report)).collect()
     }
 
     /// Returns the current state of a result.
@@ -423,34 +422,17 @@ impl LiveRun {
         });
     }
 
-    /// Waits until the run has ended, and returns `true`. Returns `false` if it was stopped or the moment is reached.
-    pub fn wait_for_end(&self, until: Instant) -> bool {
-        let ended = self.wait_for(until, |state| {
-            let has_ended = state.summary.status.is_terminal();
-            (has_ended || state.stopped.is_some()).then_some(has_ended)
-        });
-        ended.unwrap_or(false)
-    }
-
     /// Waits until the run is stopped, or the moment is reached.
     pub(super) fn wait_until_stopped(&self, until: Instant) {
-        self.wait_for(until, |state| state.stopped);
+        let mut seen = self.changes.last();
+        while self.stopped().is_none() && self.changes.wait(seen, until) {
+            seen = self.changes.last();
+        }
     }
 
     /// Waits until the version differs from `version`, or the moment is reached.
     pub fn wait_for_change(&self, version: u64, until: Instant) {
         self.changes.wait(version, until);
-    }
-
-    /// Waits until `read` returns a value, and returns it. Returns `None` if the moment is reached first.
-    fn wait_for<T>(&self, until: Instant, mut read: impl FnMut(&State) -> Option<T>) -> Option<T> {
-        loop {
-            let seen = self.changes.last();
-            let value = read(&self.state.lock());
-            if value.is_some() || !self.changes.wait(seen, until) {
-                return value;
-            }
-        }
     }
 
     /// Changes the state under its lock. If `change` returns `true`, the readers wake.

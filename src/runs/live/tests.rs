@@ -101,7 +101,6 @@ fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
     publish(&run, vec![record(1)], vec![], vec![]);
     run.stop(Stopped::Shutdown);
     assert_eq!(waiting.join().unwrap(), (1, Some(Stopped::Shutdown)));
-    assert!(!run.wait_for_end(far()), "a stopped run does not end here");
 }
 
 #[test]

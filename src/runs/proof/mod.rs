@@ -154,11 +154,11 @@ impl<'a> Prover<'a> {
             (task.sources, task.pace) = (Vec::new(), Pace::default());
         }
         let pauses = (!self.options.simulated).then(|| Arc::clone(&self.scheduler));
-        let work = move |turn| {
+        let work = move |turn: Turn| {
             let began = Instant::now();
             let report = match turn {
-                Turn::Granted(permit) => make(&asked, *permit, began, pauses.as_deref()),
-                Turn::NotMade(report) => *report,
+                Ok(permit) => make(&asked, *permit, began, pauses.as_deref()),
+                Err(report) => *report,
             };
             // The proof may have been interrupted.
             let _ = sender.send((number, Box::new(report), began.elapsed()));

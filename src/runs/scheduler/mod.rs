@@ -14,7 +14,6 @@
 //! Checks in browsers have their own workers, one for each page that can be open.
 
 mod host;
-mod permit;
 mod state;
 pub mod task;
 mod workers;
@@ -37,10 +36,8 @@ use crate::modules::reason::Reason;
 use crate::modules::terms::{Access, Denial, ModuleTrial};
 pub use host::Feedback;
 use host::{AdaptiveLimit, Host};
-pub use permit::Permit;
-use permit::Shared;
-pub use state::Running;
-use state::{Crew, GroupState, State, Waiting};
+use state::{Crew, GroupState, Shared, State, Waiting};
+pub use state::{Permit, Running, Turn, Work};
 use task::{Class, GroupId, Kind, Lane, Task, TaskId};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
@@ -52,32 +49,6 @@ const PATIENCE_WITH_TRIALS: Duration = Duration::from_secs(1);
 /// megabytes.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The decision about a task whose turn has come.
-pub enum Turn {
-    /// The check may be made. Dropping the permit ends it.
-    Granted(Box<Permit>),
-    /// It is not made. Contains the answer that another check has got, or why the module is not asked now: it is in
-    /// quarantine, it has used all its checks of the day, or each of its sources has a host that must not be contacted. The
-    /// reason is that of the first source.
-    NotMade(Box<Report>),
-}
-
-impl Turn {
-    fn denied(denial: Denial) -> Self {
-        Self::NotMade(Box::new(denied_report(denial)))
-    }
-
-    /// Returns the turn, unless the module has used all its checks of the day.
-    fn within_day(self) -> Self {
-        match self {
-            Self::Granted(permit) if !permit.is_within_day() => {
-                Self::NotMade(Box::new(Report::bare(Outcome::Skipped, Reason::DailyLimit)))
-            }
-            turn => turn,
-        }
-    }
-}
-
 /// Returns the report of a check that is not made because of a host or a quarantine.
 pub fn denied_report(denial: Denial) -> Report {
     let mut report = Report::bare(denial.outcome(), denial.reason());
@@ -85,16 +56,11 @@ pub fn denied_report(denial: Denial) -> Report {
     report
 }
 
-/// What is done when the turn of a task has come.
-pub type Work = Box<dyn FnOnce(Turn) + Send>;
-
 /// The checks of all runs, and their workers. There is one value for each process.
 pub struct Scheduler {
     /// The configured maximum number of concurrent checks of one host, over all runs.
     most_of_host: usize,
     shared: Arc<Shared>,
-    /// What is done when the turns of tasks have come. It is locked after the state.
-    works: Mutex<HashMap<TaskId, Work>>,
 }
 
 /// The place of a run in the scheduler. Dropping it removes the checks that wait.
@@ -133,8 +99,8 @@ impl Group {
     /// Removes everything that waits. Returns the places of the checks.
     pub fn cancel(&self) -> Vec<usize> {
         let removed = self.scheduler.shared.state.lock().cancel(self.id);
-        self.scheduler.drop_works(&removed);
-        removed.iter().filter(|(_, task)| task.kind.is_check()).map(|(_, task)| task.place).collect()
+        let checks = removed.iter().filter(|waiting| waiting.task.kind.is_check());
+        checks.map(|waiting| waiting.task.place).collect()
     }
 
     /// Gives up the checks that have begun. They go on without the group.
@@ -157,9 +123,9 @@ impl Drop for Group {
         let mut state = self.scheduler.shared.state.lock();
         let removed = state.cancel(self.id);
         state.groups.remove(&self.id);
-        self.scheduler.drop_works(&removed);
         // Those of batches may go on.
         self.scheduler.call_workers(state);
+        drop(removed);
     }
 }
 
@@ -176,12 +142,7 @@ impl Scheduler {
         let crews = [Crew::of("check", workers.max(1)), Crew::of("browser", browsers)];
         let (state, called) = (Mutex::new(State::of(crews)), Default::default());
         let shared = Arc::new(Shared { state, called, health, answers });
-        Arc::new(Self { most_of_host, shared, works: Mutex::default() })
-    }
-
-    fn drop_works(&self, tasks: &[(TaskId, Task)]) {
-        let mut works = self.works.lock();
-        tasks.iter().for_each(|(id, _)| drop(works.remove(id)));
+        Arc::new(Self { most_of_host, shared })
     }
 
     /// Returns the answers that searches for the same query share.
@@ -212,18 +173,15 @@ impl Scheduler {
             return;
         }
         let mut orders = Vec::with_capacity(tasks.len());
-        let mut works = self.works.lock();
         for (task, work) in tasks {
             let id = state.next_id();
-            works.insert(id, work);
             let rank = task.module.as_ref().and_then(|module| module.entry().rank).unwrap_or(u32::MAX);
             // Fast modules come first, in steps of half a second. Within a step, they are ordered by popularity.
             let front = (task.expected.as_millis() / 500, rank, id);
             let tail = (Reverse(task.expected / self.at_once(&state, &task)), front);
             orders.push((id, task.kind, front, tail));
-            state.tasks.insert(id, Waiting { task, group, is_in_lane: true, has_followed: false });
+            state.tasks.insert(id, Waiting { task, work, group, is_in_lane: true, has_followed: false });
         }
-        drop(works);
         let Some(group) = state.groups.get_mut(&group) else { return };
         group.waiting += orders.iter().filter(|(_, kind, ..)| kind.is_check()).count();
         orders.sort_unstable_by_key(|(_, _, front, _)| *front);
@@ -253,8 +211,7 @@ impl Scheduler {
         loop {
             let (id, lane) = state.next(class, self.most_workers(state))?;
             if let Some(turn) = self.try_to_start(state, id, lane, now) {
-                state.remove(id);
-                return Some((self.works.lock().remove(&id)?, turn));
+                return Some((state.remove(id)?, turn));
             }
         }
     }
@@ -265,7 +222,7 @@ impl Scheduler {
         let GroupState { account, is_of_batch, skips_failing: skips, .. } = *state.groups.get(group)?;
         if let Some(question) = &task.question {
             if let Some(report) = self.shared.answers.get(question) {
-                return Some(Turn::NotMade(Box::new(report)));
+                return Some(Err(Box::new(report)));
             }
             if !has_followed && let Some(followers) = state.asking.get_mut(question) {
                 followers.push(id);
@@ -279,7 +236,7 @@ impl Scheduler {
         };
         let hosts = match hosts {
             Ok(hosts) => hosts,
-            Err(denial) => return Some(Turn::denied(denial)),
+            Err(denial) => return Some(Err(Box::new(denied_report(denial)))),
         };
         for name in &hosts {
             let Some(host) = state.hosts.get_mut(name) else { continue };
@@ -292,8 +249,7 @@ impl Scheduler {
                 continue;
             }
             if task.kind == Kind::IfFree {
-                state.remove(id);
-                self.works.lock().remove(&id);
+                drop(state.remove(id));
             } else {
                 host.wait(id, account, is_of_batch);
             }
@@ -302,7 +258,7 @@ impl Scheduler {
         let trial = match module.map(|module| self.shared.health.module_access(module)) {
             Some(Ok(trial)) => trial,
             // The quarantine has begun since.
-            Some(Err(denial)) => return Some(Turn::denied(denial)),
+            Some(Err(denial)) => return Some(Err(Box::new(denied_report(denial)))),
             None => None,
         };
         let paced = task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace));
@@ -315,7 +271,7 @@ impl Scheduler {
             state.delay(id, at);
             return None;
         }
-        Some(Turn::Granted(Box::new(self.grant(state, id, lane, hosts, trial, now)?)))
+        Some(Ok(Box::new(self.grant(state, id, lane, hosts, trial, now)?)))
     }
 
     /// Starts a check at its hosts.
@@ -442,7 +398,10 @@ impl Scheduler {
             if let Some((work, turn)) = self.take(&mut state, class, Instant::now()) {
                 self.call_workers(state);
                 // The count is in the store, so the state is not locked meanwhile.
-                let turn = turn.within_day();
+                let turn = turn.and_then(|permit| match permit.is_within_day() {
+                    true => Ok(permit),
+                    false => Err(Box::new(Report::bare(Outcome::Skipped, Reason::DailyLimit))),
+                });
                 if catch_unwind(AssertUnwindSafe(|| work(turn))).is_err() {
                     error!("a check panicked");
                 }

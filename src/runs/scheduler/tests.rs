@@ -77,7 +77,7 @@ impl World {
 
     fn next(&self) -> Option<(usize, Permit)> {
         match self.next_at(Class::Check, 0)? {
-            (place, Turn::Granted(permit)) => Some((place, *permit)),
+            (place, Ok(permit)) => Some((place, *permit)),
             _ => panic!("not granted"),
         }
     }
@@ -242,8 +242,8 @@ fn the_rate_of_a_module_delays_its_checks() {
     let _first = world.next().unwrap();
     assert!(world.next().is_none(), "the host may have more, the module may not");
     assert!(world.next_at(Class::Check, 590).is_none());
-    let Some((1, Turn::Granted(_))) = world.next_at(Class::Check, 610) else { panic!("not granted") };
-    assert!(matches!(world.next_at(Class::Check, 1300), Some((2, Turn::Granted(_)))));
+    let Some((1, Ok(_))) = world.next_at(Class::Check, 610) else { panic!("not granted") };
+    assert!(matches!(world.next_at(Class::Check, 1300), Some((2, Ok(_)))));
 }
 
 #[test]
@@ -260,8 +260,8 @@ fn a_host_that_asked_for_a_pause_gets_one_and_other_sources_are_asked_meanwhile(
     let turn = |sources: &[&[&str]], secs| {
         world.ask(&group, vec![World::task(0, sources)]);
         match world.next_at(Class::Check, secs).unwrap().1 {
-            Turn::Granted(permit) => Some(permit.hosts.clone()),
-            Turn::NotMade(report) if report.reason == Some(Denial::Pause.reason()) => None,
+            Ok(permit) => Some(permit.hosts.clone()),
+            Err(report) if report.reason == Some(Denial::Pause.reason()) => None,
             _ => panic!("neither granted nor paused"),
         }
     };
@@ -333,7 +333,7 @@ fn a_check_that_another_one_answers_takes_no_place_and_makes_the_check_if_that_f
     let answer = Answer::of(crate::base::ids::RunId::new(), &report);
     asking.pop_front().unwrap().end(Feedback::Conclusive, answer);
     world.ask(&groups[0], vec![Task { question: question("one"), ..World::task(7, &[&["a"]]) }]);
-    let Some((7, Turn::NotMade(shared))) = world.next_at(Class::Check, 0) else { panic!("not answered") };
+    let Some((7, Err(shared))) = world.next_at(Class::Check, 0) else { panic!("not answered") };
     assert_eq!((shared.outcome, shared.evidence.requests), (Outcome::Hit, 0));
 }
 
@@ -347,7 +347,7 @@ fn checks_in_browsers_have_their_own_workers() {
     );
     let (places, _checks) = world.all();
     assert_eq!(places, [1]);
-    assert!(matches!(world.next_at(Class::Browser, 0), Some((0, Turn::Granted(_)))));
+    assert!(matches!(world.next_at(Class::Browser, 0), Some((0, Ok(_)))));
 }
 
 #[test]

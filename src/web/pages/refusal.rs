@@ -1,17 +1,14 @@
 //! [`Refusal`]: why a search was not started, or a form not taken.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 
-use crate::model::credits::Charge;
-use crate::modules::catalog::ChoiceError;
-use crate::modules::query::QueryError;
-use crate::web::show::Moment;
+use serde_json::Value;
+
+use crate::service::refusal::{self as service, Code};
+pub(super) use crate::web::show::sentence;
 
 /// The time in seconds after which a refused search can be tried again.
 const OVERLOADED_RETRY_SECS: u64 = 5;
-/// The maximum number of characters of a name that a message repeats.
-const SHOWN_CHARS: usize = 300;
-
 /// The refusal of a search. Nothing was charged, unless the start could not be confirmed.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
@@ -49,36 +46,35 @@ impl Refusal {
         Self { retry_after: Some(OVERLOADED_RETRY_SECS), is_unconfirmed: true, ..refusal }
     }
 
-    pub(super) fn query(error: &QueryError) -> Self {
-        let text = format!("{}. Allowed: {}.", sentence(&error.message), error.allowed);
-        Self { is_of_query: true, ..Self::new(400, "", text) }
-    }
-
-    pub(super) fn suppressed() -> Self {
-        Self::new(403, "Not searched.", "This identifier is never searched here. Nothing was charged.")
-    }
-
-    pub(super) fn plan_required(plan: &str, plans: &[impl Borrow<str>]) -> Self {
-        let plans = plans.join(", ");
-        let text = format!(
-            "The {plan} plan does not include premium searches. These plans do: {plans}. Nothing was charged; without premium \
-             it can be searched at once."
-        );
-        Self::new(403, "Another plan is needed.", text)
-    }
-
-    pub(super) fn insufficient_credits(charge: &Charge, used: u64) -> Self {
-        let (allowed, cost) = (charge.allowed.unwrap_or_default(), charge.credits);
-        let (left, end) = (allowed.saturating_sub(used), Moment(charge.cycle.end));
-        let credits = if cost == 1 { "credit" } else { "credits" };
-        let text =
-            format!("This search costs {cost} {credits}, and {left} of {allowed} are left until {end}.");
-        Self::new(402, "Not enough credits.", text)
-    }
-
-    pub(super) fn overloaded() -> Self {
-        let text = "Too many searches are waiting. Nothing was charged; try again in a few seconds.";
-        Self { retry_after: Some(OVERLOADED_RETRY_SECS), ..Self::new(503, "The service is busy.", text) }
+    /// Returns the refusal of the service.
+    pub(super) fn of(why: &service::Refusal) -> Self {
+        let fact = |name: &str| why.facts().get(name);
+        let is_of_query = fact("field").is_some_and(|field| field == "query");
+        let title = match why.code() {
+            Code::InvalidRequest if is_of_query => "",
+            Code::InvalidRequest => "Invalid choice of sites.",
+            Code::Suppressed => "Not searched.",
+            Code::PlanRequired => "Another plan is needed.",
+            Code::InsufficientCredits => "Not enough credits.",
+            Code::PremiumUnavailable => "Premium is not available right now.",
+            Code::Overloaded => "The service is busy.",
+            Code::IdempotencyMismatch => return Self::form_used(),
+            _ => "Not started.",
+        };
+        let mut text = sentence(why.message());
+        text.push('.');
+        if let Some(allowed) = fact("allowed").and_then(Value::as_str) {
+            text.push_str(&format!(" Allowed: {allowed}."));
+        }
+        if let Some(plans) = fact("plans").and_then(Value::as_array) {
+            let plans = plans.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+            text.push_str(&format!(" These plans do: {plans}. Nothing was charged."));
+        }
+        if let (Some(cost), Some(left)) = (fact("cost"), fact("remaining")) {
+            text.push_str(&format!(" It costs {cost}, and {left} are left."));
+        }
+        let retry_after = fact("retry_after").and_then(Value::as_u64);
+        Self { is_of_query, retry_after, ..Self::new(why.status(), title, text) }
     }
 
     pub(super) fn too_many(secs: u64) -> Self {
@@ -89,19 +85,8 @@ impl Refusal {
         Self { retry_after: Some(secs), ..Self::new(429, "Too many searches.", text) }
     }
 
-    pub(super) fn no_browser() -> Self {
-        let text = "Premium searches need a browser, and none answers. Nothing was charged; without premium it can be \
-                    searched at once.";
-        Self::new(503, "Premium is not available right now.", text)
-    }
-
-    pub(super) fn choice(error: &ChoiceError) -> Self {
-        let text: String = error.to_string().chars().take(SHOWN_CHARS).collect();
-        Self::new(400, "Invalid choice of sites.", format!("{}.", sentence(&text)))
-    }
-
     /// Returns the refusal that the form was already used for another search.
-    pub(super) fn form_used() -> Self {
+    fn form_used() -> Self {
         let text = "This form has started another search already. Press Search again to start this one too.";
         Self { is_of_form: true, ..Self::new(409, "Not started yet.", text) }
     }
@@ -110,10 +95,4 @@ impl Refusal {
         let text = "The form was incomplete. Nothing was charged; press Search again.";
         Self { is_of_form: true, ..Self::new(400, "Not started yet.", text) }
     }
-}
-
-/// Returns the text with a capital letter at its beginning.
-pub(super) fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

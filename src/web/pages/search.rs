@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use log::warn;
 
-use super::refusal::{Refusal, sentence};
+use super::refusal::Refusal;
 use super::run_row::RunRow;
 use super::search_form::SearchForm;
 use super::site_choice::CategoryGroup;
@@ -18,7 +18,7 @@ use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
 use crate::model::search::Search;
 use crate::runs::service::Found;
-use crate::service;
+use crate::service::refusal::{self as service, Code};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
@@ -164,7 +164,7 @@ fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId
     let Some(once) = form.once() else { return Ok(Err(Refusal::form_incomplete())) };
     let query = match form.query() {
         Ok(query) => query,
-        Err(error) => return Ok(Err(Refusal::query(&error))),
+        Err(error) => return Ok(Err(Refusal::of(&error.into()))),
     };
     let choice = form.choice(&query, &web.parts.runs.catalog());
     let search = Search {
@@ -197,30 +197,20 @@ pub(super) fn started(
     visit: &Visit,
     started: Result<Found, service::Refusal>,
 ) -> Result<Result<RunId, Refusal>, WebError> {
-    use service::Refusal as Why;
-    Ok(Err(match started {
+    let refusal = match started {
         Ok(run) => return Ok(Ok(run.id())),
-        Err(Why::Query(error)) => Refusal::query(&error),
-        Err(Why::Choice(error)) => Refusal::choice(&error),
-        Err(Why::Suppressed) => Refusal::suppressed(),
-        Err(Why::Premium { plan, plans }) => Refusal::plan_required(&plan, &plans),
-        Err(Why::Credits { charge, used }) => Refusal::insufficient_credits(&charge, used),
-        Err(Why::KeyUsed) => Refusal::form_used(),
-        Err(Why::Conflict(message)) => {
-            Refusal::new(409, "Not started.", format!("{}. Nothing was charged.", sentence(&message)))
+        Err(refusal) => refusal,
+    };
+    match (refusal.code(), refusal.cause()) {
+        (Code::Unavailable, Some(cause)) => {
+            warn!(request_id = visit.request_id.as_str(); "cannot confirm whether a search was started: {cause}");
+            Ok(Err(Refusal::unconfirmed()))
         }
-        Err(Why::NoBrowser) => Refusal::no_browser(),
-        Err(Why::Overloaded) => Refusal::overloaded(),
-        Err(Why::UnknownAccount) => return Err(WebError::not_signed_in()),
-        Err(Why::NoSuch(_)) => return Err(WebError::no_such_page()),
-        Err(Why::ShuttingDown) => return Err(WebError::unavailable()),
-        Err(Why::Internal(cause)) => return Err(WebError::internal(cause)),
-        Err(Why::Storage(error)) if error.is_unavailable() => {
-            warn!(request_id = visit.request_id.as_str(); "cannot confirm whether a search was started: {error}");
-            Refusal::unconfirmed()
+        (Code::InvalidApiKey | Code::NotFound | Code::Unavailable | Code::InternalError, _) => {
+            Err(refusal.into())
         }
-        Err(Why::Storage(error)) => return Err(error.into()),
-    }))
+        _ => Ok(Err(Refusal::of(&refusal))),
+    }
 }
 
 #[cfg(test)]

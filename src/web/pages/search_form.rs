@@ -103,7 +103,9 @@ impl SearchForm {
                     "This search asks only some sites. They are known when it has ended: try again then.";
                 return Err(WebError::new(409, "The search has not ended", text));
             }
-            None => SiteChoice::named(web.parts.runs.reader.reports(found)?.into_iter().map(|it| it.module)),
+            None => {
+                SiteChoice::named(web.parts.runs.reader.reports(found)?.iter().map(|it| it.module.clone()))
+            }
         };
         Ok(Self {
             query: run.query,
@@ -310,6 +312,7 @@ impl SearchForm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::refusal::Refusal as Why;
 
     fn sent(text: &str) -> SearchForm {
         SearchForm::read(&Form::parse(text.as_bytes()))
@@ -357,10 +360,11 @@ mod tests {
     #[test]
     fn a_refused_form_keeps_its_token_unless_it_is_used_up() {
         let form = SearchForm::fresh().unwrap();
-        for refusal in [Refusal::too_many(5), Refusal::overloaded(), Refusal::no_browser()] {
+        let of = |why| Refusal::of(&why);
+        for refusal in [Refusal::too_many(5), of(Why::overloaded(5)), of(Why::premium_unavailable())] {
             assert_eq!(form.clone().with(refusal).unwrap().once, form.once);
         }
-        for refusal in [Refusal::form_used(), Refusal::form_incomplete()] {
+        for refusal in [of(Why::idempotency_mismatch()), Refusal::form_incomplete()] {
             assert_ne!(form.clone().with(refusal).unwrap().once, form.once);
         }
     }

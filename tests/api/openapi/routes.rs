@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use sightline::api::access::{Access, Counts};
-use sightline::api::error::FAILURES;
-use sightline::api::routes::ROUTES;
+
+use sightline::api::routes::{Access, ROUTES};
+use sightline::service::refusal::FAILURES;
 
 use super::{DOCUMENT, ask, operation, operations};
 use crate::support::server::Setup;
@@ -31,9 +31,9 @@ fn the_table_of_routes_and_the_document_say_the_same() {
         // The limit in the description is the one in the headers of the answer.
         let text = operation["description"].as_str().unwrap_or_default().to_lowercase();
         let policy = match route.access {
-            Access::Public | Access::Key(Counts::Message) => None,
-            Access::Key(Counts::SearchOrStream) => Some("search"),
-            Access::Key(Counts::As(policy)) => Some(policy.as_str()),
+            Access::Public | Access::Message => None,
+            Access::SearchOrStream => Some("search"),
+            Access::Key(policy) => Some(policy.as_str()),
         };
         let said = ["search", "stream", "read"]
             .into_iter()

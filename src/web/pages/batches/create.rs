@@ -9,9 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::form::{BatchForm, BatchOrder};
 use super::list;
 use crate::http::{Reply, Response};
-use crate::model::start::{Idempotency, Refused, Started};
 use crate::runs::batches::draft::{Draft, Duplicate};
-use crate::runs::service::idempotency_valid_since;
+use crate::service::refusal::Code;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::pages::form_parts::{new_once, once_key};
@@ -85,19 +84,13 @@ fn start(
     order: BatchOrder,
     key: String,
 ) -> Result<Response, WebError> {
-    let idempotency = Idempotency {
-        key,
-        body_hash: order.draft.fingerprint(order.name.as_deref()),
-        valid_since: idempotency_valid_since(web.parts.clock.now()),
-    };
-    let (account, rows) = (visit.caller()?.account.id, order.draft.rows.clone());
-    let batches = &web.parts.batches;
-    let (id, added) =
-        batches.create(account, order.name.clone(), rows, Some(idempotency), &visit.origin()?)?;
-    match added {
-        Started::Created | Started::Repeated(_) => Ok(web.redirect(&format!("/app/batches/{id}"))),
-        Started::Refused(Refused::UnknownAccount) => Err(WebError::not_signed_in()),
-        Started::Refused(_) => show(web, visit, 409, BatchForm { once: new_once(), ..form }, &order, true),
+    let (caller, name) = (visit.caller()?, order.name.clone());
+    match web.services().create_batch(caller, name, &order.draft, Some(key), &visit.origin()?) {
+        Ok(id) => Ok(web.redirect(&format!("/app/batches/{id}"))),
+        Err(refusal) if refusal.code() == Code::IdempotencyMismatch => {
+            show(web, visit, 409, BatchForm { once: new_once(), ..form }, &order, true)
+        }
+        Err(refusal) => Err(refusal.into()),
     }
 }
 

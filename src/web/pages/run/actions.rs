@@ -19,7 +19,7 @@ use crate::report::file_name::content_disposition;
 use crate::runs::record::RunRecord;
 use crate::runs::retry::Retry;
 use crate::runs::service::Found;
-use crate::service::Refusal;
+use crate::service::refusal::Refusal;
 use crate::web::error::WebError;
 use crate::web::frame::{Confirm, Frame, render};
 use crate::web::notice::Notice;

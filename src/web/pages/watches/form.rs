@@ -80,7 +80,7 @@ impl WatchForm {
     /// # Errors
     /// Returns what is wrong with the form, or why this search is never made for this account.
     pub(super) fn request(&self, web: &Web, caller: &Caller) -> Result<NewWatch, Refusal> {
-        let query = self.search.query().map_err(|error| Refusal::query(&error))?;
+        let query = self.search.query().map_err(|error| Refusal::of(&error.into()))?;
         let every = self.every.parse::<Interval>().map_err(|error| {
             wrong(format!("{error}. Allowed: {} to {}.", Interval::SHORTEST, Interval::LONGEST))
         })?;
@@ -89,18 +89,10 @@ impl WatchForm {
             "" => None,
             id => Some(id.parse::<WebhookId>().map_err(|_| refused(&WatchError::UnknownWebhook))?),
         };
-        let selector = &web.parts.runs;
-        if selector.is_suppressed(&query) {
-            return Err(Refusal::suppressed());
-        }
         let premium = self.search.asks_premium(&query);
-        let choice = self.search.choice(&query, &selector.catalog());
-        selector.modules_for(&query, premium, &choice).map_err(|error| Refusal::choice(&error))?;
-        if premium && !caller.plan.premium {
-            let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);
-            return Err(Refusal::plan_required(&caller.plan.name, &plans));
-        }
+        let choice = self.search.choice(&query, &web.parts.runs.catalog());
         let search = Search { premium, choice, options: self.search.options(), ..Search::plain(&query) };
+        web.services().check(caller, &query, &search, false).map_err(|why| Refusal::of(&why))?;
         Ok(NewWatch {
             id: WatchId::new(),
             account: caller.account.id,

@@ -1,0 +1,427 @@
+//! [`Refusal`]: why a request is refused or fails, for API, web app and MCP; its codes.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::account::rate_limit::RateLimitState;
+use crate::account::service::AccountError;
+use crate::base::clock::rfc3339_millis;
+use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
+use crate::model::credits::Charge;
+use crate::model::follow::MAX_SEARCHES;
+use crate::model::start::Refused;
+use crate::model::watch::{ChangeKind, WatchError};
+use crate::modules::catalog::ChoiceError;
+use crate::modules::query::QueryError;
+use crate::runs::batches::draft::InvalidRow;
+use crate::runs::batches::table::TableError;
+use crate::runs::diff::NotComparable;
+use crate::runs::service::StartError;
+use crate::webhooks::registry::{WebhookError, event_names};
+
+/// Declares the codes of errors: the documentation of each says when it happens, and its statuses follow, the usual one first.
+macro_rules! codes {
+    ($($(#[doc = $when:literal])+ $name:ident = $code:literal: $first:literal $($other:literal)*;)+) => {
+        /// Code of an error. Further codes may be added.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[schema(as = ErrorCode)]
+        pub enum Code {
+            $($(#[doc = $when])+ $name,)+
+        }
+
+        impl Code {
+            /// Returns the code as text.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)+ }
+            }
+
+            /// Returns when it happens, for the OpenAPI document.
+            pub fn when(self) -> &'static str {
+                match self { $(Self::$name => concat!($($when),+),)+ }
+            }
+
+            /// Returns its usual status.
+            pub fn status(self) -> u16 {
+                match self { $(Self::$name => $first,)+ }
+            }
+        }
+
+        /// All ways in which a request can fail: the status and the code.
+        pub const FAILURES: &[(u16, Code)] =
+            &[$(($first, Code::$name), $(($other, Code::$name),)*)+];
+    };
+}
+
+codes! {
+    /// The request is malformed, or a value in it is not allowed: `field` names it, `allowed` says what is allowed. The same
+    /// code stands for a body that does not arrive in time (408) or comes in chunks (411), for an address longer than 8 KiB
+    /// (414), and for more than 100 headers or 32 KiB of them (431).
+    InvalidRequest = "invalid_request": 400 408 411 414 431;
+    /// The API key is missing, malformed, unknown or revoked, or two different ones were sent.
+    InvalidApiKey = "invalid_api_key": 401;
+    /// The credits of this billing period are not enough: see `limit`, `cost`, `remaining` and `period_end`. Nothing was
+    /// charged.
+    InsufficientCredits = "insufficient_credits": 402;
+    /// The account's plan does not include the API or premium searches: `plans` lists those that do. Nothing was charged.
+    PlanRequired = "plan_required": 403;
+    /// The query is on the operator's list of identifiers that are never searched. Nothing was charged.
+    Suppressed = "suppressed": 403;
+    /// The address is unknown, or the caller has no such run, batch, watch, webhook or delivery: unknown, foreign, deleted and
+    /// malformed ids get the same answer.
+    NotFound = "not_found": 404;
+    /// The address does not support this method; `Allow` lists those that it supports.
+    MethodNotAllowed = "method_not_allowed": 405;
+    /// A request with the same `Idempotency-Key` is still in progress.
+    IdempotencyConflict = "idempotency_conflict": 409;
+    /// A run is in progress, and only runs that have ended can be compared.
+    RunNotEnded = "run_not_ended": 409;
+    /// The account has the maximum number of webhooks or watches, the webhook is disabled, or the lead cannot be followed.
+    Conflict = "conflict": 409;
+    /// The body is larger than 64 KiB, or than 2 MiB for a batch.
+    PayloadTooLarge = "payload_too_large": 413;
+    /// The body is not sent as `application/json`, or for a batch as `text/csv`.
+    UnsupportedMediaType = "unsupported_media_type": 415;
+    /// The `Idempotency-Key` was used for another body within the last 24 hours.
+    IdempotencyMismatch = "idempotency_mismatch": 422;
+    /// The runs have different types or queries, or one is simulated and the other is not.
+    RunsDiffer = "runs_differ": 422;
+    /// The account has made too many requests in a minute: see `policy` and `limit`.
+    RateLimited = "rate_limited": 429;
+    /// The service failed; its log has the cause under `request_id`.
+    InternalError = "internal_error": 500;
+    /// The database is not reachable, or the service is shutting down.
+    Unavailable = "unavailable": 503;
+    /// No browser is available at the moment, which premium searches and PDF reports need. Nothing was charged.
+    PremiumUnavailable = "premium_unavailable": 503;
+    /// The operator of this server has not set up webhooks.
+    WebhooksUnavailable = "webhooks_unavailable": 503;
+    /// All capacity for requests, streams or searches is in use. Nothing was charged.
+    Overloaded = "overloaded": 503;
+}
+
+/// Returns all values that are allowed, for [`Refusal::invalid_request`].
+pub fn values(values: &[&str]) -> Value {
+    values.into()
+}
+
+/// Seconds after which a refused search can be tried again.
+const OVERLOADED_RETRY_SECS: u64 = 5;
+
+/// Why a request is refused, or fails: the API makes JSON of it, the web app a page, MCP a result. Nothing was charged,
+/// unless the store failed.
+#[derive(Debug, Clone)]
+pub struct Refusal(Box<Parts>);
+
+#[derive(Debug, Clone)]
+struct Parts {
+    status: u16,
+    code: Code,
+    message: String,
+    /// Facts about the error for programs, which `openapi/template.json` describes.
+    facts: Map<String, Value>,
+    /// Only the log shows it.
+    cause: Option<String>,
+}
+
+impl Refusal {
+    /// Creates a refusal without facts.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        let (status, message, facts) = (code.status(), message.into(), Map::new());
+        Self(Box::new(Parts { status, code, message, facts, cause: None }))
+    }
+
+    /// Adds a fact.
+    #[must_use]
+    pub fn with(mut self, name: &str, fact: impl Into<Value>) -> Self {
+        self.0.facts.insert(name.to_owned(), fact.into());
+        self
+    }
+
+    /// Says after how many seconds the same may succeed.
+    fn retry_after(self, secs: u64) -> Self {
+        self.with("retry_after", secs)
+    }
+
+    /// Changes the status from the usual one of the code.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.0.status = status;
+        self
+    }
+
+    /// Returns the status.
+    pub fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    /// Returns the code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// Returns the facts about it.
+    pub fn facts(&self) -> &Map<String, Value> {
+        &self.0.facts
+    }
+
+    /// Returns the cause for the log, if there is one.
+    pub fn cause(&self) -> Option<&str> {
+        self.0.cause.as_deref()
+    }
+
+    /// Returns the message for people.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Adds a cause, which only the log shows.
+    pub fn with_cause(mut self, cause: impl Display) -> Self {
+        self.0.cause = Some(cause.to_string());
+        self
+    }
+
+    /// Adds the id of the run that the request has started, found or read.
+    pub fn of_run(mut self, run: RunId) -> Self {
+        self.0.message.push_str(&format!("; the search is {run}: `get_run` reads it, and costs nothing"));
+        self
+    }
+
+    /// Returns the field, the mistake and what is allowed, for an answer about several mistakes.
+    pub fn told(self) -> (String, String, String) {
+        let Parts { message, facts, .. } = *self.0;
+        let facts = Value::Object(facts);
+        let allowed = match &facts["allowed"] {
+            Value::Array(values) => values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+            words => words.as_str().unwrap_or_default().to_owned(),
+        };
+        (facts["field"].as_str().unwrap_or_default().to_owned(), message, allowed)
+    }
+
+    /// Returns 400: a field is missing or invalid. Names the field, the mistake and what is allowed.
+    pub fn invalid_request(field: &str, message: impl Into<String>, allowed: impl Into<Value>) -> Self {
+        Self::new(Code::InvalidRequest, message).with("field", field).with("allowed", allowed)
+    }
+
+    /// Returns 400: a query is not valid.
+    pub fn invalid_query(field: &str, error: QueryError) -> Self {
+        Self::invalid_request(field, error.message, error.allowed)
+    }
+
+    /// Returns 400: searches of a batch are not valid. `rows` holds the first of them.
+    pub fn invalid_searches(number: usize, rows: &[InvalidRow]) -> Self {
+        let are = if number == 1 { "search is" } else { "searches are" };
+        let message = format!("{number} {are} not valid; nothing was accepted");
+        // Cannot fail: the rows hold only numbers and texts.
+        let rows = serde_json::to_value(rows).unwrap_or_default();
+        Self::invalid_request("searches", message, "searches that are all valid").with("rows", rows)
+    }
+
+    /// Returns 401: the key is missing, malformed, unknown or revoked, or there are two different ones.
+    pub fn invalid_api_key(message: &str) -> Self {
+        Self::new(Code::InvalidApiKey, message)
+    }
+
+    /// Returns 403: another plan is needed, one of `plans`.
+    pub fn plan_required(feature: &str, plans: &[impl AsRef<str>]) -> Self {
+        let plans: Vec<&str> = plans.iter().map(AsRef::as_ref).collect();
+        let message = format!("the plan of this account does not include {feature}");
+        Self::new(Code::PlanRequired, message).with("plans", plans)
+    }
+
+    /// Returns 402: the credits are not enough.
+    pub fn insufficient_credits(charge: Charge, used: u64) -> Self {
+        let limit = charge.allowed.unwrap_or_default();
+        Self::new(Code::InsufficientCredits, "not enough credits in this billing cycle for this search")
+            .with("limit", limit)
+            .with("cost", charge.credits)
+            .with("remaining", limit.saturating_sub(used))
+            .with("period_end", rfc3339_millis(charge.cycle.end))
+    }
+
+    /// Returns 403: the identifier is never searched.
+    pub fn suppressed() -> Self {
+        Self::new(Code::Suppressed, "this identifier is never searched here; nothing was charged")
+    }
+
+    /// Returns 404: the thing that a path names is unknown, foreign or deleted, or its id is malformed. The message is
+    /// the same in each case.
+    pub fn no_such(thing: &str) -> Self {
+        Self::new(Code::NotFound, format!("unknown {thing}"))
+    }
+
+    /// Returns 409: a request with the same idempotency key is in progress.
+    pub fn idempotency_conflict() -> Self {
+        Self::new(Code::IdempotencyConflict, "a request with this Idempotency-Key is still in progress")
+            .retry_after(1)
+    }
+
+    /// Returns 415: the body has none of these types.
+    pub fn unsupported_media_type(types: &[&str]) -> Self {
+        let types = types.join(" or ");
+        let message = format!("unsupported content type: the body must be {types} (UTF-8)");
+        Self::new(Code::UnsupportedMediaType, message).with("field", "Content-Type").with("allowed", types)
+    }
+
+    /// Returns 422: the idempotency key was used for another body, or for a run that was deleted.
+    pub fn idempotency_mismatch() -> Self {
+        let message =
+            "this Idempotency-Key was used for another request body, or for a search that was deleted";
+        Self::new(Code::IdempotencyMismatch, message).with("field", "Idempotency-Key")
+    }
+
+    /// Returns 429: a rate limit is reached.
+    pub fn rate_limited(state: &RateLimitState) -> Self {
+        let policy = state.policy.as_str();
+        let message = format!("more than {} {policy} requests in a minute", state.limit);
+        let error = Self::new(Code::RateLimited, message).with("policy", policy).with("limit", state.limit);
+        error.retry_after(state.reset_secs)
+    }
+
+    /// Returns 503: no browser answers, for a premium search or a PDF.
+    pub fn premium_unavailable() -> Self {
+        let message = "no browser is available, which premium searches and PDFs need; nothing was charged";
+        Self::new(Code::PremiumUnavailable, message).retry_after(60)
+    }
+
+    /// Returns 503: the service is shutting down.
+    pub fn shutting_down() -> Self {
+        Self::new(Code::Unavailable, "the service is shutting down; nothing was charged").retry_after(1)
+    }
+
+    /// Returns 503: all capacity is in use.
+    pub fn overloaded(secs: u64) -> Self {
+        Self::new(Code::Overloaded, "the service is overloaded; nothing was charged").retry_after(secs.max(1))
+    }
+
+    /// Returns 500: a defect of the service. Only the log shows the cause.
+    pub fn internal(cause: impl Display) -> Self {
+        let message = "internal error; the service's log has the cause under the request_id";
+        Self::new(Code::InternalError, message).with_cause(cause)
+    }
+}
+
+impl From<AccountError> for Refusal {
+    fn from(error: AccountError) -> Self {
+        match error {
+            AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
+            AccountError::Storage(error) => error.into(),
+            error => Self::internal(error),
+        }
+    }
+}
+
+impl From<WebhookError> for Refusal {
+    fn from(error: WebhookError) -> Self {
+        let message = error.to_string();
+        match error {
+            WebhookError::NoKey => Self::new(Code::WebhooksUnavailable, message).retry_after(3600),
+            WebhookError::InvalidUrl(invalid) => {
+                Self::invalid_request("url", "url is not allowed", invalid.to_string())
+            }
+            WebhookError::InvalidEvents => {
+                Self::invalid_request("events", "events are unknown or empty", values(&event_names()))
+            }
+            WebhookError::TooMany | WebhookError::Disabled => Self::new(Code::Conflict, message),
+            WebhookError::UnknownAccount => AccountError::InvalidKey.into(),
+            WebhookError::UnknownWebhook => Self::no_such("webhook"),
+            WebhookError::UnknownDelivery => Self::no_such("delivery"),
+            WebhookError::Random(_) => Self::internal(message),
+            WebhookError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<WatchError> for Refusal {
+    fn from(error: WatchError) -> Self {
+        let message = error.to_string();
+        match error {
+            WatchError::InvalidKinds => {
+                let allowed = values(&ChangeKind::ALL.map(ChangeKind::as_str));
+                Self::invalid_request("notify_on", "notify_on is unknown or empty", allowed)
+            }
+            WatchError::UnknownWebhook => {
+                Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
+            }
+            WatchError::Mismatch => Self::idempotency_mismatch(),
+            WatchError::TooMany | WatchError::InvalidQuery => Self::new(Code::Conflict, message),
+            WatchError::UnknownAccount => AccountError::InvalidKey.into(),
+            WatchError::UnknownWatch => Self::no_such("watch"),
+            WatchError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<QueryError> for Refusal {
+    fn from(error: QueryError) -> Self {
+        Self::invalid_query("query", error)
+    }
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Query(error) => error.into(),
+            StartError::Choice(error) => error.into(),
+            StartError::Suppressed => Self::suppressed(),
+            StartError::NoBrowser => Self::premium_unavailable(),
+            StartError::ShuttingDown => Self::shutting_down(),
+            StartError::Refused(refused) => refused.into(),
+            StartError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        let conflict = |message: String| Self::new(Code::Conflict, message);
+        match refused {
+            Refused::Mismatch => Self::idempotency_mismatch(),
+            Refused::UnknownAccount => AccountError::InvalidKey.into(),
+            Refused::Overloaded => Self::overloaded(OVERLOADED_RETRY_SECS),
+            Refused::FamilyGone => conflict("the first search of the family was deleted".to_owned()),
+            Refused::FamilyFull => {
+                conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
+            }
+            Refused::WatchNotDue => Self::no_such("watch"),
+            // No request starts the run of a batch, and who charges knows the credits.
+            Refused::RowGone | Refused::InsufficientCredits { .. } => Self::internal("an unexpected refusal"),
+        }
+    }
+}
+
+impl From<NotComparable> for Refusal {
+    fn from(why: NotComparable) -> Self {
+        let code = match why {
+            NotComparable::Running => Code::RunNotEnded,
+            NotComparable::OtherQuery | NotComparable::OtherWeb => Code::RunsDiffer,
+        };
+        Self::new(code, why.to_string())
+    }
+}
+
+impl From<StorageError> for Refusal {
+    fn from(error: StorageError) -> Self {
+        if !error.is_unavailable() {
+            return Self::internal(error);
+        }
+        Self::new(Code::Unavailable, "the service cannot reach its database").retry_after(2).with_cause(error)
+    }
+}
+
+impl From<TableError> for Refusal {
+    fn from(error: TableError) -> Self {
+        Self::invalid_request("searches", error.message, error.allowed)
+    }
+}
+
+impl From<ChoiceError> for Refusal {
+    fn from(error: ChoiceError) -> Self {
+        let refusal = Self::invalid_request(error.part.field(), error.message, error.allowed);
+        if error.names.is_empty() { refusal } else { refusal.with("names", error.names) }
+    }
+}
