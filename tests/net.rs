@@ -32,7 +32,7 @@ fn get(url: &str) -> Request {
         body: None,
         max_redirects: 0,
         body_limit: 1024 * 1024,
-        render: None,
+        marks: Vec::new(),
         trace: Trace { module: "site".into(), probe: 1, query: "some one/é".into(), control: false },
     }
 }

@@ -116,7 +116,7 @@ fn read(config: &ServeConfig) -> Result<String, String> {
         body: None,
         max_redirects: 5,
         body_limit: usize::try_from(MAX_FILE_BYTES).unwrap_or(usize::MAX),
-        render: None,
+        marks: Vec::new(),
         trace: Trace { module: "catalog-feed".into(), probe: 0, query: "".into(), control: false },
     };
     let prober = HttpProber::new(net_config(&config.engine));

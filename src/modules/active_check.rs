@@ -323,7 +323,7 @@ impl<'c> ActiveCheck<'c> {
                 }
                 _ => failed(Outcome::Error, error.reason()),
             },
-            Some(Stop::Unfilled(FillError::NoKey(_))) => failed(Outcome::Skipped, Reason::NeedsKey),
+            Some(Stop::Unfilled(FillError::NoKey)) => failed(Outcome::Skipped, Reason::NeedsKey),
             Some(Stop::Unfilled(FillError::NoPart | FillError::Unfit)) if self.requests == 0 => {
                 failed(Outcome::Skipped, Reason::NotAccepted)
             }

@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use super::digest::Algorithm;
 use super::html::{Page, ScriptKind, Selector};
-use super::json_size::{self, MAX_COST};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
-use super::script_json::{self, Documents, without_comment};
+use super::script_json::{self, Documents, MAX_COST, without_comment};
 use super::text::unquote_txt;
 
 /// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
@@ -67,7 +66,7 @@ impl<'r> Answer<'r> {
     pub(crate) fn json(&self) -> Option<&Value> {
         let read = || {
             let text = strip_guard(self.text());
-            let is_read = !self.is_cut() && json_size::cost(text, MAX_COST) <= MAX_COST;
+            let is_read = !self.is_cut() && script_json::cost(text, MAX_COST) <= MAX_COST;
             is_read.then(|| script_json::read(text).map(with_joined_txt)).flatten()
         };
         self.json.get_or_init(read).as_ref()
@@ -76,7 +75,7 @@ impl<'r> Answer<'r> {
     /// Returns whether the body is not read as JSON because that would take too much memory.
     pub(crate) fn is_json_too_large(&self) -> bool {
         let text = strip_guard(self.text());
-        let is_large = || json_size::cost(text, MAX_COST) > MAX_COST;
+        let is_large = || script_json::cost(text, MAX_COST) > MAX_COST;
         text.starts_with(['{', '[']) && self.json().is_none() && is_large()
     }
 
@@ -124,7 +123,7 @@ impl<'r> Answer<'r> {
             let mut left = MAX_COST;
             for (_, block) in self.page().scripts().filter(|(kind, _)| *kind == ScriptKind::LinkedData) {
                 let block = without_comment(block);
-                let Some(rest) = left.checked_sub(json_size::cost(block, left)) else { break };
+                let Some(rest) = left.checked_sub(script_json::cost(block, left)) else { break };
                 left = rest;
                 if let Some(value) = script_json::read(block) {
                     collect_objects(value, &mut objects);

@@ -12,7 +12,6 @@ use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Directio
 use super::judge::Verdict;
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Pause, Report};
-use super::probe::ProbeError;
 use super::query::Query;
 use super::reason::Reason;
 use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, ModuleTrial, Terms};
@@ -198,24 +197,6 @@ fn conclude_control(key: &Key, check: &ActiveCheck<'_>, report: &mut Report) -> 
     report.evidence.requests += requests;
     report.evidence.contacts.extend(contacts);
     report.pauses.extend_from_slice(&check.pauses);
-    let Ok(control_result) = control_result(direction, check) else {
-        return ControlVerdict::NotAsked.into();
-    };
-    if is_about_module(key) {
-        let verdict = control_result.verdict;
-        let answer = ControlAnswer { http_status, matcher };
-        report.evidence.controls.push(ControlCheck { direction, verdict, answer });
-    }
-    control_result
-}
-
-/// Returns the terms of a control check that begins at `now`.
-fn control_terms<'t>(module: &Module, terms: Terms<'t>, now: Instant) -> Terms<'t> {
-    terms.of_control(now, if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME })
-}
-
-/// Returns the result of a control check.
-fn control_result(direction: Direction, check: &ActiveCheck<'_>) -> Result<ControlResult, ProbeError> {
     let Verdict { outcome, reason, .. } = check.source.verdict;
     let verdict = match outcome {
         outcome if outcome == direction.passing() => ControlVerdict::Passed,
@@ -224,13 +205,23 @@ fn control_result(direction: Direction, check: &ActiveCheck<'_>) -> Result<Contr
         Outcome::Skipped if reason.is_some_and(Reason::is_local_fault) => ControlVerdict::NotAsked,
         _ => ControlVerdict::Unclear,
     };
-    if direction == Direction::Known {
-        return Ok(verdict.into());
+    let mut result = ControlResult::from(verdict);
+    if direction == Direction::MadeUp {
+        let asked = check.values().name;
+        let page_profile = check.read_source(|answers| check.module.entry().page_profile(answers, asked));
+        let Ok(page_profile) = page_profile else { return ControlVerdict::NotAsked.into() };
+        result.page_profile = page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked)));
     }
-    let asked = check.values().name;
-    let page_profile = check.read_source(|answers| check.module.entry().page_profile(answers, asked))?;
-    let page_profile = page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked)));
-    Ok(ControlResult { page_profile, ..verdict.into() })
+    if is_about_module(key) {
+        let answer = ControlAnswer { http_status, matcher };
+        report.evidence.controls.push(ControlCheck { direction, verdict, answer });
+    }
+    result
+}
+
+/// Returns the terms of a control check that begins at `now`.
+fn control_terms<'t>(module: &Module, terms: Terms<'t>, now: Instant) -> Terms<'t> {
+    terms.of_control(now, if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME })
 }
 
 /// Returns the report of a check without findings.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use log::{info, warn};
 use parking_lot::{Condvar, Mutex};
 
 use super::control::Controls;
 use super::feed::Feeds;
 use super::keys::OperatorKeys;
-use super::local_faults::LocalFaults;
-use super::probe::Prober;
+use super::probe::{LocalFault, ProbeError, Prober};
 
 /// The default limit on the memory for the parsed forms of all answers, in bytes.
 const DEFAULT_ANSWER_MEMORY: usize = 256 * 1024 * 1024;
@@ -46,6 +46,39 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         *self.0.free.lock() += 1;
         self.0.returned.notify_one();
+    }
+}
+
+/// The time after which a fault that was not seen again has ended.
+const OVER_AFTER: Duration = Duration::from_secs(60);
+
+/// The current faults of this machine that prevent checks, each with the time and the number of times it was seen. They are
+/// logged when they begin and when they end.
+#[derive(Debug, Default)]
+pub(super) struct LocalFaults(Mutex<[Option<(Instant, u64)>; LocalFault::ALL.len()]>);
+
+impl LocalFaults {
+    /// Notes the error of a request, if it is a fault of this machine. Most errors are not.
+    pub(super) fn note(&self, error: &ProbeError) {
+        let ProbeError::Local(fault, why) = error else { return };
+        let now = Instant::now();
+        let mut faults = self.0.lock();
+        let seen = &mut faults[*fault as usize];
+        if seen.is_none() {
+            let reason = fault.reason();
+            warn!("this machine cannot make all checks ({why}): their modules end as skipped, {reason}");
+        }
+        *seen = Some((now, seen.map_or(1, |(_, count)| count + 1)));
+    }
+
+    /// Logs the faults that have ended at `now`. It must be called periodically.
+    pub(super) fn sweep(&self, now: Instant) {
+        for (fault, seen) in LocalFault::ALL.into_iter().zip(self.0.lock().iter_mut()) {
+            let over = seen.take_if(|(last, _)| now.saturating_duration_since(*last) >= OVER_AFTER);
+            if let Some((_, count)) = over {
+                info!("{} is over: {count} requests of checks were not made", fault.reason());
+            }
+        }
     }
 }
 

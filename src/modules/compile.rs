@@ -7,12 +7,12 @@ use url::Url;
 
 use super::definition::text::Short as _;
 use super::definition::{
-    Each, Elements, Entry, Extractor, JsonBody, JsonRule, ListResult, LongExtractor, Matcher, Method, Probe,
-    Reads, Scripts, Source, Via,
+    Each, Entry, Extractor, JsonBody, JsonRule, ListResult, LongExtractor, Matcher, Method, Probe, Reads,
+    Scripts, Source, Via,
 };
-use super::mistake::{Mistake, Mistakes};
+use super::mistake::Mistake;
 use super::module::Module;
-use super::pattern::{Pattern, SearchRegex};
+use super::pattern::Piece;
 use super::plan::is_reserved;
 use super::query::{Query, SearchType};
 use super::render;
@@ -31,10 +31,13 @@ impl Module {
     /// Returns every mistake in the entry, each with its place.
     pub fn compile(entry: Entry) -> Result<Self, Vec<Mistake>> {
         let module = Self::new(entry);
-        let mut check =
-            Check { entry: module.entry(), saved: BTreeSet::new(), mistakes: Mistakes::default() };
-        check.entry(&module);
-        let mistakes = check.mistakes.list;
+        let mut check = Check { entry: module.entry(), saved: BTreeSet::new(), mistakes: Vec::new() };
+        check.parts(&module);
+        // What the parts as a whole contradict may only be a consequence of a mistake in one of them.
+        if check.mistakes.is_empty() {
+            check.whole(&module);
+        }
+        let mistakes = check.mistakes;
         if mistakes.is_empty() { Ok(module) } else { Err(mistakes) }
     }
 }
@@ -53,195 +56,132 @@ enum Place {
     Other,
 }
 
+/// The check of an entry. `at` is the path of what is checked, such as `probes[0].url`.
 struct Check<'e> {
     entry: &'e Entry,
     /// The names that the probes so far save.
     saved: BTreeSet<&'e str>,
-    mistakes: Mistakes,
+    mistakes: Vec<Mistake>,
 }
 
 impl<'e> Check<'e> {
-    fn entry(&mut self, module: &Module) {
+    fn add(&mut self, at: &str, message: &str) {
+        self.mistakes.push(Mistake::new(at, message));
+    }
+
+    fn refuse_if(&mut self, is_wrong: bool, at: &str, message: &str) {
+        if is_wrong {
+            self.add(at, message);
+        }
+    }
+
+    fn parts(&mut self, module: &Module) {
         let entry = self.entry;
         self.preconditions(module);
         for (index, probe) in entry.probes.iter().enumerate() {
-            self.at(&format!("probes[{index}]"), |check| check.probe(probe));
+            self.probe(&format!("probes[{index}]"), probe);
         }
         for (list, index, rule) in entry.rules() {
-            self.at(&format!("{list}[{index}]"), |check| check.rule(rule));
+            self.rule(&format!("{list}[{index}]"), rule);
         }
-        for (index, _) in entry.hit.iter().enumerate().filter(|(_, hit)| entry.miss.contains(hit)) {
+        for (index, hit) in entry.hit.iter().enumerate() {
             let message = "the same rule is in `miss`: it would always be a conflict";
-            self.add(&format!("hit[{index}]"), message);
+            self.refuse_if(entry.miss.contains(hit), &format!("hit[{index}]"), message);
         }
         if let Some(profile) = &entry.profile {
-            self.at("profile", |check| check.template(profile, Place::Profile));
+            self.template("profile", profile, Place::Profile);
         }
         if let Some(main) = &entry.result {
-            let metadata = main.metadata.iter().map(|(name, it)| (format!("metadata.{name}"), it));
-            let value = main.value.iter().map(|it| ("value".to_owned(), it));
-            for (field, extractor) in value.chain(metadata) {
-                self.at(&format!("result.{field}"), |check| check.extractor(extractor, None));
-            }
+            self.extractors("result", main.value.as_ref(), main.metadata.iter(), None);
         }
         for (index, list) in entry.results.iter().enumerate() {
-            self.at(&format!("results[{index}]"), |check| check.list(list));
-        }
-        if !self.mistakes.list.is_empty() {
-            // What follows may only be a consequence of them.
-            return;
-        }
-        self.subject();
-        self.heads(module);
-        self.keys(module);
-        render::lint(entry, &mut self.mistakes);
-    }
-
-    /// Calls `check` with a field as the current place.
-    fn at(&mut self, field: &str, check: impl FnOnce(&mut Self)) {
-        let place = self.mistakes.enter(field);
-        check(self);
-        self.mistakes.leave(place);
-    }
-
-    fn add(&mut self, field: &str, message: impl Into<String>) {
-        self.mistakes.add_in(field, message);
-    }
-
-    fn check(&mut self, field: &str, result: Result<(), String>) {
-        if let Err(message) = result {
-            self.add(field, message);
+            self.list(&format!("results[{index}]"), list);
         }
     }
 
     fn preconditions(&mut self, module: &Module) {
         let entry = self.entry;
         let kind = entry.search_type;
-        if kind != SearchType::Username && entry.scripts != Scripts::default() {
-            self.add("scripts", "it is for usernames; other queries are ASCII always");
+        let is_name = kind == SearchType::Username;
+        let is_email = kind == SearchType::Email;
+        let (some, none) = (!entry.domain_in.is_empty(), !entry.domain_not_in.is_empty());
+        let is_no_address = entry.home.as_ref().is_some_and(|home| Url::parse(home).is_err());
+        let falls_back = entry.probes.first().is_some_and(|probe| probe.fallback);
+        for (is_wrong, at, message) in [
+            (
+                !is_name && entry.scripts != Scripts::default(),
+                "scripts",
+                "it is for usernames; other queries are ASCII always",
+            ),
+            (
+                !is_name && entry.strip.is_some(),
+                "strip",
+                "it is for usernames; other queries are asked as they are",
+            ),
+            (!is_email && some, "domain_in", "it is for email modules"),
+            (!is_email && none, "domain_not_in", "it is for email modules"),
+            (
+                some && none,
+                "domain_not_in",
+                "`domain_in` says which domains are asked; leave one of the two out",
+            ),
+            (is_no_address, "home", "it is not a web address"),
+            (
+                entry.off.is_some() && entry.enabled,
+                "off",
+                "it is for disabled modules; add `\"enabled\": false`, or leave it out",
+            ),
+            (falls_back, "probes[0].fallback", "the first probe cannot fall back on anything before it"),
+        ] {
+            self.refuse_if(is_wrong, at, message);
         }
-        if kind != SearchType::Username && entry.strip.is_some() {
-            self.add("strip", "it is for usernames; other queries are asked as they are");
+        if let Some(Err(message)) = module.accepts().map(|(regex, pattern)| regex.check(pattern)) {
+            return self.add("accepts", &message);
         }
-        for (field, domains) in [("domain_in", &entry.domain_in), ("domain_not_in", &entry.domain_not_in)] {
-            if kind != SearchType::Email && !domains.is_empty() {
-                self.add(field, "it is for email modules");
-            }
-        }
-        if !entry.domain_in.is_empty() && !entry.domain_not_in.is_empty() {
-            self.add("domain_not_in", "`domain_in` says which domains are asked; leave one of the two out");
-        }
-        if entry.home.as_ref().is_some_and(|home| Url::parse(home).is_err()) {
-            self.add("home", "it is not a web address");
-        }
-        if entry.off.is_some() && entry.enabled {
-            self.add("off", "it is for disabled modules; add `\"enabled\": false`, or leave it out");
-        }
-        if entry.probes.first().is_some_and(|probe| probe.fallback) {
-            self.add("probes[0].fallback", "the first probe cannot fall back on anything before it");
-        }
-        let mut can_match = true;
-        if let Some((regex, pattern)) = module.accepts()
-            && let Err(message) = regex.check(pattern)
-        {
-            can_match = false;
-            self.add("accepts", message);
-        }
-        for (index, known) in entry.known.iter().enumerate().filter(|_| can_match) {
+        for (index, known) in entry.known.iter().enumerate() {
             let mistake = match Query::parse(kind, known) {
                 Err(error) => Some(format!("it is not a valid {kind} query: {error}")),
                 Ok(query) => module
                     .why_refused(&query)
                     .map(|reason| format!("the module itself would skip it: {reason}")),
             };
-            self.check(&format!("known[{index}]"), mistake.map_or(Ok(()), Err));
+            if let Some(message) = mistake {
+                self.add(&format!("known[{index}]"), &message);
+            }
         }
     }
 
-    fn probe(&mut self, probe: &'e Probe) {
+    fn probe(&mut self, at: &str, probe: &'e Probe) {
         let place = Place::Request { is_feed: probe.feed.is_some() };
-        self.at("url", |check| {
-            check.template(&probe.url, place);
-            check.address(probe);
-        });
-        let mut seen: Vec<String> = Vec::new();
+        self.template(&format!("{at}.url"), &probe.url, place);
+        self.address(&format!("{at}.url"), probe);
+        let (headers, mut seen) = (format!("{at}.headers"), BTreeSet::new());
         for (name, template) in &probe.headers {
             let lower = name.to_ascii_lowercase();
-            if is_reserved(&lower) {
-                self.add("headers", format!("`{name}` is set by the program"));
-            }
-            if seen.contains(&lower) {
-                self.add("headers", format!("`{name}` is repeated; case does not matter"));
-            }
-            seen.push(lower);
-            self.at(&format!("headers.{name}"), |check| {
-                check.template(template, place);
-                if template.texts().any(|text| text.chars().any(|c| c.is_control() || !c.is_ascii())) {
-                    check.add("", "a header value may contain only printable ASCII");
-                }
-            });
+            self.refuse_if(is_reserved(&lower), &headers, &format!("`{name}` is set by the program"));
+            let is_repeated = !seen.insert(lower);
+            self.refuse_if(is_repeated, &headers, &format!("`{name}` is repeated; case does not matter"));
+            let at = format!("{headers}.{name}");
+            self.template(&at, template, place);
+            let is_plain = template.chars().all(|c| c.is_ascii() && !c.is_control());
+            self.refuse_if(!is_plain, &at, "a header value may contain only printable ASCII");
         }
-        for (name, value) in probe.form.iter().flatten() {
-            self.at(&format!("form.{}", &**name), |check| {
-                check.template(name, place);
-                check.template(value, place);
-            });
+        for (name, value) in &probe.form {
+            self.template(&format!("{at}.form.{name}"), value, place);
         }
-        let json = probe.json.iter().flat_map(JsonBody::templates);
-        self.at("json", |check| json.for_each(|template| check.template(template, place)));
-        self.method(probe);
+        for template in probe.json.iter().flat_map(JsonBody::templates) {
+            self.template(&format!("{at}.json"), template, place);
+        }
+        self.method(at, probe);
         for (name, extractor) in &probe.save {
-            self.at(&format!("save.{name}"), |check| check.extractor(extractor, None));
-            if extractor.probe.is_some() {
-                self.add("save", format!("`{name}` reads the answer of its own probe: leave `probe` out"));
-            }
+            self.extractor(&format!("{at}.save.{name}"), extractor, None);
+            let message = format!("`{name}` reads the answer of its own probe: leave `probe` out");
+            self.refuse_if(extractor.probe.is_some(), &format!("{at}.save"), &message);
+            let message = format!("`{name}`: {KEY_IS_TOLD}");
+            let tells_key = extractor.tells_address() && probe.has_key_in_address();
+            self.refuse_if(tells_key, &format!("{at}.save"), &message);
         }
-        self.guard_keys(probe);
-        self.saved.extend(probe.save.keys().map(String::as_str));
-    }
-
-    /// Checks an address with example values in its slots.
-    fn address(&mut self, probe: &Probe) {
-        let example = probe.url.example();
-        match Url::parse(&example) {
-            Err(error) => {
-                self.add("", format!("`{example}` (filled with an example) is not a valid URL: {error}"));
-            }
-            Ok(url) => {
-                let host = url.host_str().unwrap_or_default();
-                if url.host().is_none() || (!host.contains('.') && !host.contains("example")) {
-                    self.add("", format!("`{host}` is not a public host name"));
-                }
-                let is_query = url.scheme() == "http"
-                    && url.port() == Some(WHOIS_PORT)
-                    && url.path() != "/"
-                    && url.query().is_none();
-                if probe.via == Via::Whois && !is_query {
-                    self.add("", "the address of a WHOIS query is http://SERVER:43/QUERY");
-                }
-            }
-        }
-    }
-
-    /// Checks the method, the body and the client of a probe.
-    fn method(&mut self, probe: &Probe) {
-        if probe.form.is_some() && probe.json.is_some() {
-            self.add("", "`form` and `json` exclude each other: a probe has one body");
-        }
-        let is_plain = probe.method == Method::Get && !probe.has_body();
-        if probe.has_body() && !matches!(probe.method, Method::Post | Method::Put) {
-            self.add("method", format!("{} has no body; use POST or PUT", probe.method.as_str()));
-        }
-        if probe.feed.is_some() && (!is_plain || probe.via != Via::Http) {
-            self.add("feed", "a feed is fetched with GET over HTTP, without a body");
-        }
-        if probe.via == Via::Whois && (!is_plain || probe.follow || !probe.headers.is_empty()) {
-            self.add("", "a WHOIS query has no method, headers, body or redirects: leave them out");
-        }
-    }
-
-    /// Refuses probes that would send a key to a host that the entry does not name.
-    fn guard_keys(&mut self, probe: &Probe) {
+        // A key would be sent to a host that the entry does not name.
         let key = probe.templates().flat_map(Template::variables).find_map(|variable| match variable {
             Variable::Config { name, .. } => Some(name),
             _ => None,
@@ -250,164 +190,192 @@ impl<'e> Check<'e> {
             let message = format!(
                 "{who} decides which host is contacted and would receive `{{config.{key}}}`; write the host literally or remove the key"
             );
-            self.add("url", message);
+            self.add(&format!("{at}.url"), &message);
         }
-        let told = probe.save.iter().find(|(_, extractor)| extractor.tells_address());
-        if let Some((name, _)) = told.filter(|_| probe.has_key_in_address()) {
-            self.add("save", format!("`{name}`: {KEY_IS_TOLD}"));
-        }
+        self.saved.extend(probe.save.keys().map(String::as_str));
     }
 
-    fn rule(&mut self, rule: &Matcher) {
-        self.index_of_probe(rule.probe);
-        if rule.is_empty() {
-            self.add("", "no condition: it would match every answer; add at least a `status`");
-        }
-        for (field, pattern) in rule.patterns() {
-            self.pattern(field, pattern);
-        }
-        for (name, regex) in &rule.header {
-            self.regex(&format!("header.{name}"), regex);
-        }
-        for (field, template) in rule.templates() {
+    /// Checks an address with example values in its slots.
+    fn address(&mut self, at: &str, probe: &Probe) {
+        let example = probe.url.example();
+        let url = match Url::parse(&example) {
+            Ok(url) => url,
+            Err(error) => {
+                let message = format!("`{example}` (filled with an example) is not a valid URL: {error}");
+                return self.add(at, &message);
+            }
+        };
+        let host = url.host_str().unwrap_or_default();
+        let is_public = url.host().is_some() && (host.contains('.') || host.contains("example"));
+        self.refuse_if(!is_public, at, &format!("`{host}` is not a public host name"));
+        let is_query = url.scheme() == "http"
+            && url.port() == Some(WHOIS_PORT)
+            && url.path() != "/"
+            && url.query().is_none();
+        let message = "the address of a WHOIS query is http://SERVER:43/QUERY";
+        self.refuse_if(probe.via == Via::Whois && !is_query, at, message);
+    }
+
+    /// Checks the method, the body and the client of a probe.
+    fn method(&mut self, at: &str, probe: &Probe) {
+        let message = "`form` and `json` exclude each other: a probe has one body";
+        self.refuse_if(!probe.form.is_empty() && probe.json.is_some(), at, message);
+        let is_plain = probe.method == Method::Get && !probe.has_body();
+        let lacks_body = probe.has_body() && !matches!(probe.method, Method::Post | Method::Put);
+        let message = format!("{} has no body; use POST or PUT", probe.method.as_str());
+        self.refuse_if(lacks_body, &format!("{at}.method"), &message);
+        let is_other = !is_plain || probe.via != Via::Http;
+        let message = "a feed is fetched with GET over HTTP, without a body";
+        self.refuse_if(probe.feed.is_some() && is_other, &format!("{at}.feed"), message);
+        let is_more = !is_plain || probe.follow || !probe.headers.is_empty();
+        let message = "a WHOIS query has no method, headers, body or redirects: leave them out";
+        self.refuse_if(probe.via == Via::Whois && is_more, at, message);
+    }
+
+    fn rule(&mut self, at: &str, rule: &Matcher) {
+        self.index_of_probe(at, rule.probe);
+        let message = "no condition: it would match every answer; add at least a `status`";
+        self.refuse_if(rule.is_empty(), at, message);
+        for (field, piece) in rule.pieces() {
             let is_shown = ["text", "title"].iter().any(|shown| field.starts_with(shown));
-            if is_shown && template.trim().is_empty() {
-                self.add(&field, "an empty text is on every page");
-            }
-            self.at(&field, |check| check.template(template, Place::Other));
+            let is_blank = is_shown && piece.template().is_some_and(|text| text.trim().is_empty());
+            let at = format!("{at}.{field}");
+            self.refuse_if(is_blank, &at, "an empty text is on every page");
+            self.piece(&at, piece);
         }
-        self.conditions("json", &rule.json);
-        for (index, css) in rule.css.iter().enumerate() {
-            if let Some(pattern) = &css.matches {
-                self.at(&format!("css[{index}]"), |check| check.pattern("matches", pattern));
-            }
-        }
+        self.conditions(&format!("{at}.json"), &rule.json);
     }
 
-    fn conditions(&mut self, field: &str, rules: &[JsonRule]) {
+    fn conditions(&mut self, at: &str, rules: &[JsonRule]) {
         for (index, rule) in rules.iter().enumerate() {
-            self.at(&format!("{field}[{index}]"), |check| {
-                if !rule.has_condition() {
-                    check.add("", "no condition beside `at` (an empty `any_of` is none); add `\"exists\": true` or a condition on the value");
-                }
-                for (field, pattern) in rule.patterns() {
-                    check.pattern(field, pattern);
-                }
-                for (field, template) in rule.templates() {
-                    check.at(field, |check| check.template(template, Place::Other));
-                }
-            });
+            let at = format!("{at}[{index}]");
+            let message = "no condition beside `at` (an empty `any_of` is none); add `\"exists\": true` or a condition on the value";
+            self.refuse_if(!rule.has_condition(), &at, message);
+            for (field, piece) in rule.pieces() {
+                self.piece(&format!("{at}.{field}"), piece);
+            }
         }
     }
 
-    /// Checks an extractor. `list` are the elements of the list that it reads from.
-    fn extractor(&mut self, extractor: &Extractor, list: Option<&Each>) {
+    /// Checks the extractors of a result. `list` are the elements of the list that they read from.
+    fn extractors<'x>(
+        &mut self,
+        at: &str,
+        value: Option<&'x Extractor>,
+        metadata: impl Iterator<Item = (&'x String, &'x Extractor)>,
+        list: Option<&Each>,
+    ) {
+        if let Some(value) = value {
+            self.extractor(&format!("{at}.value"), value, list);
+        }
+        for (name, extractor) in metadata {
+            self.extractor(&format!("{at}.metadata.{name}"), extractor, list);
+        }
+    }
+
+    fn extractor(&mut self, at: &str, extractor: &Extractor, list: Option<&Each>) {
         match extractor.as_text() {
-            Some(_) => self.source("", &extractor.from[0], list.is_some()),
-            None => self.long(extractor, 0, list.is_some()),
+            Some(_) => self.source(at, &extractor.from[0], list.is_some()),
+            None => self.long(at, extractor, 0, list.is_some()),
         }
         let reads_group = extractor.sources().iter().any(|source| matches!(source.reads, Reads::Group(_)));
-        if reads_group && list.is_some_and(|each| !matches!(each.elements, Elements::Regex(_))) {
-            self.add("", "`group:` needs `regex:` in `each`");
-        }
+        let has_groups = list.is_none_or(|each| matches!(each.source.reads, Reads::Matches(_)));
+        self.refuse_if(reads_group && !has_groups, at, "`group:` needs `regex:` in `each`");
     }
 
-    fn long(&mut self, long: &LongExtractor, level: usize, is_in_list: bool) {
-        self.index_of_probe(long.probe);
-        if long.probe.is_some() && (is_in_list || level > 0) {
-            self.add("probe", "the answer is that of the list or of the outer extractor: leave it out");
-        }
+    fn long(&mut self, at: &str, long: &LongExtractor, level: usize, is_in_list: bool) {
+        self.index_of_probe(at, long.probe);
+        let is_inside = is_in_list || level > 0;
+        let message = "the answer is that of the list or of the outer extractor: leave it out";
+        self.refuse_if(long.probe.is_some() && is_inside, &format!("{at}.probe"), message);
+        let from = format!("{at}.from");
         match (&long.inner, long.from.is_empty()) {
-            (None, true) => self.add("from", "it is empty; name at least one KIND:ARGUMENT"),
-            (Some(_), false) => self.add("from", "`inner` reads instead of it: leave one of them out"),
+            (None, true) => self.add(&from, "it is empty; name at least one KIND:ARGUMENT"),
+            (Some(_), false) => self.add(&from, "`inner` reads instead of it: leave one of them out"),
             (Some(_), true) if long.each.is_none() => {
-                self.add("inner", "set `each` to the elements that it reads from");
+                self.add(&format!("{at}.inner"), "set `each` to the elements that it reads from");
             }
             _ => {}
         }
         for (index, source) in long.from.iter().enumerate() {
-            let field = format!("from[{index}]");
-            self.source(&field, source, is_in_list || level > 0 || long.each.is_some());
-            if level > 0 && matches!(source.reads, Reads::Group(_)) {
-                self.add(&field, "the elements that `inner` reads from are JSON");
-            }
+            let at = format!("{from}[{index}]");
+            self.source(&at, source, is_inside || long.each.is_some());
+            let is_group = level > 0 && matches!(source.reads, Reads::Group(_));
+            self.refuse_if(is_group, &at, "the elements that `inner` reads from are JSON");
         }
         if let Some(each) = &long.each {
-            let is_here = matches!(each.elements, Elements::Json(_)) || !(is_in_list || level > 0);
-            if !each.gives_members() || !is_here {
-                let allowed = "write /POINTER/*, or outside of lists jsonld:/POINTER or script:/POINTER/*";
-                self.add("each", format!("`{}` gives no elements here; {allowed}", &**each));
-            }
-        } else if !long.filter.is_empty() && long.inner.is_none() && !selects_members(&long.from) {
-            let message = "it chooses among JSON elements: give one `json:` or `script:` with a parent in `from`, or `each`";
-            self.add("where", message);
+            let is_here = matches!(each.source.reads, Reads::Json(_)) || !is_inside;
+            let allowed = "write /POINTER/*, or outside of lists jsonld:/POINTER or script:/POINTER/*";
+            let message = format!("`{}` gives no elements here; {allowed}", &**each);
+            self.refuse_if(each.source.pointer().is_none() || !is_here, &format!("{at}.each"), &message);
+        } else {
+            let message = "it chooses among JSON elements: set `each` to them";
+            self.refuse_if(!long.filter.is_empty(), &format!("{at}.where"), message);
         }
-        self.conditions("where", &long.filter);
+        self.conditions(&format!("{at}.where"), &long.filter);
         if let Some(regex) = &long.regex {
-            self.regex("regex", regex);
+            self.piece(&format!("{at}.regex"), Piece::Regex(regex));
         }
         for (index, (regex, _)) in long.labels.iter().enumerate() {
-            self.regex(&format!("labels[{index}]"), regex);
+            self.piece(&format!("{at}.labels[{index}]"), Piece::Regex(regex));
         }
         if let Some(format) = &long.format {
-            self.at("format", |check| check.template(format, Place::Format));
+            self.template(&format!("{at}.format"), format, Place::Format);
         }
         if let Some(inner) = &long.inner {
-            self.at("inner", |check| check.long(inner, level + 1, is_in_list));
+            self.long(&format!("{at}.inner"), inner, level + 1, is_in_list);
         }
     }
 
-    fn source(&mut self, field: &str, source: &Source, is_in_list: bool) {
+    fn source(&mut self, at: &str, source: &Source, is_in_list: bool) {
         if let Some(message) = source.why_only_in_list().filter(|_| !is_in_list) {
-            self.add(field, message);
+            self.add(at, &message);
         }
         match &source.reads {
-            Reads::Template(template) => self.at(field, |check| check.template(template, Place::Other)),
-            Reads::Regex(regex) => self.regex(field, regex),
+            Reads::Template(template) => self.piece(at, Piece::Template(template)),
+            Reads::Regex(regex) => self.piece(at, Piece::Regex(regex)),
+            Reads::Matches(pattern) => self.piece(at, Piece::Pattern(pattern)),
             _ => {}
         }
     }
 
-    fn list(&mut self, list: &ListResult) {
-        self.index_of_probe(list.probe);
-        if let Elements::Regex(pattern) = &list.each.elements {
-            self.pattern("each", pattern);
-        }
+    fn list(&mut self, at: &str, list: &ListResult) {
+        self.index_of_probe(at, list.probe);
+        self.source(&format!("{at}.each"), &list.each.source, true);
         if let Some(pattern) = &list.keep {
-            self.pattern("keep", pattern);
+            self.piece(&format!("{at}.keep"), Piece::Pattern(pattern));
         }
-        self.conditions("where", &list.filter);
-        if !list.filter.is_empty() && !list.each.gives_json() {
-            self.add("where", "its pointers need JSON elements; use `keep` for texts");
-        }
-        let metadata = list.metadata.iter().map(|(name, it)| (format!("metadata.{name}"), it));
-        for (field, extractor) in list.value.iter().map(|it| ("value".to_owned(), it)).chain(metadata) {
-            self.at(&field, |check| check.extractor(extractor, Some(&list.each)));
-        }
+        let filter = format!("{at}.where");
+        self.conditions(&filter, &list.filter);
+        let source = &list.each.source;
+        let gives_json = source.pointer().is_some() || matches!(source.reads, Reads::JsonLines);
+        let message = "its pointers need JSON elements; use `keep` for texts";
+        self.refuse_if(!list.filter.is_empty() && !gives_json, &filter, message);
+        self.extractors(at, list.value.as_ref(), list.metadata.iter(), Some(&list.each));
     }
 
-    fn index_of_probe(&mut self, probe: Option<usize>) {
+    fn index_of_probe(&mut self, at: &str, probe: Option<usize>) {
         let last = self.entry.probes.len().saturating_sub(1);
         if let Some(index) = probe.filter(|index| *index > last) {
             let message = format!("there is no probe {index}; the last one is {last} (0 is the first)");
-            self.add("probe", message);
+            self.add(&format!("{at}.probe"), &message);
         }
     }
 
-    fn regex(&mut self, field: &str, regex: &SearchRegex) {
-        self.check(field, regex.check());
-    }
-
-    fn pattern(&mut self, field: &str, pattern: &Pattern) {
-        self.check(field, pattern.check());
-        if let Some(template) = pattern.template() {
-            self.at(field, |check| check.template(template, Place::Other));
+    fn piece(&mut self, at: &str, piece: Piece<'_>) {
+        if let Err(message) = piece.check() {
+            self.add(at, &message);
+        }
+        if let Some(template) = piece.template() {
+            self.template(at, template, Place::Other);
         }
     }
 
-    fn template(&mut self, template: &Template, place: Place) {
+    fn template(&mut self, at: &str, template: &Template, place: Place) {
         for variable in template.variables() {
-            self.check("", self.admits(variable, place));
+            if let Err(message) = self.admits(variable, place) {
+                self.add(at, &message);
+            }
         }
     }
 
@@ -447,72 +415,49 @@ impl<'e> Check<'e> {
         })
     }
 
-    /// Notes a module that gives every query the same outcome. Barrier rules do not
-    /// count, because they prove neither a hit nor a miss.
-    fn subject(&mut self) {
+    /// Notes what the parts of the entry contradict together.
+    fn whole(&mut self, module: &Module) {
         let entry = self.entry;
-        let mut rules = entry.hit.iter().chain(&entry.miss);
-        let chosen = entry
-            .probes
-            .iter()
-            .flat_map(|probe| probe.save.values())
-            .flat_map(|extractor| extractor.levels());
+        // A module must not give every query the same outcome. Barrier rules do not count, because they prove neither
+        // a hit nor a miss.
+        let saves = || entry.probes.iter().flat_map(|probe| probe.save.values());
+        let mut chosen = saves().flat_map(|extractor| extractor.levels()).flat_map(|long| &long.filter);
         let is_asked = entry.probes.iter().flat_map(Probe::templates).any(Template::has_query)
-            || chosen.flat_map(|long| &long.filter).any(JsonRule::asks_for_query);
-        if !is_asked && !rules.any(Matcher::asks_for_query) {
-            self.add(
-                "",
-                "no probe and no rule of `hit` or `miss` is about the query: write it into a probe, as `{query}`, \
-                 or let a rule look for it, by `{query}`, `equals_query` or `shows_query`",
-            );
-        }
-    }
-
-    /// Notes a HEAD probe whose body is read, because the answer to HEAD has no body.
-    fn heads(&mut self, module: &Module) {
-        let entry = self.entry;
+            || chosen.any(JsonRule::asks_for_query)
+            || entry.hit.iter().chain(&entry.miss).any(Matcher::asks_for_query);
+        let message = "no probe and no rule of `hit` or `miss` is about the query: write it into a probe, as `{query}`, \
+             or let a rule look for it, by `{query}`, `equals_query` or `shows_query`";
+        self.refuse_if(!is_asked, "", message);
+        // The answer to HEAD has no body.
         let all_head = entry.probes.iter().all(|probe| probe.method == Method::Head);
         for (index, probe) in entry.probes.iter().enumerate().filter(|(_, it)| it.method == Method::Head) {
             let is_here = |at: Option<usize>| at == Some(index) || (at.is_none() && all_head);
             let reads_body =
-                module.rules_on(index).any(|it| it.condition_kinds().reads_body && is_here(it.probe))
+                entry.rules().any(|(.., it)| it.condition_kinds().reads_body && is_here(it.probe))
                     || probe.save.values().any(|extractor| extractor.body_need().is_some())
-                    || entry.results.iter().any(|list| list.each.reads_body() && is_here(list.probe))
+                    || entry.results.iter().any(|list| list.each.source.reads_body() && is_here(list.probe))
                     || entry
                         .extractors()
                         .any(|(at, is_in_list, it)| !is_in_list && it.body_need().is_some() && is_here(at));
-            if reads_body {
-                let message = "HEAD has no body, but a rule or an extractor reads it; use GET";
-                self.add(&format!("probes[{index}].method"), message);
-            }
+            let message = "HEAD has no body, but a rule or an extractor reads it; use GET";
+            self.refuse_if(reads_body, &format!("probes[{index}].method"), message);
         }
-    }
-
-    /// Notes keys that are not used, and keys that could get into a result.
-    fn keys(&mut self, module: &Module) {
-        let entry = self.entry;
         let used = module.keys();
         for (index, need) in entry.needs.iter().enumerate() {
             let name = need.strip_prefix("config.").unwrap_or(need);
-            if !used.iter().any(|key| key.name == name) {
-                let message = format!("no probe uses `{{config.{name}}}`; use it or remove it");
-                self.add(&format!("needs[{index}]"), message);
-            }
+            let message = format!("no probe uses `{{config.{name}}}`; use it or remove it");
+            let is_used = used.iter().any(|key| key.name == name);
+            self.refuse_if(!is_used, &format!("needs[{index}]"), &message);
         }
+        // A key must not get into a result.
         for (index, _) in entry.probes.iter().enumerate().filter(|(_, probe)| probe.has_key_in_address()) {
             let is_here = |at: Option<usize>| at.is_none_or(|at| at == index);
-            if entry.extractors().any(|(at, _, extractor)| extractor.tells_address() && is_here(at)) {
-                self.add(&format!("probes[{index}].url"), KEY_IS_TOLD);
-            }
+            let is_told =
+                entry.extractors().any(|(at, _, extractor)| extractor.tells_address() && is_here(at));
+            self.refuse_if(is_told, &format!("probes[{index}].url"), KEY_IS_TOLD);
+        }
+        for (at, message) in render::contradictions(entry) {
+            self.add(&at, message);
         }
     }
-}
-
-/// Returns whether there is one source, of JSON below a parent.
-fn selects_members(from: &[Source]) -> bool {
-    let pointer = |source: &Source| match &source.reads {
-        Reads::Json(pointer) | Reads::Script(pointer) => Some(!pointer.is_empty()),
-        _ => None,
-    };
-    matches!(from, [source] if pointer(source) == Some(true))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::control_check::{ControlVerdict, Direction};
+use super::definition::{JsonRule, Matcher, Probe};
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
 use super::outcome::Outcome;
@@ -14,6 +15,7 @@ use super::public_suffix::PublicSuffix;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::sample::{Random, Sampled};
+use super::template::{Template, Variable};
 use super::terms::FAIR_TRY;
 use crate::base::cache::{Bounds, Cache, Computed};
 
@@ -160,34 +162,25 @@ impl Controls {
         let is_old = |known: &ControlResult| since.is_some_and(|since| known.is_before(since));
         loop {
             self.cache.remove_if(key, is_old);
+            let found = self.cache.get_or_compute(key, deadline, || {
+                let asked_at = Instant::now();
+                let value = ControlResult { asked_at, ..ask() };
+                let ttl = match value.verdict {
+                    ControlVerdict::OutOfTime if asked_at.elapsed() < FAIR_TRY => Duration::ZERO,
+                    ControlVerdict::NotAsked => Duration::ZERO,
+                    ControlVerdict::Unclear | ControlVerdict::OutOfTime => self.ttl.min(UNCLEAR_TTL),
+                    ControlVerdict::Failed if is_about_module(key) => self.ttl.min(UNCLEAR_TTL),
+                    ControlVerdict::Passed | ControlVerdict::Failed => self.ttl,
+                };
+                let weight = value.page_profile.as_ref().map_or(0, |page_profile| page_profile.bytes());
+                Computed { value, ttl, weight }
+            });
             // Another thread may have begun its control check before `since`.
-            let control_result = self.known_or_asked(key, deadline, &mut ask);
-            if !is_old(&control_result) {
-                return control_result;
+            match found.unwrap_or(ControlVerdict::Unclear.into()) {
+                found if is_old(&found) => {}
+                found => return found,
             }
         }
-    }
-
-    fn known_or_asked(
-        &self,
-        key: &Key,
-        deadline: Instant,
-        ask: impl FnOnce() -> ControlResult,
-    ) -> ControlResult {
-        let control_result = self.cache.get_or_compute(key, deadline, || {
-            let began = Instant::now();
-            let value = ControlResult { asked_at: began, ..ask() };
-            let ttl = match value.verdict {
-                ControlVerdict::OutOfTime if began.elapsed() < FAIR_TRY => Duration::ZERO,
-                ControlVerdict::NotAsked => Duration::ZERO,
-                ControlVerdict::Unclear | ControlVerdict::OutOfTime => self.ttl.min(UNCLEAR_TTL),
-                ControlVerdict::Failed if is_about_module(key) => self.ttl.min(UNCLEAR_TTL),
-                ControlVerdict::Passed | ControlVerdict::Failed => self.ttl,
-            };
-            let weight = value.page_profile.as_ref().map_or(0, |page_profile| page_profile.bytes());
-            Computed { value, ttl, weight }
-        });
-        control_result.unwrap_or(ControlVerdict::Unclear.into())
     }
 }
 
@@ -277,8 +270,17 @@ fn is_about_domain(module: &Module) -> bool {
     if !entry.domain_in.is_empty() {
         return false;
     }
-    let text = serde_json::to_string(&(&entry.probes, &entry.hit)).unwrap_or_default();
-    !["{query", "{local", "equals_query"].iter().any(|word| text.contains(word))
+    let is_of_name = |text: &Template| {
+        text.variables().any(|variable| matches!(variable, Variable::Query | Variable::Local))
+    };
+    let asks_for_name = |rule: &Matcher| {
+        let json = rule.json.iter().flat_map(JsonRule::pieces).map(|(_, piece)| piece);
+        let mut pieces = rule.pieces().into_iter().map(|(_, piece)| piece).chain(json);
+        pieces.any(|piece| piece.template().is_some_and(is_of_name))
+            || rule.json.iter().any(|json| json.equals_query.is_some())
+            || rule.css.iter().any(|css| css.equals_query.is_some())
+    };
+    !entry.probes.iter().flat_map(Probe::templates).any(is_of_name) && !entry.hit.iter().any(asks_for_name)
 }
 
 #[derive(Debug, Clone, Copy)]

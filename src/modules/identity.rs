@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 use url::Url;
 
 use super::answer::Answer;
-use super::barrier::{final_target, leads_to_login, names_in_address};
+use super::barrier::{final_target, leads_to_login, names_in_address, segments};
 use super::tables;
 use super::template::Values;
-use super::text::same_name;
+use super::text::{holds_word, same_name};
 use crate::base::encoding::percent_decode_lossy;
 
 /// A reason to reject a hit.
@@ -52,7 +52,7 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
     let page = answer.page();
     let titles = page.title.as_deref().into_iter().chain(page.metas("og:title"));
     // A page that has the name in its title may have an inaccurate canonical address.
-    if titles.into_iter().any(|title| holds_word(title, values.name)) {
+    if titles.into_iter().any(|title| holds_word(title, values.name, |c, _| c.is_alphanumeric())) {
         return false;
     }
     let named = page.canonical.as_deref().into_iter().chain(page.metas("og:url"));
@@ -66,16 +66,6 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
 pub(super) fn site(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     ["www.", "m.", "mobile."].iter().find_map(|front| host.strip_prefix(front)).unwrap_or(host)
-}
-
-fn segments(url: &Url) -> Vec<String> {
-    let parts = url.path_segments().into_iter().flatten().filter(|part| !part.is_empty());
-    parts.map(decoded).collect()
-}
-
-/// Returns the text percent-decoded and in lower case.
-fn decoded(text: &str) -> String {
-    percent_decode_lossy(text).to_lowercase()
 }
 
 /// Returns whether two addresses are the same page. Case, trailing slashes and the version of the site are ignored.
@@ -107,17 +97,7 @@ pub(super) fn is_language(segment: &str) -> bool {
 
 /// Returns whether the name is anywhere in the address.
 fn shows(url: &Url, name: &str) -> bool {
-    decoded(url.as_str()).contains(&name.to_lowercase())
-}
-
-/// Returns whether the name is in a text without a letter or digit next to it.
-fn holds_word(text: &str, name: &str) -> bool {
-    let (text, name) = (text.to_lowercase(), name.to_lowercase());
-    let is_free = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
-    !name.is_empty()
-        && text.match_indices(&name).any(|(at, _)| {
-            is_free(text[..at].chars().next_back()) && is_free(text[at + name.len()..].chars().next())
-        })
+    percent_decode_lossy(url.as_str()).to_lowercase().contains(&name.to_lowercase())
 }
 
 /// Returns the index of the path segment that is the name, with the texts before and after the name in it

@@ -105,6 +105,7 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
 }
 
 fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
+    let entry = module.entry();
     let Some(last) = answers.last() else {
         return Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
     };
@@ -116,7 +117,7 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
     // The sequence of probes ended early, so the last answer is not the one that a rule without a probe is
     // about. It may still prove a miss (a 404 instead of the value that the next probe needs, or a page that says so), but
     // not a hit.
-    let is_broken = module.entry().probes.get(last + 1).is_some_and(|plan| !plan.fallback);
+    let is_broken = entry.probes.get(last + 1).is_some_and(|plan| !plan.fallback);
     let case_at =
         |probe: usize| answers.get(Some(probe)).map(|answer| Case { module, probe, answer, values });
     let case_of = |rule: &Matcher| case_at(rule.probe.unwrap_or(last));
@@ -136,23 +137,22 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
             && !case_of(rule)
                 .is_some_and(|case| is_about_next(case) || case.is_misplaced(rule) || case.leads_back(rule))
     };
-    let hit = module.entry().hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
-    let miss = module.entry().miss.iter().position(misses);
+    let hit = entry.hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
+    let miss = entry.miss.iter().position(misses);
     match (hit, miss) {
         (Some(hit), None) => {
-            let rule = &module.entry().hit[hit];
+            let rule = &entry.hit[hit];
             let label = format!("hit[{hit}]: {}", rule.label());
             if let Some((outcome, reason)) = case_of(rule).and_then(|case| case.rejection(rule)) {
                 return Verdict::new(outcome, Some(reason), Some(label));
             }
-            let strength = Some(Strength::of(rule, &module.entry().miss));
+            let strength = Some(Strength::of(rule, &entry.miss));
             Verdict { strength, ..Verdict::new(Outcome::Hit, None, Some(label)) }
         }
         (None, Some(miss)) => {
-            let label = format!("miss[{miss}]: {}", module.entry().miss[miss].label());
-            let reason = module.entry().weak_miss.then_some(Reason::Weak);
-            let is_bare_miss =
-                !module.entry().miss[miss..].iter().any(|rule| !rule.is_bare() && misses(rule));
+            let label = format!("miss[{miss}]: {}", entry.miss[miss].label());
+            let reason = entry.weak_miss.then_some(Reason::Weak);
+            let is_bare_miss = !entry.miss[miss..].iter().any(|rule| !rule.is_bare() && misses(rule));
             Verdict { is_bare_miss, ..Verdict::new(Outcome::Miss, reason, Some(label)) }
         }
         (Some(hit), Some(miss)) => {
@@ -188,11 +188,14 @@ struct Case<'c, 'a> {
     values: &'c Values<'c>,
 }
 
-impl Case<'_, '_> {
+impl<'c> Case<'c, '_> {
+    fn plan(self) -> Option<&'c Probe> {
+        self.module.entry().probes.get(self.probe)
+    }
+
     /// Returns whether the answer is a 200 without a body although a body is expected. It proves neither hit nor miss.
     fn is_empty(self) -> bool {
-        let has_body =
-            self.module.entry().probes.get(self.probe).is_some_and(|plan| plan.method != Method::Head);
+        let has_body = self.plan().is_some_and(|plan| plan.method != Method::Head);
         let response = self.answer.response;
         has_body && response.status == 200 && !response.truncated && response.body.trim_ascii().is_empty()
     }
@@ -219,10 +222,7 @@ impl Case<'_, '_> {
             && response.header("location").is_some()
             && !miss.judges_redirects()
             && self
-                .module
-                .entry()
-                .probes
-                .get(self.probe)
+                .plan()
                 .filter(reads)
                 .and_then(|plan| plan.address(self.values))
                 .is_some_and(|asked| identity::is_same(&asked, &barrier::final_target(response)))
@@ -231,7 +231,7 @@ impl Case<'_, '_> {
     /// Returns the reason to reject a hit whose rule holds.
     fn rejection(self, rule: &Matcher) -> Option<(Outcome, Reason)> {
         let Self { module, answer, values, .. } = self;
-        let plan = module.entry().probes.get(self.probe)?;
+        let plan = self.plan()?;
         let asked = plan.address(values)?;
         let is_username = module.search_type() == SearchType::Username && plan.method == Method::Get;
         let by_address = identity::by_address(&asked, answer, values)

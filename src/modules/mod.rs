@@ -36,14 +36,12 @@
 //! | `html` | CSS selectors, matched in one streaming pass |
 //! | `identity` | the account that an answer's page belongs to |
 //! | `active_check` | the sources of a check, asked in order, and the best verdict |
-//! | `json_size` | the memory of parsed JSON, estimated from its text |
-//! | `local_faults` | faults of this machine |
 //! | `near` | suggestions for misspelt names |
 //! | `plan` | the requests of probes |
 //! | `pointer` | JSON pointers |
 //! | `public_suffix` | the Public Suffix List |
 //! | `render` | the marks that a browser waits for |
-//! | `script_json` | JSON in scripts |
+//! | `script_json` | JSON from sites and in their scripts |
 //! | `tables` | the tables beside the catalogue |
 //! | `template` | templates, with escaping by position |
 //!
@@ -72,11 +70,9 @@ pub mod feed;
 pub(crate) mod html;
 mod identity;
 pub mod import;
-mod json_size;
 pub mod judge;
 pub mod keys;
 pub mod learn;
-mod local_faults;
 pub mod mistake;
 pub mod module;
 pub(crate) mod near;

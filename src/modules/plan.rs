@@ -1,13 +1,13 @@
 //! The requests of a module's probes.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::barrier::BARRIER_REACH;
-use super::definition::{JsonBody, Method, Probe};
+use super::definition::{JsonBody, Method, Probe, kept};
 use super::extract::Reading;
 use super::feed::MAX_FEED_BYTES;
 use super::module::Module;
@@ -28,15 +28,13 @@ pub(super) fn is_reserved(name: &str) -> bool {
 impl Probe {
     /// Returns all templates of the request, which determine the keys and saved values that it needs.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let headers = self.headers.values().map(|value| &**value);
-        let form = self.form.iter().flatten().flat_map(|(name, value)| [name, value]);
         let json = self.json.iter().flat_map(JsonBody::templates);
-        std::iter::once(&*self.url).chain(headers).chain(form).chain(json)
+        std::iter::once(&*self.url).chain(self.headers.values()).chain(self.form.values()).chain(json)
     }
 
     /// Returns whether the request has a body.
     pub(crate) fn has_body(&self) -> bool {
-        self.form.is_some() || self.json.is_some()
+        !self.form.is_empty() || self.json.is_some()
     }
 
     /// Returns whether the address of the request contains a key.
@@ -66,31 +64,29 @@ impl Probe {
         if let Some(json) = &self.json {
             return Ok(Some(("application/json".into(), json.fill(values)?.to_string().into_bytes())));
         }
-        let Some(form) = &self.form else { return Ok(None) };
+        if self.form.is_empty() {
+            return Ok(None);
+        }
         let mut body = Serializer::new(String::new());
-        for (name, value) in form {
-            let pair = name.fill(values).and_then(|name| Ok((name, value.fill(values)?)));
-            if let Some((name, value)) = kept(pair)? {
-                body.append_pair(&name, &value);
+        for (name, value) in &self.form {
+            if let Some(value) = kept(value.fill(values))? {
+                body.append_pair(name, &value);
             }
         }
         Ok(Some(("application/x-www-form-urlencoded".into(), body.finish().into_bytes())))
     }
 
-    fn headers(&self, values: &Values<'_>) -> Result<BTreeMap<&str, String>, FillError> {
-        let mut headers = BTreeMap::new();
+    /// Returns the headers. Letters outside ASCII are percent-encoded, and control characters are refused.
+    fn headers(&self, values: &Values<'_>) -> Result<Vec<(&str, String)>, FillError> {
+        let mut headers = Vec::new();
         for (name, template) in &self.headers {
-            headers.extend(kept(template.fill(values))?.map(|value| (name.as_str(), value)));
+            let Some(value) = kept(template.fill(values))? else { continue };
+            if value.contains(char::is_control) {
+                return Err(FillError::Unfit);
+            }
+            headers.push((name.as_str(), utf8_percent_encode(&value, CONTROLS).to_string()));
         }
         Ok(headers)
-    }
-}
-
-/// Turns the error for a missing optional key into `None`.
-fn kept<T>(filled: Result<T, FillError>) -> Result<Option<T>, FillError> {
-    match filled {
-        Err(FillError::LeftOut) => Ok(None),
-        filled => filled.map(Some),
     }
 }
 
@@ -132,7 +128,7 @@ impl Module {
             body,
             max_redirects: if probe.follows() { MAX_REDIRECTS } else { 0 },
             body_limit: self.body_limit(index),
-            render: render::marks(self.entry(), index, values),
+            marks: render::marks(self.entry(), index, values),
             trace,
         })
     }
@@ -148,7 +144,7 @@ impl Module {
         }
         let is_here = |at: Option<usize>| at.is_none_or(|at| at == index);
         if self.rules_on(index).any(|rule| rule.condition_kinds().reads_body)
-            || entry.results.iter().any(|list| list.each.reads_body() && is_here(list.probe))
+            || entry.results.iter().any(|list| list.each.source.reads_body() && is_here(list.probe))
         {
             return MAX_BODY_BYTES;
         }

@@ -68,12 +68,6 @@ impl Pointer {
         &self.text
     }
 
-    /// Returns the pointer without its last segment, and a pointer of only that segment.
-    pub(crate) fn split_last(&self) -> Option<(Self, Self)> {
-        let (front, last) = self.text.split_at(self.text.rfind('/')?);
-        Some((Self::parse(front).ok()?, Self::parse(last).ok()?))
-    }
-
     /// Returns the selected values in document order, at most 10,000.
     pub(crate) fn select<'v>(&self, root: &'v Value) -> Vec<Selected<'v>> {
         self.select_known(root).0

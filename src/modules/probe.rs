@@ -30,19 +30,12 @@ pub struct Request {
     pub max_redirects: u8,
     /// The most bytes of the body that are read, after decompression.
     pub body_limit: usize,
-    /// The marks that show a browser ([`Via::Browser`]) that the page is ready.
-    /// Without them, a page is ready once it has loaded.
-    pub render: Option<Render>,
+    /// The marks of which a browser ([`Via::Browser`]) waits for one before it returns the page. If none appears, the page
+    /// is returned as it is shortly before the deadline, so that barriers are recognized. Without any, a page is ready
+    /// once it has loaded.
+    pub marks: Vec<Mark>,
     /// The origin of the request, for logs and the sandbox. It is never sent to a real site.
     pub trace: Trace,
-}
-
-/// The marks of which a browser waits for one before it returns a page. If none appears, the page is
-/// returned as it is shortly before the deadline, so that barriers are recognized.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Render {
-    /// The marks, of which there is at least one.
-    pub until: Vec<Mark>,
 }
 
 /// A property by which a browser recognizes that a page is ready. Texts are compared with case.

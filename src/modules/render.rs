@@ -5,27 +5,26 @@
 
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::definition::{CssRule, Entry, Matcher, Method, Probe, Via};
-use super::mistake::Mistakes;
+use super::definition::{CssRule, Entry, Matcher, Method, Via};
 use super::pattern::Pattern;
-use super::probe::{Mark, Render};
+use super::probe::Mark;
 use super::query::SearchType;
 use super::template::{Template, Values};
 
 /// The least length of a mark from a regex. Shorter parts are on too many pages.
 const LEAST_LITERAL: usize = 3;
 
-/// Returns the marks that a browser waits for in one probe. A mark that lacks a value is left out. Returns `None` if the
-/// probe needs no browser or its rules give no mark.
-pub(crate) fn marks(entry: &Entry, probe: usize, values: &Values<'_>) -> Option<Render> {
-    entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
-    let mut until: Vec<Mark> = Vec::new();
-    for mark in rules(entry, probe).flat_map(|(_, rule)| marks_of(rule, |text| text.fill(values).ok())) {
-        if !until.contains(&mark) {
-            until.push(mark);
+/// Returns the marks that a browser waits for in one probe. A mark that lacks a value is left out. There are none if the
+/// probe needs no browser.
+pub(crate) fn marks(entry: &Entry, probe: usize, values: &Values<'_>) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    let drawn = rules(entry, probe).filter(|_| entry.probes[probe].via == Via::Browser);
+    for mark in drawn.filter_map(|(_, rule)| mark_of(rule, |text| text.fill(values).ok())) {
+        if !marks.contains(&mark) {
+            marks.push(mark);
         }
     }
-    (!until.is_empty()).then_some(Render { until })
+    marks
 }
 
 /// Returns the rules that are about the answer to a probe, with their places.
@@ -41,13 +40,13 @@ fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &Matcher)
 /// Makes a mark of its text.
 type Kind = fn(String) -> Mark;
 
-/// Returns the marks of a page on which this rule holds: one, or one for each text of `any_word`.
-fn marks_of(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Vec<Mark> {
+/// Returns the mark of a page on which this rule holds.
+fn mark_of(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Option<Mark> {
     fn longest(texts: &[Template]) -> Option<&Template> {
         texts.iter().max_by_key(|text| text.len())
     }
     if let Some(selector) = rule.css.iter().find_map(telling) {
-        return vec![Mark::Css(selector.to_owned())];
+        return Some(Mark::Css(selector.to_owned()));
     }
     let texts: [(Kind, Option<&Template>); 4] = [
         (Mark::Text, longest(&rule.text)),
@@ -57,23 +56,10 @@ fn marks_of(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Vec
     ];
     // Marks are compared with case.
     let mut texts = texts.into_iter().filter(|_| !rule.ignore_case);
-    if let Some((kind, text)) = texts.find_map(|(kind, text)| Some((kind, text?))) {
-        return filled(text).map(kind).into_iter().collect();
+    match texts.find_map(|(kind, text)| Some((kind, text?))) {
+        Some((kind, text)) => filled(text).map(kind),
+        None => literal(rule.final_url.as_ref()?).map(Mark::Url),
     }
-    if !rule.any_word.is_empty() && !rule.ignore_case {
-        return rule.any_word.iter().filter_map(filled).map(Mark::Source).collect();
-    }
-    let of_regex = |pattern: &Option<Pattern>| literal(pattern.as_ref()?);
-    let found = of_regex(&rule.final_url).map(Mark::Url);
-    found.or_else(|| of_regex(&rule.regex).map(Mark::Source)).into_iter().collect()
-}
-
-/// Returns whether the rule has a condition that something is present. Something that is absent may only be
-/// not drawn yet, and a page is judged even if none of its marks appeared.
-fn wants_something(rule: &Matcher) -> bool {
-    let has_text = rule.title.is_some() || rule.title_is.is_some() || !rule.text.is_empty();
-    let has_source = rule.regex.is_some() || !rule.words.is_empty() || !rule.any_word.is_empty();
-    has_text || has_source || rule.final_url.is_some() || rule.css.iter().any(|css| telling(css).is_some())
 }
 
 /// Returns the selector of a condition that requires an element which only some pages have.
@@ -85,7 +71,7 @@ fn telling(rule: &CssRule) -> Option<&str> {
 /// Returns the longest text that is present wherever the regex matches, or `None` if there is none. The text
 /// has no variables, because their values are not known.
 fn literal(pattern: &Pattern) -> Option<String> {
-    let hir = regex_syntax::parse(&pattern.literal()?).ok()?;
+    let hir = regex_syntax::parse(pattern.template().literal()?).ok()?;
     let mut found = Vec::new();
     required(&hir, &mut found);
     let is_telling = |text: &String| text.len() >= LEAST_LITERAL && !"https://".contains(text.as_str());
@@ -102,63 +88,54 @@ fn required(hir: &Hir, out: &mut Vec<String>) {
     }
 }
 
-/// Notes fields that are not allowed with a browser, and fields that a browser needs.
-pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
-    let is_drawn = |probe: &Probe| probe.via == Via::Browser;
-    if !entry.probes.iter().any(is_drawn) {
-        return;
-    }
-    for (index, probe) in entry.probes.iter().enumerate().filter(|(_, probe)| is_drawn(probe)) {
+/// Returns the fields that are not allowed with a browser, and those that a browser needs, each with a message.
+pub(super) fn contradictions(entry: &Entry) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    let drawn = entry.probes.iter().enumerate().filter(|(_, probe)| probe.via == Via::Browser);
+    for (index, probe) in drawn {
         if probe.method != Method::Get || probe.has_body() {
-            mistakes.add_in(&format!("probes[{index}].via"), "a browser opens pages: method GET, no body");
+            found.push((format!("probes[{index}].via"), "a browser opens pages: method GET, no body"));
         }
         if !probe.headers.is_empty() {
-            let place = format!("probes[{index}].headers");
-            mistakes.add_in(&place, "a browser sends headers of its own; leave them out");
+            let message = "a browser sends headers of its own; leave them out";
+            found.push((format!("probes[{index}].headers"), message));
         }
-        browser_rules(entry, index, mistakes);
+        found.extend(rules(entry, index).flat_map(|(at, rule)| contradictions_of(&at, rule)));
     }
-    if entry.search_type != SearchType::Username {
-        mistakes.add_in("probes", "`\"via\": \"browser\"` is for username modules only");
-    }
-    if entry.miss.is_empty() {
-        mistakes.add_in("miss", "it is empty; a browser needs a rule for missing accounts");
-    }
-    if entry.control == Some(false) {
-        mistakes.add_in("control", "a browser's hit is always confirmed; leave it out");
-    }
+    let whole = [
+        (
+            entry.search_type != SearchType::Username,
+            "probes",
+            "`\"via\": \"browser\"` is for username modules only",
+        ),
+        (entry.miss.is_empty(), "miss", "it is empty; a browser needs a rule for missing accounts"),
+        (entry.control == Some(false), "control", "a browser's hit is always confirmed; leave it out"),
+    ];
+    let is_premium = entry.probes.iter().any(|probe| probe.via == Via::Browser);
+    let whole = whole.into_iter().filter(|(is_wrong, ..)| is_premium && *is_wrong);
+    found.extend(whole.map(|(_, at, message)| (at.to_owned(), message)));
+    found
 }
 
-fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
-    for (place, rule) in rules(entry, probe) {
-        let before = mistakes.list.len();
-        // A browser reports only a document and its address.
-        for (field, is_asked) in [
-            ("status", !rule.status.is_empty()),
-            ("header", !rule.header.is_empty()),
-            ("no_header", !rule.no_header.is_empty()),
-            ("json", !rule.json.is_empty()),
-            ("body_is", rule.body_is.is_some()),
-        ] {
-            if is_asked {
-                let message = "a browser does not provide it; use `css`, `text`, `title` or `final_url`";
-                mistakes.add_in(&format!("{place}.{field}"), message);
-            }
-        }
-        let is_sound = mistakes.list.len() == before;
-        if !is_sound || place.starts_with("barrier") {
-            continue;
-        }
-        if !wants_something(rule) {
-            let message = "it holds on a page that is not drawn yet, whatever is waited for; ask for something that \
-                           shows as well: `css`, `text`, `title`, `words` or `final_url`";
-            mistakes.add_in(&place, message);
-        } else if marks_of(rule, |text| Some(text.to_string())).is_empty() {
-            let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, \
-                           `words` or `final_url`";
-            mistakes.add_in(&place, message);
-        }
+fn contradictions_of(at: &str, rule: &Matcher) -> Vec<(String, &'static str)> {
+    // A browser reports only a document and its address.
+    let absent = [
+        ("status", !rule.status.is_empty()),
+        ("header", !rule.header.is_empty()),
+        ("no_header", !rule.no_header.is_empty()),
+        ("json", !rule.json.is_empty()),
+        ("body_is", rule.body_is.is_some()),
+    ];
+    let absent: Vec<_> = absent.into_iter().filter(|(_, is_asked)| *is_asked).collect();
+    if !absent.is_empty() {
+        let message = "a browser does not provide it; use `css`, `text`, `title` or `final_url`";
+        return absent.into_iter().map(|(field, _)| (format!("{at}.{field}"), message)).collect();
     }
+    // Something that is absent may only be not drawn yet, and a page is judged even if none of its marks appeared.
+    let is_unmarked = !at.starts_with("barrier") && mark_of(rule, |text| Some(text.to_string())).is_none();
+    let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, `words` or \
+                   `final_url`";
+    is_unmarked.then(|| (at.to_owned(), message)).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -199,7 +176,7 @@ mod tests {
         let trace = Trace { module: "m".into(), probe: 0, query: "bob".into(), control: false };
         let request = module.request(&values, "test", trace).unwrap();
         assert!(request.max_redirects > 0, "a browser follows redirects");
-        request.render.unwrap().until
+        request.marks
     }
 
     #[test]
@@ -223,12 +200,9 @@ mod tests {
             (json!({"title": "{query} |"}), mark(Mark::Title, "bob |")),
             (json!({"words": ["a", "\"id\":"], "final_url": "bob"}), mark(Mark::Source, "\"id\":")),
             (json!({"final_url": "^https?://[^/]+/login(?:[/?#.]|$)"}), mark(Mark::Url, "/login")),
-            (json!({"regex": "\"user\":\\s*\"(?:a|b)"}), mark(Mark::Source, "\"user\":")),
         ] {
             assert_eq!(marks(&json!({"hit": [rule]}))[0], wanted, "{rule}");
         }
-        let any = marks(&json!({"hit": [{"any_word": ["one", "two"]}]}));
-        assert_eq!(any[..2], [mark(Mark::Source, "one"), mark(Mark::Source, "two")]);
         let walled =
             marks(&json!({"barrier": [{"text": ["Sign in"]}, {"css": ["h1.name"], "text": ["Sign"]}]}));
         assert_eq!(walled, [&standard[..], &[mark(Mark::Text, "Sign in")]].concat(), "no mark twice");

@@ -1,8 +1,13 @@
-//! Finds JSON inside the scripts of a page: `window.X = {…}`, `JSON.parse("…")`.
+//! Reads JSON from sites, whose cost in memory is estimated first, and finds it inside the scripts of a page:
+//! `window.X = {…}`, `JSON.parse("…")`.
 
 use serde_json::Value;
 
-use super::json_size::{self, MAX_COST};
+/// The highest [`cost`] of one answer, which is about 30 MB. A value takes far more memory than its text: an object with
+/// one member takes about 500 bytes, however short its text is.
+pub(crate) const MAX_COST: usize = 200_000;
+/// The cost of an object; other values cost 1.
+const OBJECT: u8 = 4;
 
 /// The most documents that are taken from one page.
 const MAX_DOCUMENTS: usize = 100;
@@ -65,7 +70,10 @@ impl Documents {
         if !may_be_json(code) {
             return None;
         }
-        let length = self.balanced(code)?;
+        let length = balanced(code.as_bytes());
+        self.tried += length.unwrap_or_else(|searched| searched);
+        self.is_full |= self.tried > MAX_TRIED;
+        let length = length.ok()?;
         let value = self.read(&code[..length])?;
         self.push(value);
         Some(length)
@@ -77,7 +85,7 @@ impl Documents {
         let length = string_length(code.as_bytes());
         self.tried += length.unwrap_or(code.len());
         let length = length?;
-        let text = unescaped(&code[1..length - 1])?;
+        let text = decoded(&code[1..length - 1])?;
         let value = self.read(&text)?;
         self.push(value);
         Some(length)
@@ -86,7 +94,7 @@ impl Documents {
     /// Parses a text as JSON. Returns `None` if it is not JSON or a limit was reached.
     fn read(&mut self, text: &str) -> Option<Value> {
         let left = MAX_COST - self.cost;
-        let cost = json_size::cost(text, left);
+        let cost = cost(text, left);
         self.is_full |= cost > left || self.tried > MAX_TRIED;
         if self.is_full {
             return None;
@@ -109,46 +117,32 @@ impl Documents {
             }
         }
     }
+}
 
-    /// Returns the length of the object or array at the beginning. Brackets inside strings do not count.
-    fn balanced(&mut self, code: &str) -> Option<usize> {
-        let bytes = code.as_bytes();
-        let (mut depth, mut at) = (0usize, 0usize);
-        let end = loop {
-            let Some(byte) = bytes.get(at) else { break None };
-            if self.tried + at > MAX_TRIED {
-                self.is_full = true;
-                break None;
-            }
-            match byte {
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                b'"' => match string_length(&bytes[at..]) {
-                    Some(length) => {
-                        at += length;
-                        continue;
-                    }
-                    None => {
-                        at = bytes.len();
-                        break None;
-                    }
-                },
-                _ => {}
-            }
-            at += 1;
-            if depth == 0 {
-                break Some(at);
-            }
-        };
-        self.tried += at;
-        end
+/// Returns an upper bound of a JSON text's cost: 1 for each value, more for an object. Commas and brackets
+/// inside strings are counted only if the sum is at most `most`.
+pub(crate) fn cost(text: &str, most: usize) -> usize {
+    let price =
+        |byte: &u8| u8::from(*byte == b'{') * OBJECT + u8::from(*byte == b'[') + u8::from(*byte == b',');
+    let bytes = text.as_bytes();
+    // The sum of a chunk fits into a byte, so that many bytes are added at once.
+    let chunks = bytes.chunks(usize::from(u8::MAX / OBJECT));
+    let all = chunks.map(|chunk| usize::from(chunk.iter().map(price).sum::<u8>())).sum();
+    if all <= most {
+        return all;
     }
+    let (mut sum, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        sum += usize::from(price(byte));
+        at += if *byte == b'"' { string_length(&bytes[at..]).unwrap_or(bytes.len()) } else { 1 };
+    }
+    sum
 }
 
 /// Parses a text as JSON. It may contain what JavaScript allows beside it: `undefined`, which becomes null, and in strings
 /// single surrogates, which become U+FFFD, other escapes, and control characters.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&as_json(text))).ok()
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&as_json(text)?).ok())
 }
 
 /// Returns the content of a script without the comment signs around it, which hid it from old browsers.
@@ -161,71 +155,76 @@ pub(crate) fn without_comment(script: &str) -> &str {
     ["-->", "//]]>", "/*]]>*/", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
 }
 
-fn as_json(text: &str) -> String {
-    const UNDEFINED: &str = "undefined";
+fn as_json(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
-    let mut is_inside = false;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            _ if is_inside && c != '"' => add_in_string(c, &mut chars, &mut out),
-            'u' if chars.as_str().starts_with(&UNDEFINED[1..]) => {
-                out.push_str("null");
-                chars = chars.as_str()[UNDEFINED.len() - 1..].chars();
-            }
-            _ => {
-                is_inside ^= c == '"';
-                out.push(c);
-            }
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', 'u']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if rest.starts_with('"') {
+            let (literal, after) = rest.split_at(string_length(rest.as_bytes())?);
+            out.push_str(&Value::from(decoded(&literal[1..literal.len() - 1])?).to_string());
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("undefined") {
+            out.push_str("null");
+            rest = after;
+        } else {
+            out.push('u');
+            rest = &rest[1..];
         }
     }
-    out
+    out.push_str(rest);
+    Some(out)
 }
 
-/// Adds a character of a string to JSON. `chars` are those behind it, which belong to it after a backslash.
-fn add_in_string(c: char, chars: &mut std::str::Chars<'_>, out: &mut String) {
-    match c {
-        '\\' => out.push_str(&valid_escape(chars)),
-        '"' => out.push_str("\\\""),
-        '\0'..='\u{1f}' => out.push_str(&unicode_escape(c.into())),
-        _ => out.push(c),
-    }
-}
-
-/// Reads an escape after its backslash, as JavaScript does, and returns one that JSON allows. What is no escape in
-/// JavaScript either stays invalid.
-fn valid_escape(chars: &mut std::str::Chars<'_>) -> String {
-    match chars.next() {
-        Some(c @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't')) => format!("\\{c}"),
-        Some('v') => unicode_escape(0xb),
-        Some('x') => digits(chars, 2).map_or("\\x".to_owned(), unicode_escape),
-        Some('u') => match digits(chars, 4) {
-            Some(high @ 0xd800..=0xdbff) => {
-                let mut ahead = chars.clone();
-                let is_escape = (ahead.next(), ahead.next()) == (Some('\\'), Some('u'));
-                match digits(&mut ahead, 4).filter(|_| is_escape) {
-                    Some(low @ 0xdc00..=0xdfff) => {
-                        *chars = ahead;
-                        unicode_escape(high) + &unicode_escape(low)
-                    }
-                    _ => unicode_escape(0xfffd),
-                }
+/// Returns the text of a string literal of JavaScript, whose quotes are left out. Returns `None` if an escape is invalid.
+fn decoded(literal: &str) -> Option<String> {
+    let mut units: Vec<u16> = Vec::with_capacity(literal.len());
+    let mut chars = literal.chars();
+    while let Some(c) = chars.next() {
+        let c = if c == '\\' { chars.next().map(|c| (c, true))? } else { (c, false) };
+        units.push(match c {
+            ('u', true) => digits(&mut chars, 4)?,
+            ('x', true) => digits(&mut chars, 2)?,
+            ('b', true) => 8,
+            ('t', true) => 9,
+            ('n', true) => 10,
+            ('v', true) => 11,
+            ('f', true) => 12,
+            ('r', true) => 13,
+            ('0', true) => 0,
+            ('1'..='9', true) => return None,
+            // JavaScript ignores the end of a line after a backslash.
+            ('\n', true) => continue,
+            (c, _) => {
+                units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
+                continue;
             }
-            Some(0xdc00..=0xdfff) => unicode_escape(0xfffd),
-            Some(code) => unicode_escape(code),
-            None => "\\u".to_owned(),
-        },
-        Some('0') => unicode_escape(0),
-        // JavaScript ignores the end of a line after a backslash.
-        Some('\n') => String::new(),
-        Some(digit @ '1'..='9') => format!("\\{digit}"),
-        Some(c) => c.to_string(),
-        None => "\\".to_owned(),
+        });
     }
+    Some(String::from_utf16_lossy(&units))
 }
 
-fn unicode_escape(code: u32) -> String {
-    format!("\\u{code:04x}")
+fn digits(chars: &mut std::str::Chars<'_>, count: usize) -> Option<u16> {
+    (0..count).try_fold(0, |number, _| Some(number * 16 + u16::try_from(chars.next()?.to_digit(16)?).ok()?))
+}
+
+/// Returns the length of the object or array at the beginning, or else how far its end was searched. Brackets inside strings
+/// do not count.
+fn balanced(code: &[u8]) -> Result<usize, usize> {
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(byte) = code.get(at).filter(|_| at <= MAX_TRIED) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        at += if *byte == b'"' { string_length(&code[at..]).ok_or(code.len())? } else { 1 };
+        if depth == 0 {
+            return Ok(at);
+        }
+    }
+    Err(at)
 }
 
 /// Returns whether JSON may begin at the start of `code`. JavaScript seldom quotes the names of members.
@@ -249,21 +248,6 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
         }
         at += 2;
     }
-}
-
-/// Returns the text of a string literal, or `None` if an escape is invalid.
-fn unescaped(literal: &str) -> Option<String> {
-    let mut out = String::from('"');
-    let mut chars = literal.chars();
-    while let Some(c) = chars.next() {
-        add_in_string(c, &mut chars, &mut out);
-    }
-    out.push('"');
-    serde_json::from_str(&out).ok()
-}
-
-fn digits(chars: &mut std::str::Chars<'_>, count: usize) -> Option<u32> {
-    (0..count).try_fold(0, |number, _| Some(number * 16 + chars.next()?.to_digit(16)?))
 }
 
 #[cfg(test)]

@@ -110,16 +110,20 @@ pub(crate) fn same_name(one: &str, other: &str) -> bool {
 /// Returns whether `name` is in `text` as a whole word, in any case. Letters, digits, `-` and `_` next to it
 /// make it part of another name. So does a `.` before it, but not a `.` behind it, which may end a sentence.
 pub(crate) fn holds_name(text: &str, name: &str) -> bool {
-    let (text, name) = (text.to_lowercase(), name.to_lowercase());
-    if name.is_empty() {
-        return false;
-    }
-    let is_ascii_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    text.match_indices(&name).any(|(start, found)| {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    holds_word(text, name, |c, is_before| is_part(c) || (is_before && c == '.'))
+}
+
+/// Returns whether `word` is in `text`, in any case, without a character next to it for which `is_part` returns `true`.
+/// `is_part` is also told whether the character is before the word.
+pub(crate) fn holds_word(text: &str, word: &str, is_part: impl Fn(char, bool) -> bool) -> bool {
+    let (text, word) = (text.to_lowercase(), word.to_lowercase());
+    let is_whole = |(start, found): (usize, &str)| {
         let before = text[..start].chars().next_back();
         let behind = text[start + found.len()..].chars().next();
-        !before.is_some_and(|c| is_ascii_word(c) || c == '.') && !behind.is_some_and(is_ascii_word)
-    })
+        !before.is_some_and(|c| is_part(c, true)) && !behind.is_some_and(|c| is_part(c, false))
+    };
+    !word.is_empty() && text.match_indices(&word).any(is_whole)
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn request(key: &SealingKey, delivery: &Claimed) -> Option<Request> {
         body: Some(("application/json".into(), delivery.body.clone().into_bytes())),
         max_redirects: 0,
         body_limit: 0,
-        render: None,
+        marks: Vec::new(),
         trace: Trace { module: "webhook".into(), probe: 0, query: "".into(), control: false },
     })
 }

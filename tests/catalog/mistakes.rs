@@ -27,6 +27,36 @@ fn mistakes_name_file_entry_and_field() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn a_repeated_name_is_refused() {
+    let result = r#""metadata": {"a": "const:b", "a": "const:c"}"#;
+    for (field, value, at) in [
+        (
+            "probes",
+            r#"[{"url": "https://site.example/{query}", "headers": {"a": "b", "a": "c"}}]"#,
+            "probes[0].headers.a",
+        ),
+        (
+            "probes",
+            r#"[{"url": "https://site.example/{query}", "form": {"a": "b", "a": "c"}}]"#,
+            "probes[0].form.a",
+        ),
+        (
+            "probes",
+            r#"[{"url": "https://site.example/{query}", "save": {"a": "title:", "a": "title:"}}]"#,
+            "probes[0].save.a",
+        ),
+        ("hit", r#"[{"header": {"a": "b", "a": "c"}}]"#, "hit[0].header.a"),
+        ("result", &format!(r#"{{"type": "account", {result}}}"#), "result.metadata.a"),
+        ("results", &format!(r#"[{{"type": "url", "each": "lines:", {result}}}]"#), "results[0].metadata.a"),
+    ] {
+        let entry = with(entry(), &json!({field: "HERE"}));
+        let text = json!([entry]).to_string().replace("\"HERE\"", value);
+        let error = Catalog::from_text("f.json", &text).unwrap_err().to_string();
+        assert_eq!(error, format!("f.json:1: site: {at}: `a` is repeated; give it one value"));
+    }
+}
+
 fn probe(more: &Value) -> Value {
     json!({"probes": [with(json!({"url": URL}), more)]})
 }
@@ -34,12 +64,12 @@ fn probe(more: &Value) -> Value {
 #[test]
 fn valid_requests_load() {
     for changes in [
-        probe(&json!({"method": "POST", "form": {"name": "{query}", "{config.k?}": "x"}})),
+        probe(&json!({"method": "POST", "form": {"name": "{query}", "key": "{config.k?}"}})),
         probe(&json!({"method": "POST", "json": {"q": "{query}", "k": "{config.k?}"}})),
         json!({
             "type": "domain",
             "probes": [{"url": "https://site.example/list", "feed": {"keep_s": 604_800},
-                        "save": {"row": {"from": ["json:/rows/*"], "where": [{"at": "", "equals_query": true}]}}}],
+                        "save": {"row": {"from": ["json:"], "each": "/rows/*", "where": [{"at": "", "equals_query": true}]}}}],
         }),
         json!({"type": "email", "domain_not_in": ["a.example"]}),
         probe(&json!({"url": "http://whois.example:43/{query}", "via": "whois"})),

@@ -16,7 +16,7 @@ fn every_kind_of_extractor_works() {
             "bio": {"from": ["json:/bio"], "transform": ["html_text"]},
             "made": {"from": ["json:/none", "json:/made"], "transform": ["unix_time"]},
             "tags": "json:/tags/*", "first_tag": "json:/tags/0",
-            "registered": {"from": ["json:/events/*/at"], "where": [{"at": "/k", "equals": "reg"}], "transform": ["date_time"]},
+            "registered": {"from": ["json:/at"], "each": "/events/*", "where": [{"at": "/k", "equals": "reg"}], "transform": ["date_time"]},
             "expires": {"from": ["json:/at"], "each": "/events/*", "where": [{"at": "/k", "equals": "exp"}]},
             "mx": {"from": ["json:/mx/*"], "transform": ["last_word", "strip_dot", "lower"], "limit": 1},
             "kinds": {"from": ["json:/mx/*"], "labels": [["^10 ", "first"]]},
@@ -186,8 +186,7 @@ fn selectors_work_inside_selected_elements() {
         {"roles": ["registrar"], "vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Registrar Inc"]]],
          "entities": [{"roles": ["abuse"], "vcardArray": ["vcard", [["email", {}, "text", "abuse@r.example"], ["email", {}, "text", "b@r.example"]]]}]},
     ]});
-    let card =
-        |name: &str| json!({"from": ["json:/vcardArray/1/*/3"], "where": [{"at": "/0", "equals": name}]});
+    let card = |name: &str| json!({"from": ["json:/3"], "each": "/vcardArray/1/*", "where": [{"at": "/0", "equals": name}]});
     let site = module(&json!({
         "control": false,
         "result": {"type": "profile", "metadata": {
@@ -215,7 +214,7 @@ fn scripts_feeds_and_digests_are_read() {
         "control": false,
         "result": {"type": "profile", "metadata": {
             "bio": "script:/props/user/bio", "names": "script:/props/user/friends/*/n",
-            "second": {"from": ["script:/props/user/friends/*/n"], "where": [{"at": "/k", "above": 1}]},
+            "second": {"from": ["json:/n"], "each": "script:/props/user/friends/*", "where": [{"at": "/k", "above": 1}]},
             "first": {"from": ["json:/n"], "each": "script:/props/user/friends/*", "where": [{"at": "/k", "below": 2}]},
             "icon": {"from": ["css:img@src"], "transform": ["absolute_url"]}, "md5": "body_hash:md5", "mmh3": "body_hash:mmh3",
         }},

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{
-    Browsers, CookieJar, Mark, Phase, ProbeError, Prober, Render, Request, Response, Trace,
+    Browsers, CookieJar, Mark, Phase, ProbeError, Prober, Request, Response, Trace,
 };
 use sightline::net::browser::{BrowserSource, EgressProxyAddress};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
@@ -164,7 +164,6 @@ pub(super) fn lab_net() -> NetConfig {
 }
 
 pub(super) fn page(url: &str, until: &[Mark]) -> Request {
-    let render = (!until.is_empty()).then(|| Render { until: until.to_vec() });
     Request {
         method: Method::Get,
         via: Via::Browser,
@@ -173,7 +172,7 @@ pub(super) fn page(url: &str, until: &[Mark]) -> Request {
         body: None,
         max_redirects: 5,
         body_limit: 1024 * 1024,
-        render,
+        marks: until.to_vec(),
         trace: Trace { module: "site".into(), probe: 0, query: "someone".into(), control: false },
     }
 }

@@ -2,32 +2,11 @@
 
 use url::Url;
 
-use super::list::Barrier;
+use super::list::{Barrier, LIST};
 use crate::base::encoding::percent_decode_lossy;
 use crate::modules::probe::Response;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
-
-/// Host names of barriers. Names below them count as well.
-const HOSTS: &[(&str, Reason)] = &[
-    ("validate.perfdrive.com", Reason::Radware),
-    ("captcha-delivery.com", Reason::Datadome),
-    ("suspended-website.com", Reason::SuspendedSite),
-];
-/// Prefixes of the hosts of consent pages.
-const CONSENT: &[&str] = &["consent.", "guce.", "myprivacy."];
-/// The names of paths to sign-in pages. They count as the first or last path segment, up to a dot.
-const LOGINS: &[&str] = &["login", "signin", "sign-in", "sign_in", "log-in", "authwall"];
-/// Texts that appear only in the paths of barriers, in any segment.
-const MARKS: &[(&str, Reason)] = &[
-    ("captcha", Reason::Captcha),
-    ("_incapsula_resource", Reason::ImpervaChallenge),
-    ("cdn-cgi", Reason::CloudflareChallenge),
-];
-/// Words that appear only in the paths of barriers. Only whole words count, since many sites have a page
-/// such as `challenges`.
-const WORDS: &[(&str, Reason)] =
-    &[("challenge", Reason::Challenge), ("checkpoint", Reason::Challenge), ("blocked", Reason::BlockPage)];
 
 /// Returns the barrier at the address of a response or of its redirect. `asked` is the address of the
 /// request, if it is known, and `names` are the forms of the query in it. `is_told` returns whether the module itself
@@ -53,32 +32,26 @@ pub(super) fn find(
 /// Returns the barrier that a host and a path indicate. `known` are path segments that indicate nothing; without them,
 /// single words of the path do not count.
 fn barrier_at(host: &str, path: &str, known: Option<&[String]>) -> Option<Reason> {
+    let list = &LIST.addresses;
     let is_below = |name: &str| host.strip_suffix(name).is_some_and(|it| it.is_empty() || it.ends_with('.'));
-    if CONSENT.iter().any(|front| host.starts_with(front)) {
-        return Some(Reason::ConsentWall);
-    }
-    if let Some((_, name)) = HOSTS.iter().find(|(host, _)| is_below(host)) {
-        return Some(*name);
-    }
-    if path == "/cgi-sys/suspendedpage.cgi" {
-        return Some(Reason::SuspendedSite);
-    }
-    if path.starts_with("/sorry/") || path.starts_with("/.well-known/captcha") {
-        return Some(Reason::Captcha);
-    }
-    let word = known.and_then(|known| {
+    let in_segments = || {
+        let known = known?;
         let mut parts = path.split('/').filter(|part| !known.iter().any(|known| known == part));
-        parts.find_map(marked)
-    });
-    word.or_else(|| is_login(path).then_some(Reason::LoginWall))
+        parts.find_map(|segment| {
+            let is_word = |word: &str| segment.split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
+            reason(&list.parts, |part| segment.contains(part)).or_else(|| reason(&list.words, is_word))
+        })
+    };
+    reason(&list.host_fronts, |front| host.starts_with(front))
+        .or_else(|| reason(&list.hosts, is_below))
+        .or_else(|| reason(&list.path_fronts, |front| path.starts_with(front)))
+        .or_else(in_segments)
+        .or_else(|| is_login(path).then_some(Reason::LoginWall))
 }
 
-/// Returns the barrier that a path segment indicates.
-fn marked(segment: &str) -> Option<Reason> {
-    let mark = MARKS.iter().find(|(mark, _)| segment.contains(mark));
-    let is_word =
-        |(word, _): &&(&str, Reason)| segment.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word);
-    mark.or_else(|| WORDS.iter().find(is_word)).map(|(_, name)| *name)
+/// Returns the reason that stands beside the first text for which `is_found` returns `true`.
+fn reason(list: &[(String, Reason)], is_found: impl Fn(&str) -> bool) -> Option<Reason> {
+    list.iter().find(|(text, _)| is_found(text)).map(|(_, reason)| *reason)
 }
 
 /// Returns whether a request for `asked` ended at a sign-in page at `target`.
@@ -168,7 +141,7 @@ fn is_redirect(response: &Response) -> bool {
 }
 
 /// Returns the segments of the path, percent-decoded and in lower case.
-fn segments(url: &Url) -> Vec<String> {
+pub(crate) fn segments(url: &Url) -> Vec<String> {
     path(url).split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
@@ -182,7 +155,8 @@ fn path(url: &Url) -> String {
 pub(super) fn is_login(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let mut parts = path.split('/').filter(|part| !part.is_empty());
-    let is_name = |part: &str| LOGINS.contains(&part.split('.').next().unwrap_or_default());
+    let name = |part: &str| part.split('.').next().unwrap_or_default().to_owned();
+    let is_name = |part: &str| LIST.addresses.logins.contains(&name(part));
     let (first, last) = (parts.clone().next(), parts.next_back());
     let is_deep = ["/accounts/login/", "/users/sign_in/"].iter().any(|front| path.starts_with(front));
     first.is_some_and(is_name) || last.is_some_and(is_name) || is_deep

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use memchr::memmem;
+use regex::Regex;
 use serde::Deserialize;
 
 use crate::modules::outcome::Outcome;
@@ -99,16 +99,37 @@ impl Pattern {
     }
 }
 
+/// The texts by which addresses of barriers are recognized, in lower case, each with the outcome's reason.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Addresses {
+    /// The beginnings of hosts.
+    pub(super) host_fronts: Vec<(String, Reason)>,
+    /// Hosts. Names below them count as well.
+    pub(super) hosts: Vec<(String, Reason)>,
+    /// The beginnings of paths.
+    pub(super) path_fronts: Vec<(String, Reason)>,
+    /// Texts that appear only in the paths of barriers, in any segment.
+    pub(super) parts: Vec<(String, Reason)>,
+    /// Words that appear only in the paths of barriers. Only whole words count, since many sites have a page such as
+    /// `challenges`.
+    pub(super) words: Vec<(String, Reason)>,
+    /// The names of paths to sign-in pages. They count as the first or last path segment, up to a dot.
+    pub(super) logins: Vec<String>,
+}
+
 /// The file of barriers. A text such as `@forms` in a pattern stands for a list of texts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    addresses: Addresses,
     lists: BTreeMap<String, Vec<String>>,
     barriers: Vec<Pattern>,
 }
 
 /// All patterns, and an automaton that finds their words.
 pub(super) struct List {
+    pub(super) addresses: Addresses,
     pub(super) patterns: Vec<Pattern>,
     pub(super) words: Vec<String>,
     automaton: AhoCorasick,
@@ -120,7 +141,7 @@ const TITLE: &str = "<title";
 const MAX_TITLE: usize = 400;
 
 pub(super) static LIST: LazyLock<List> = LazyLock::new(|| {
-    let File { lists, barriers: mut patterns } =
+    let File { addresses, lists, barriers: mut patterns } =
         tables::read(include_str!("../catalog/tables/barriers.json"));
     for texts in patterns.iter_mut().flat_map(Pattern::lists) {
         let whole = std::mem::take(texts).into_iter().flat_map(|text| match text.strip_prefix('@') {
@@ -133,7 +154,7 @@ pub(super) static LIST: LazyLock<List> = LazyLock::new(|| {
         patterns.iter().flat_map(Pattern::words).map(String::as_str).chain([TITLE]).collect();
     let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(&words);
-    List { automaton: automaton.expect("the words are few and short"), words, patterns }
+    List { addresses, automaton: automaton.expect("the words are few and short"), words, patterns }
 });
 
 /// The words of the list that were found in a body.
@@ -180,34 +201,15 @@ fn bare_title(rest: &[u8]) -> Option<String> {
     Some(format!("<title>{}</title>", squeeze(text).to_lowercase()))
 }
 
-/// Separators between the name of a page and the name of its site, as they are written in HTML.
-const SEPARATORS: [&str; 18] = [
-    " - ",
-    " – ",
-    " — ",
-    " • ",
-    " · ",
-    " » ",
-    " « ",
-    " › ",
-    " :: ",
-    " / ",
-    " &ndash; ",
-    " &#8211; ",
-    " &mdash; ",
-    " &#8212; ",
-    " &bull; ",
-    " &middot; ",
-    " &raquo; ",
-    " &#124; ",
-];
-
-/// Returns the title with every separator replaced by ` | `.
+/// Returns the title with ` | ` in place of other separators between the name of a page and the name of its site, as they are
+/// written in HTML.
 fn with_bars(title: &str) -> String {
-    SEPARATORS.iter().fold(title.to_owned(), |title, separator| match title.contains(separator) {
-        true => title.replace(separator, " | "),
-        false => title,
-    })
+    static SEPARATORS: LazyLock<Regex> = LazyLock::new(|| {
+        // The pattern is constant, and the tests compile it.
+        Regex::new(" (?:[-–—•·»«›/]|::|&(?:[nm]dash|#821[12]|bull|middot|raquo|#124);) ")
+            .expect("a valid pattern")
+    });
+    SEPARATORS.replace_all(title, " | ").into_owned()
 }
 
 /// Returns the title with a host name at its start replaced by `(host)`.
@@ -226,35 +228,14 @@ const LITTLE: usize = 2_000;
 /// Returns whether a page contains little text. Markup, scripts and styles do not count. Returns `false` for
 /// a large body, which is never a barrier.
 pub(super) fn is_little(body: &[u8]) -> bool {
-    if body.len() > BARRIER_REACH {
-        return false;
-    }
-    let mut rest = body;
-    let mut text = 0;
-    while !rest.is_empty() && text < LITTLE {
-        let end = memchr::memchr(b'<', rest).unwrap_or(rest.len());
-        text += rest[..end].iter().filter(|byte| !byte.is_ascii_whitespace()).count();
-        rest = &rest[end..];
-        rest = &rest[markup(rest)..];
-    }
-    text < LITTLE
+    static MARKUP: LazyLock<regex::bytes::Regex> = LazyLock::new(|| {
+        let pattern =
+            r"(?is-u)<(?:script.*?(?:</script|\z)|style.*?(?:</style|\z)|!--.*?(?:-->|\z)|.*?(?:>|\z))";
+        regex::bytes::Regex::new(pattern).expect("a valid pattern")
+    });
+    let text = || MARKUP.split(body).flatten().filter(|byte| !byte.is_ascii_whitespace());
+    body.len() <= BARRIER_REACH && text().take(LITTLE).count() < LITTLE
 }
-
-/// Returns the length of the tag, comment, script or style at the start of `rest`.
-fn markup(rest: &[u8]) -> usize {
-    let is_at = |at: usize, word: &[u8]| {
-        rest.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
-    };
-    let end = if let Some(name) = [&b"script"[..], b"style"].into_iter().find(|name| is_at(1, name)) {
-        memmem::find_iter(rest, b"</").map(|at| at + 2).find(|at| is_at(*at, name)).map(|at| at + name.len())
-    } else if is_at(0, b"<!--") {
-        memmem::find(rest, b"-->").map(|at| at + 3)
-    } else {
-        memchr::memchr(b'>', rest).map(|at| at + 1)
-    };
-    end.unwrap_or(rest.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

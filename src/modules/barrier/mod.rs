@@ -17,7 +17,7 @@ use super::module::Module;
 use super::probe::Response;
 use super::reason::Reason;
 use address::is_login;
-pub(crate) use address::{final_target, leads_to_login, names_in_address};
+pub(crate) use address::{final_target, leads_to_login, names_in_address, segments};
 pub(crate) use list::{BARRIER_REACH, Barrier};
 use list::{LIST, Needs, Pattern, Seen};
 
@@ -131,7 +131,7 @@ fn holds(pattern: &Pattern, response: &Response, kind: Kind, words: &Seen) -> bo
 fn is_about_logins(module: &Module) -> bool {
     let asks_login = module.entry().probes.iter().any(|probe| {
         let url = probe.url.to_ascii_lowercase();
-        ["login", "signin", "sign-in", "sign_in", "log-in"].iter().any(|word| url.contains(word))
+        LIST.addresses.logins.iter().any(|word| url.contains(word.as_str()))
     });
     module.entry().discovery || asks_login
 }

@@ -34,7 +34,7 @@ pub fn write(mut entries: Vec<Entry>) -> Result<String, serde_json::Error> {
     let mut out = String::from("[");
     for (index, entry) in entries.iter().enumerate() {
         out.push_str(if index > 0 { ",\n  " } else { "\n  " });
-        let value = serde_json::to_value(entry)?;
+        let value = entry.to_json()?;
         // An entry itself is always split into lines.
         broken(&value, INDENT, &mut out);
     }

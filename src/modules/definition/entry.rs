@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::limits::{
-    DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, is_false, is_true, yes,
+    DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, yes,
 };
 use super::probe::Probe;
 use super::result::{Extractor, ListResult, MainResult};
 use super::rule::Matcher;
-use super::verified::{Off, Verified};
+use crate::base::words::words;
 use crate::modules::query::SearchType;
 use crate::modules::template::UrlTemplate;
 
@@ -36,56 +36,50 @@ pub struct Entry {
     #[schemars(regex(pattern = WORD), extend("errorMessage" = WORD_ALLOWED))]
     pub category: String,
     /// Further words by which modules can be selected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(extend("items" = {"type": "string", "pattern": WORD, "errorMessage": WORD_ALLOWED}))]
     pub tags: Vec<String>,
     /// The popularity of the site: 1 is the most visited. Popular modules run early.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = u32::MAX))]
     pub rank: Option<u32>,
     /// Whether the module can run. A module with `false` is loaded and listed, but never run.
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    #[serde(default = "yes")]
     pub enabled: bool,
     /// The reason why the module is disabled. It requires `"enabled": false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<Off>,
     /// Whether the site has adult content. Such a module runs only if the search asks for such modules.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub nsfw: bool,
     /// Whether the module requests a sign-in page (never with a password). Such
     /// a module runs only if the operator enables it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub discovery: bool,
     /// The party that sees the module's traffic.
-    #[serde(default, skip_serializing_if = "Contact::is_default")]
+    #[serde(default)]
     pub contact: Contact,
     /// The address of the site's front page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^https?://"), extend("errorMessage" = "a web address begins with `https://` or `http://`"))]
     pub home: Option<String>,
     /// The page that a person would open for this query (a template).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<UrlTemplate>,
     /// A regex that the whole normal form must match; otherwise the check is `skipped`. It needs no anchors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepts: Option<String>,
     /// The scripts in which the site's usernames can be written.
-    #[serde(default, skip_serializing_if = "Scripts::is_default")]
+    #[serde(default)]
     pub scripts: Scripts,
     /// Characters that are removed from the query first, because the site does not allow them in names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub strip: Option<String>,
     /// The domains whose email addresses are checked. Without it, addresses of all domains are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(extend("items" = {"type": "string", "pattern": DOMAIN, "errorMessage": DOMAIN_ALLOWED}))]
     pub domain_in: Vec<String>,
     /// The domains whose email addresses are not checked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(extend("items" = {"type": "string", "pattern": DOMAIN, "errorMessage": DOMAIN_ALLOWED}))]
     pub domain_not_in: Vec<String>,
     /// The `config.NAME` keys without which the module is `skipped`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(extend("items" = {
         "type": "string",
         "pattern": r"^config\.[a-z0-9_]{1,40}$",
@@ -93,52 +87,46 @@ pub struct Entry {
     }))]
     pub needs: Vec<String>,
     /// The least time between two checks of this module, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86_400_000), extend("errorMessage" = "allowed are 1 to 86400000 (a day)"))]
     pub every_ms: Option<u64>,
     /// The most checks of this module per day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = u32::MAX))]
     pub per_day: Option<u32>,
     /// The one to three requests of a check, sent in order.
     #[schemars(length(min = 1, max = MAX_PROBES))]
     pub probes: Vec<Probe>,
     /// The module's own barriers, in addition to the global list. They take precedence over all other rules.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
     pub barrier: Vec<Matcher>,
     /// The rules for a hit. One that holds is enough.
     #[schemars(length(min = 1, max = MAX_LISTED))]
     pub hit: Vec<Matcher>,
     /// The rules for a miss. One that holds is enough.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
     pub miss: Vec<Matcher>,
     /// Whether a miss means only that nothing is public, not that there is no account.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub weak_miss: bool,
     /// Whether a hit is confirmed by checking a made-up name. Default: yes for
     /// usernames and email addresses, no for domains.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<bool>,
     /// The main result of a hit, of which there is exactly one. If neither this nor `results` is given, a
     /// username or email module yields `{"type": "account"}` with the query as its value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<MainResult>,
     /// The lists of further results. Each list can be empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
     pub results: Vec<ListResult>,
     /// Queries that are known to be hits. The first one confirms misses that rest only on a status or on something
     /// absent or empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
     pub known: Vec<String>,
     /// The newest evidence that the entry fits the answers of its site.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
     /// A remark for the next author of the entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
@@ -187,12 +175,6 @@ pub enum Contact {
     ThirdPartyScan,
 }
 
-impl Contact {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The scripts in which a module's usernames can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -205,8 +187,50 @@ pub enum Scripts {
     Any,
 }
 
-impl Scripts {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
+/// The newest evidence that an entry fits the answers of its site.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+#[schemars(inline)]
+pub struct Verified {
+    /// The kind of evidence.
+    pub by: VerifiedBy,
+    /// The date of the evidence, such as `2026-08-22`, or `2026-08` if the day is not known.
+    #[schemars(regex(pattern = DATE), extend("errorMessage" = DATE_ALLOWED))]
+    pub date: String,
+}
+
+words! {
+    /// The kind of evidence for an entry: `recorded` (answers of the site, recorded on that date), `list` (a
+    /// maintained public list, which had this rule on that date) or `documentation` (the documentation or the
+    /// standard of the interface, as it was on that date).
+    // The strongest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Serialize, Deserialize, JsonSchema, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[schemars(inline)]
+    pub enum VerifiedBy {
+        /// Answers of the site that were recorded on that date.
+        Recorded = "recorded",
+        /// A maintained public list that had this rule on that date.
+        List = "list",
+        /// The documentation or the standard of the interface, as it was on that date.
+        Documentation = "documentation",
     }
+}
+
+/// The reason why a module is disabled, and the date of the evidence for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+#[schemars(inline)]
+pub struct Off {
+    /// The date of the evidence, such as `2026-08-22`, or `2026-08` if the day is not known.
+    #[schemars(regex(pattern = DATE), extend("errorMessage" = DATE_ALLOWED))]
+    pub date: String,
+    /// The reason, in one sentence without a full stop.
+    #[schemars(
+        regex(pattern = r"^\S(.*\S)?$"),
+        length(max = 200),
+        extend("errorMessage" = "allowed are 1 to 200 characters without white space at the ends")
+    )]
+    pub reason: String,
 }

@@ -22,11 +22,3 @@ pub(super) const DATE_ALLOWED: &str = "write a date such as 2026-08-22, or 2026-
 pub(super) fn yes() -> bool {
     true
 }
-
-pub(super) fn is_true(flag: &bool) -> bool {
-    *flag
-}
-
-pub(super) fn is_false(flag: &bool) -> bool {
-    !*flag
-}

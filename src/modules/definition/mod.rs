@@ -44,16 +44,15 @@
 //! A probe with `"feed": {"keep_s": 3600}` fetches a list that is the same for every query. The list is kept for `keep_s`
 //! seconds, for all checks of this module and of other modules that send the same request. The request contains no part
 //! of the query and no saved value. Rules and extractors read the list like any other answer. Up to 8 MiB of it are read.
-//! An answer is not kept if its status is no success, if it is blank or larger than 8 MiB, or if its `Vary` is `*`, which
-//! means that it is for this request alone.
+//! A failed fetch, and an answer whose status is no success or that is blank or larger than 8 MiB, are kept for at most a
+//! minute. An answer is not kept at all if its `Vary` is `*`, which means that it is for this request alone.
 //!
 //! # Browser modules
 //! A probe with `"via": "browser"` opens its page in a real browser. Rules and extractors then read the
 //! document as the page's scripts have changed it. Such a module is premium. The browser waits until the
 //! page shows a mark. One mark is taken from each rule of `hit`, `miss` and `barrier` that is about the
-//! probe. It is the first of these conditions that the rule has: `css` (the selector), `text`, `title` or
-//! `title_is`, `words` or `any_word`, `final_url` (its longest literal part), `regex` (its longest literal
-//! part). On a page without any mark, the rules are tried shortly before the check's time ends.
+//! probe. It is the first of these conditions that the rule has: `css` (the selector), `text`, `title_is` or
+//! `title`, `words`, `final_url` (its longest literal part). On a page without any mark, the rules are tried shortly before the check's time ends.
 //! - A browser reports neither headers nor a reliable status, so rules read the page, its title and its
 //!   address. There is at least one rule for a hit and one for a miss, and each of them has a mark. A rule
 //!   with only negative conditions is not allowed, because it holds for a page that is not drawn yet.
@@ -108,26 +107,23 @@
 
 mod entry;
 mod field;
-mod form;
 mod limits;
 mod probe;
 mod read;
 mod result;
 mod rule;
-mod schema;
 mod source;
 pub mod text;
-mod verified;
 
-pub use entry::{Contact, Entry, Scripts};
+pub use entry::{Contact, Entry, Off, Scripts, Verified, VerifiedBy};
 pub use field::{Field, FieldType, METADATA, field_type};
 pub use limits::MAX_PROBES;
+pub(crate) use probe::kept;
 pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
+pub use read::json_schema;
 pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
 pub(crate) use rule::{ConditionKinds, as_text};
 pub use rule::{CssCondition, CssRule, JsonRule, JsonType, Matcher, StatusClass, StatusRule};
-pub use schema::json_schema;
+pub(crate) use source::Reads;
 pub use source::{Each, Source};
-pub(crate) use source::{Elements, Reads};
-pub use verified::{Off, Verified, VerifiedBy};

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::limits::{NAME, NAME_ALLOWED, is_false};
+use super::limits::{NAME, NAME_ALLOWED};
 use super::result::Extractor;
+use super::text::unique;
 use crate::base::words::words;
-use crate::modules::template::{FillError, HeaderTemplate, Kind, Template, UrlTemplate, Values};
+use crate::modules::template::{FillError, Kind, Template, UrlTemplate, Values};
 
 words! {
     /// The HTTP method of a probe.
@@ -27,12 +27,6 @@ words! {
         Post = "POST",
         /// A PUT request, which can have a body.
         Put = "PUT",
-    }
-}
-
-impl Method {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -57,12 +51,6 @@ impl Probe {
     }
 }
 
-impl Via {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// A probe: one outgoing request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
@@ -75,56 +63,68 @@ pub struct Probe {
     )]
     pub url: UrlTemplate,
     /// The HTTP method. Default: GET.
-    #[serde(default, skip_serializing_if = "Method::is_default")]
+    #[serde(default)]
     pub method: Method,
     /// The client that sends the probe. Default: `http`. A browser opens the page with GET, follows
     /// redirects, and sends none of the entry's headers. For `whois`, `url` is `http://SERVER:43/QUERY`.
-    #[serde(default, skip_serializing_if = "Via::is_default")]
+    #[serde(default)]
     pub via: Via,
     /// Header names, each with a template. `User-Agent` replaces the service's own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "unique")]
     #[schemars(extend("propertyNames" = {
         "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
         "errorMessage": "allowed are ASCII letters, digits and `-`"
     }))]
-    pub headers: BTreeMap<String, HeaderTemplate>,
-    /// The form fields (templates), sent as `application/x-www-form-urlencoded`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<BTreeMap<Template, Template>>,
+    pub headers: BTreeMap<String, Template>,
+    /// The names of form fields, each with its value (a template), sent as `application/x-www-form-urlencoded`.
+    #[serde(default, deserialize_with = "unique")]
+    pub form: BTreeMap<String, Template>,
     /// A JSON body; its strings are templates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     pub json: Option<JsonBody>,
     /// Whether redirects are followed (at most 5). By default a redirect is itself the answer.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub follow: bool,
     /// Names, each with an extractor that reads from the answer. Later probes use the value as `{saved.NAME}`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "unique")]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub save: BTreeMap<String, Extractor>,
     /// Whether the probe is sent only if the rules reached no conclusion from the answers so far (a fallback source).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub fallback: bool,
     /// Marks a list that is the same for every query. It is fetched once and shared by all checks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<FeedEntry>,
 }
 
 /// A JSON body, whose strings are templates.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
 pub struct JsonBody {
     json: Value,
     /// The templates of the strings, in order.
     templates: Vec<Template>,
 }
 
-impl JsonBody {
-    fn parse(json: Value) -> Result<Self, String> {
+impl TryFrom<Value> for JsonBody {
+    type Error = String;
+
+    fn try_from(json: Value) -> Result<Self, String> {
         let mut templates = Vec::new();
-        collect_templates(&json, &mut templates)?;
+        with_texts(&json, &mut |text| {
+            templates.push(Template::parse(text, Kind::Plain)?);
+            Ok::<_, String>(None)
+        })?;
         Ok(Self { json, templates })
     }
+}
 
+impl From<JsonBody> for Value {
+    fn from(body: JsonBody) -> Self {
+        body.json
+    }
+}
+
+impl JsonBody {
     /// Returns the templates of the strings.
     pub(crate) fn templates(&self) -> &[Template] {
         &self.templates
@@ -132,70 +132,43 @@ impl JsonBody {
 
     /// Returns the filled body, without the members and elements that contain a missing optional key.
     pub(crate) fn fill(&self, values: &Values<'_>) -> Result<Value, FillError> {
-        let filled = filled(&self.json, &mut self.templates.iter(), values)?;
+        let mut templates = self.templates.iter();
+        let filled = with_texts(&self.json, &mut |_| {
+            let filled = templates.next().map_or(Err(FillError::LeftOut), |template| template.fill(values));
+            kept(filled)
+        })?;
         filled.ok_or(FillError::LeftOut)
     }
 }
 
-impl PartialEq for JsonBody {
-    fn eq(&self, other: &Self) -> bool {
-        self.json == other.json
+/// Turns the error for a missing optional key into `None`.
+pub(crate) fn kept<T>(filled: Result<T, FillError>) -> Result<Option<T>, FillError> {
+    match filled {
+        Err(FillError::LeftOut) => Ok(None),
+        filled => filled.map(Some),
     }
 }
 
-impl<'de> Deserialize<'de> for JsonBody {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::parse(Value::deserialize(from)?).map_err(D::Error::custom)
-    }
-}
-
-impl Serialize for JsonBody {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.json.serialize(to)
-    }
-}
-
-fn collect_templates(json: &Value, out: &mut Vec<Template>) -> Result<(), String> {
-    match json {
-        Value::String(text) => {
-            out.push(Template::parse(text, Kind::Plain)?);
-            Ok(())
-        }
-        Value::Array(elements) => elements.iter().try_for_each(|it| collect_templates(it, out)),
-        Value::Object(members) => members.values().try_for_each(|it| collect_templates(it, out)),
-        _ => Ok(()),
-    }
-}
-
-fn filled(
+/// Returns a JSON value with other texts in place of its own. What contains a text without a replacement is left out.
+fn with_texts<E>(
     json: &Value,
-    templates: &mut std::slice::Iter<'_, Template>,
-    values: &Values<'_>,
-) -> Result<Option<Value>, FillError> {
-    Ok(Some(match json {
-        Value::String(_) => match templates.next().map(|template| template.fill(values)) {
-            Some(Ok(text)) => Value::String(text),
-            Some(Err(FillError::LeftOut)) | None => return Ok(None),
-            Some(Err(error)) => return Err(error),
-        },
+    replaced: &mut impl FnMut(&str) -> Result<Option<String>, E>,
+) -> Result<Option<Value>, E> {
+    Ok(match json {
+        Value::String(text) => replaced(text)?.map(Value::String),
         Value::Array(elements) => {
-            let mut kept = Vec::with_capacity(elements.len());
-            for element in elements {
-                kept.extend(filled(element, templates, values)?);
-            }
-            Value::Array(kept)
+            let elements = elements.iter().filter_map(|element| with_texts(element, replaced).transpose());
+            Some(Value::Array(elements.collect::<Result<_, E>>()?))
         }
         Value::Object(members) => {
-            let mut kept = Map::new();
-            for (name, member) in members {
-                if let Some(member) = filled(member, templates, values)? {
-                    kept.insert(name.clone(), member);
-                }
-            }
-            Value::Object(kept)
+            let members = members.iter().filter_map(|(name, member)| {
+                let member = with_texts(member, replaced).transpose()?;
+                Some(member.map(|member| (name.clone(), member)))
+            });
+            Some(Value::Object(members.collect::<Result<_, E>>()?))
         }
-        fixed => fixed.clone(),
-    }))
+        fixed => Some(fixed.clone()),
+    })
 }
 
 /// A shared list. Its request contains no part of the query. Rules and extractors read it like any answer.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::limits::{NAME, NAME_ALLOWED, is_false};
+use super::limits::{NAME, NAME_ALLOWED};
 use super::rule::JsonRule;
 use super::source::{EXTRACTOR_KINDS, Each, Source};
-use super::text::{Short, ShortOrLong};
+use super::text::{Short, ShortOrLong, unique};
 use crate::base::words::words;
 use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::modules::template::Template;
@@ -45,52 +45,41 @@ impl Short for LongExtractor {
 
 /// The long form of an extractor, as an object with transforms and filters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "an object")]
+#[serde(deny_unknown_fields, default, expecting = "an object")]
 #[schemars(rename = "long_extractor")]
 pub struct LongExtractor {
     /// Short extractors, `KIND:ARGUMENT`, which are tried in order until
     /// one gives a value. Left out if `inner` is given.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(min = 1),
         extend("items" = {"type": "string", "pattern": SHORT, "errorMessage": short_allowed()})
     )]
     pub from: Vec<Source>,
     /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
-    /// Conditions that an element (the parent of the last pointer segment) must all fulfil to be kept. Their
-    /// pointers are relative to the element.
-    #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
+    /// Conditions that an element of `each` must all fulfil to be kept. Their pointers are relative to the element.
+    #[serde(rename = "where")]
     pub filter: Vec<JsonRule>,
     /// The elements to which `where` applies: a pointer with `*`, or `json:`, `jsonld:` or `script:`
     /// followed by one. `from` is then relative to each element.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Each>,
     /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
     /// selected, and can have an `inner` extractor itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner: Option<Box<LongExtractor>>,
     /// A regex, of which every match in a value gives a value: its first capture group, or the whole match
     /// if there is no group. A value without a match is dropped. Applied before `transform`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<SearchRegex>,
     /// The transforms that are applied to every value, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transform: Vec<Transform>,
     /// Pairs of a regex and a label. The first regex that matches replaces the value
     /// by its label; a value without a match is kept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<(SearchRegex, String)>,
     /// A template that replaces each value, in which `{value}` is the value. Applied last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Template>,
     /// Whether all values are given, as an array. By default it is the first value only, or all values if
-    /// the pointer has a `*` and neither `each` nor `where` is given.
-    #[serde(default, skip_serializing_if = "is_false")]
+    /// the pointer has a `*` and `each` is not given.
     pub all: bool,
     /// The most values that are read (default 50).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_VALUES))]
     pub limit: Option<usize>,
 }
@@ -151,11 +140,10 @@ pub struct MainResult {
     #[serde(rename = "type")]
     pub result_type: ResultType,
     /// The extractor of the result's value. Default: the query's normal form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Extractor>,
     /// Metadata names, each with its extractor. A name without a value is
     /// left out. `profile_url` is added from `profile`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "unique")]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub metadata: BTreeMap<String, Extractor>,
 }
@@ -169,28 +157,24 @@ pub struct ListResult {
     #[serde(rename = "type")]
     pub result_type: ResultType,
     /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
     /// The elements of the list: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`,
     /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match; a template for regexes), `header:NAME`, `lines:` (every
     /// non-empty line of the body) or `json_lines:` (one JSON document per line).
     pub each: Each,
     /// Conditions that a JSON element must all fulfil to be kept. Their pointers are relative to the element.
-    #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "where")]
     pub filter: Vec<JsonRule>,
     /// The extractor of each result's value, relative to the element. Default: the element itself. A
     /// transform that gives several values (`lines`, `split`) gives several results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Extractor>,
     /// A regex (a template for regexes) that must be found in a value for it to be kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Pattern>,
     /// Metadata names, each with its extractor, relative to the element.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "unique")]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub metadata: BTreeMap<String, Extractor>,
     /// The most results of the list (default 100, at most 1,000).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_VALUES))]
     pub limit: Option<usize>,
 }

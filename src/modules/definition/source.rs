@@ -39,6 +39,10 @@ pub(crate) enum Reads {
     Item,
     Key,
     Group(usize),
+    /// The matches of a regex with variables. This and the variants below are only the elements of lists.
+    Matches(Pattern),
+    Lines,
+    JsonLines,
 }
 
 entry_text!(Source, Source::parse);
@@ -91,9 +95,9 @@ impl Source {
         &self.text
     }
 
-    /// Returns a source of JSON at this pointer.
-    pub(crate) fn json(pointer: Pointer) -> Self {
-        Self { text: format!("json:{}", pointer.as_str()), reads: Reads::Json(pointer) }
+    /// Returns a source that no entry names.
+    pub(crate) fn of(reads: Reads) -> Self {
+        Self { text: String::new(), reads }
     }
 
     /// Returns why the source is not allowed outside of a list, if it is not.
@@ -104,17 +108,16 @@ impl Source {
 
     /// Returns whether the source reads the body.
     pub(crate) fn reads_body(&self) -> bool {
-        matches!(
+        !matches!(
             self.reads,
-            Reads::Json(_)
-                | Reads::Css(..)
-                | Reads::Meta(_)
-                | Reads::JsonLd(_)
-                | Reads::Script(_)
-                | Reads::BodyHash(_)
-                | Reads::Regex(_)
-                | Reads::Title
-                | Reads::Count(_)
+            Reads::Header(_)
+                | Reads::Cookie(_)
+                | Reads::FinalUrl
+                | Reads::Template(_)
+                | Reads::Const(_)
+                | Reads::Item
+                | Reads::Key
+                | Reads::Group(_)
         )
     }
 
@@ -123,9 +126,17 @@ impl Source {
         matches!(self.reads, Reads::Meta(_) | Reads::Title)
     }
 
+    /// Returns the pointer by which the source selects from JSON.
+    pub(crate) fn pointer(&self) -> Option<&Pointer> {
+        match &self.reads {
+            Reads::Json(pointer) | Reads::JsonLd(pointer) | Reads::Script(pointer) => Some(pointer),
+            _ => None,
+        }
+    }
+
     /// Returns whether the source can give several values by its syntax.
     pub(crate) fn is_plural(&self) -> bool {
-        matches!(&self.reads, Reads::Json(pointer) | Reads::JsonLd(pointer) | Reads::Script(pointer) if pointer.is_plural())
+        self.pointer().is_some_and(Pointer::is_plural)
     }
 }
 
@@ -137,75 +148,36 @@ fn not_here(kind: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct Each {
     text: String,
-    pub(crate) elements: Elements,
-}
-
-/// The kinds of elements.
-#[derive(Debug, Clone)]
-pub(crate) enum Elements {
-    Json(Pointer),
-    JsonLd(Pointer),
-    Script(Pointer),
-    Css(Selector, Option<String>),
-    Regex(Pattern),
-    Header(String),
-    Lines,
-    JsonLines,
+    pub(crate) source: Source,
 }
 
 entry_text!(Each, Each::parse);
 
 impl Each {
-    /// Returns elements that no entry names.
-    pub(crate) fn of(elements: Elements) -> Self {
-        Self { text: String::new(), elements }
-    }
-
     fn parse(text: &str) -> Result<Self, String> {
         let (kind, argument) = match text.split_once(':') {
             Some((kind, argument)) if !kind.contains('/') => (kind, argument),
             _ if text.is_empty() || text.starts_with('/') => ("json", text),
             _ => (text, ""),
         };
-        let elements = match kind {
-            "json" => Elements::Json(Pointer::parse(argument)?),
-            "jsonld" => Elements::JsonLd(Pointer::parse(argument)?),
-            "script" => Elements::Script(Pointer::parse(argument)?),
-            "css" => {
-                let (selector, attribute) = split_attribute(argument);
-                Elements::Css(Selector::parse(selector)?, attribute)
-            }
-            "regex" => Elements::Regex(Pattern::parse(argument)?),
-            "header" if !argument.is_empty() => Elements::Header(argument.to_ascii_lowercase()),
-            "lines" if argument.is_empty() => Elements::Lines,
-            "json_lines" if argument.is_empty() => Elements::JsonLines,
+        let source = match kind {
+            "json" | "jsonld" | "script" | "css" => Source::parse(&format!("{kind}:{argument}"))?,
+            "header" if !argument.is_empty() => Source::parse(text)?,
+            "regex" => Source::of(Reads::Matches(Pattern::parse(argument)?)),
+            "lines" if argument.is_empty() => Source::of(Reads::Lines),
+            "json_lines" if argument.is_empty() => Source::of(Reads::JsonLines),
             _ => {
                 return Err(format!(
                     "`{text}` gives no elements; write json:/POINTER/*, jsonld:/POINTER, script:/POINTER/*, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:"
                 ));
             }
         };
-        Ok(Self { text: text.to_owned(), elements })
+        Ok(Self { text: text.to_owned(), source })
     }
 
     /// Returns the text as it was written.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
-    }
-
-    /// Returns whether the elements are in the body.
-    pub(crate) fn reads_body(&self) -> bool {
-        !matches!(self.elements, Elements::Header(_))
-    }
-
-    /// Returns whether the elements are JSON values of any type, not texts.
-    pub(crate) fn gives_json(&self) -> bool {
-        self.gives_members() || matches!(self.elements, Elements::JsonLines)
-    }
-
-    /// Returns whether the elements are selected from JSON by a pointer.
-    pub(crate) fn gives_members(&self) -> bool {
-        matches!(self.elements, Elements::Json(_) | Elements::JsonLd(_) | Elements::Script(_))
     }
 }
 

@@ -2,6 +2,7 @@
 //! written as that text.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -85,6 +86,36 @@ pub(crate) fn read<'de, D: Deserializer<'de>, T>(
     }
 
     from.deserialize_str(Text(parse))
+}
+
+/// Reads the members of an object. Unlike a map's own implementation, it refuses a repeated name.
+pub(super) fn unique<'de, D, V>(from: D) -> Result<BTreeMap<String, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    V: Deserialize<'de>,
+{
+    struct Members<V>(PhantomData<V>);
+
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Members<V> {
+        type Value = BTreeMap<String, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = BTreeMap::new();
+            while let Some(name) = map.next_key::<String>()? {
+                if members.contains_key(&name) {
+                    return Err(A::Error::custom(format!("`{name}` is repeated; give it one value")));
+                }
+                members.insert(name, map.next_value()?);
+            }
+            Ok(members)
+        }
+    }
+
+    from.deserialize_map(Members(PhantomData))
 }
 
 /// A value with a short form, which is a text.

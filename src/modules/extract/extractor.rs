@@ -1,12 +1,13 @@
 //! Extractors, which read one or more values from a response.
 
+use std::borrow::Cow;
+
+use regex::Captures;
 use serde_json::Value;
 
 use super::reading::Reading;
-use super::source::captures;
 use super::transform;
-use crate::modules::definition::as_text;
-use crate::modules::definition::{Each, Elements, LongExtractor, MAX_VALUES, Reads, Source, Transform};
+use crate::modules::definition::{LongExtractor, MAX_VALUES, Reads, Source, Transform, as_text};
 use crate::modules::template::Values;
 
 /// The default maximum number of values of one extractor.
@@ -53,7 +54,7 @@ impl LongExtractor {
 
     /// Returns the first value that is a text, a number or a boolean, as text.
     pub(crate) fn text(&self, reading: &Reading<'_, '_>) -> Option<String> {
-        self.values(reading).iter().find_map(|value| as_text(value).map(std::borrow::Cow::into_owned))
+        self.values(reading).iter().find_map(|value| as_text(value).map(Cow::into_owned))
     }
 
     /// Returns the first value, trimmed, to be saved for a later request. Returns `None` if it is empty or
@@ -65,44 +66,30 @@ impl LongExtractor {
     }
 
     fn gives_array(&self) -> bool {
-        let is_chosen = self.each.is_some() || !self.filter.is_empty();
         self.all
-            || (!is_chosen && self.from.iter().any(Source::is_plural))
+            || (self.each.is_none() && self.from.iter().any(Source::is_plural))
             || self.inner.as_ref().is_some_and(|inner| inner.gives_array())
     }
 
     /// Returns all values, at most `limit`, with the transforms applied. The values are not cleaned.
     pub(crate) fn values(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
-        let raw = match self.chosen() {
-            Some((each, from)) => self.select(&each, &from, reading),
+        let raw = match &self.each {
+            Some(each) => self.select(&each.source, reading),
             None => first_of(&self.from, reading),
         };
         let refined = raw.into_iter().flat_map(|value| self.refine(value, reading));
         refined.take(self.limit.unwrap_or(DEFAULT_LIMIT)).collect()
     }
 
-    /// Returns the elements from which `where` selects, and the sources relative to them: the elements of `each`, or
-    /// else the parents of the last path segment.
-    fn chosen(&self) -> Option<(Each, Vec<Source>)> {
-        if let Some(each) = &self.each {
-            return Some((each.clone(), self.from.clone()));
-        }
-        let [source] = self.from.as_slice() else { return None };
-        let (Reads::Json(pointer) | Reads::Script(pointer)) = &source.reads else { return None };
-        let (front, last) = pointer.split_last().filter(|_| !self.filter.is_empty())?;
-        let is_json = matches!(source.reads, Reads::Json(_));
-        let elements = if is_json { Elements::Json(front) } else { Elements::Script(front) };
-        Some((Each::of(elements), vec![Source::json(last)]))
-    }
-
-    fn select(&self, each: &Each, from: &[Source], reading: &Reading<'_, '_>) -> Vec<Value> {
+    /// Returns what is read from the elements that fulfil `where`.
+    fn select(&self, each: &Source, reading: &Reading<'_, '_>) -> Vec<Value> {
         let mut values = Vec::new();
-        for item in each.items(reading.answer, reading.item.map(|item| &*item.value), &reading.values) {
+        for item in each.items(reading) {
             if self.filter.iter().all(|rule| rule.holds(&item.value, &reading.values)) {
                 let reading = Reading { item: Some(&item), ..*reading };
                 values.extend(match &self.inner {
                     Some(inner) => inner.values(&reading),
-                    None => first_of(from, &reading),
+                    None => first_of(&self.from, &reading),
                 });
             }
             if values.len() >= MAX_VALUES {
@@ -116,12 +103,15 @@ impl LongExtractor {
     fn refine(&self, value: Value, reading: &Reading<'_, '_>) -> Vec<Value> {
         let mut values = match &self.regex {
             None => vec![value],
-            Some(regex) => as_text(&value)
-                .map(|text| {
-                    let found = captures(regex, &text, reading.values.searches).take(MAX_VALUES);
-                    found.map(Value::from).collect()
-                })
-                .unwrap_or_default(),
+            Some(regex) => {
+                let text = as_text(&value).unwrap_or_default();
+                let found = regex.captures(&text, reading.values.searches).take(MAX_VALUES);
+                let group = |found: Captures<'_>| {
+                    let group = if found.len() > 1 { found.get(1) } else { found.get(0) };
+                    group.map(|group| Value::from(group.as_str()))
+                };
+                found.filter_map(group).collect()
+            }
         };
         let base = reading.answer.map(|answer| &answer.response.final_url);
         for transform in &self.transform {
@@ -150,8 +140,9 @@ impl LongExtractor {
 
 /// Returns the values of the first source that has one.
 fn first_of(from: &[Source], reading: &Reading<'_, '_>) -> Vec<Value> {
-    let mut read = from.iter().map(|source| source.read(reading));
-    read.find(|values| values.iter().any(|value| !is_blank(value))).unwrap_or_default()
+    let mut read = from.iter().map(|source| source.items(reading));
+    let found = read.find(|items| items.iter().any(|item| !is_blank(&item.value))).unwrap_or_default();
+    found.into_iter().map(|item| item.value.into_owned()).collect()
 }
 
 /// Returns whether a value is null, a text of white space only, or an empty array or object.

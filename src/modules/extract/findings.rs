@@ -1,15 +1,14 @@
 //! Reads the results of a hit.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, hash_map};
 
 use serde_json::{Map, Value};
 
-use super::distinct::{Distinct, Found};
 use super::fit::fit;
-use super::items::{Item, MAX_ITEMS};
 use super::page_profile::PageProfile;
-use super::reading::{Answers, Reading};
+use super::reading::{Answers, Item, Reading};
+use super::source::MAX_ITEMS;
 use super::valid::valid;
 use crate::modules::definition::as_text;
 use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, ResultType};
@@ -23,6 +22,41 @@ const DEFAULT_LIMIT: usize = 100;
 /// The maximum numbers of nodes (members and elements) and of levels that a nested metadata value keeps.
 const MAX_NODES: usize = 300;
 const MAX_DEPTH: usize = 6;
+
+/// A finding: its type, value and metadata.
+type Found = (ResultType, String, Map<String, Value>);
+
+/// Findings without those of equal type, value and identifying members. Only plain repetitions are removed. The run decides
+/// whether two differently written values are the same entity.
+#[derive(Debug, Default)]
+struct Distinct {
+    found: Vec<Found>,
+    places: HashMap<(ResultType, String, Vec<Option<String>>), usize>,
+}
+
+impl Distinct {
+    /// Adds a finding. If an equal one exists, only the metadata that it lacks is added to it. Returns `false` if there are
+    /// as many as may be already.
+    fn add(&mut self, found: Found, limit: usize) -> bool {
+        let (result_type, value, metadata) = &found;
+        let members = result_type.identifying().iter().map(|name| metadata.get(*name).map(Value::to_string));
+        match self.places.entry((*result_type, value.clone(), members.collect())) {
+            hash_map::Entry::Vacant(_) if self.found.len() >= limit => return false,
+            hash_map::Entry::Vacant(place) => {
+                place.insert(self.found.len());
+                self.found.push(found);
+            }
+            hash_map::Entry::Occupied(place) if self.found.len() < limit => {
+                let known = &mut self.found[*place.get()].2;
+                for (name, value) in found.2 {
+                    known.entry(name).or_insert(value);
+                }
+            }
+            hash_map::Entry::Occupied(_) => {}
+        }
+        true
+    }
+}
 
 impl Entry {
     /// Returns the texts of the profile's address before and after the query, or `None` if it has no address with the
@@ -69,11 +103,13 @@ impl Entry {
     ) -> (Vec<Finding>, bool) {
         let (mut distinct, mut is_cut) = (Distinct::default(), false);
         if let Some(found) = self.main().and_then(|main| self.main_finding(&main, answers, values, control)) {
-            distinct.add(found);
+            distinct.add(found, usize::MAX);
         }
         for list in &self.results {
             let (found, is_list_cut) = list.read(answers, values);
-            found.into_found().for_each(|found| distinct.add(found));
+            for found in found {
+                distinct.add(found, usize::MAX);
+            }
             is_cut |= is_list_cut;
         }
         let finding = |(result_type, value, metadata): Found| Finding {
@@ -83,7 +119,7 @@ impl Entry {
             confidence,
             metadata,
         };
-        (distinct.into_found().map(finding).collect(), is_cut)
+        (distinct.found.into_iter().map(finding).collect(), is_cut)
     }
 
     fn main_finding(
@@ -123,17 +159,17 @@ impl Entry {
 impl ListResult {
     /// Returns the values of the list: filtered, without duplicates, at most `limit`. Also returns whether there are
     /// more.
-    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> (Distinct, bool) {
-        let (mut found, mut is_cut) = (Distinct::default(), false);
+    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> (Vec<Found>, bool) {
+        let mut distinct = Distinct::default();
         let keep = match self.keep.as_ref().map(|pattern| pattern.regex(&values)) {
             None => None,
             Some(Ok(regex)) => Some(regex),
             // If a value that the filter needs is missing, no element can pass it.
-            Some(Err(_)) => return (found, false),
+            Some(Err(_)) => return (Vec::new(), false),
         };
         let answer = answers.get(self.probe);
-        let items = self.each.items(answer, None, &values);
-        is_cut |= items.len() >= MAX_ITEMS;
+        let items = self.each.source.items(&Reading { answer, values, item: None });
+        let is_cut = items.len() >= MAX_ITEMS;
         for item in items {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;
@@ -146,15 +182,13 @@ impl ListResult {
                 }
                 let Some(text) = valid(self.result_type, &text, values.query) else { continue };
                 let metadata = metadata.get_or_insert_with(|| self.metadata(&reading));
-                let next = (self.result_type, text, metadata.clone());
-                if found.len() < self.limit.unwrap_or(DEFAULT_LIMIT) {
-                    found.add(next);
-                } else if !found.has(&next) {
-                    return (found, true);
+                let found = (self.result_type, text, metadata.clone());
+                if !distinct.add(found, self.limit.unwrap_or(DEFAULT_LIMIT)) {
+                    return (distinct.found, true);
                 }
             }
         }
-        (found, is_cut)
+        (distinct.found, is_cut)
     }
 
     fn texts(&self, reading: &Reading<'_, '_>, item: &Item<'_>) -> Vec<String> {

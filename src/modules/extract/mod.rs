@@ -2,22 +2,18 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`source`] | the source of one value (`json:/a`, `css:h1`, …) |
+//! | [`source`] | the values or elements that a source finds (`json:/a`, `css:h1`, …) |
 //! | [`extractor`] | an extractor: source, selection of elements, transforms, labels, limits |
 //! | [`transform`] | the transforms that an extractor can name |
-//! | [`items`] | the elements of a list result |
 //! | [`findings`] | the results of a hit |
-//! | `distinct` | findings without duplicates |
 //! | `number` | numbers as people write them |
 //! | `fit` | metadata values of the types that their names have |
 //! | `valid` | validation of a value by the type of its entity |
 //! | [`page_profile`] | generic profile data, such as Open Graph and JSON-LD |
 
-mod distinct;
 pub(crate) mod extractor;
 pub(crate) mod findings;
 mod fit;
-pub(crate) mod items;
 mod number;
 pub(crate) mod page_profile;
 mod reading;

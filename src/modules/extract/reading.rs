@@ -1,7 +1,11 @@
-//! The responses of a check, as input of extractors.
+//! The responses of a check, as input of extractors, and what is found in them.
 
-use super::items::Item;
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use crate::modules::answer::Answer;
+use crate::modules::pointer::Key;
 use crate::modules::template::Values;
 
 /// The responses of a check, indexed by probe.
@@ -42,4 +46,13 @@ pub(crate) struct Reading<'a, 'r> {
     pub(crate) values: Values<'a>,
     /// The current element of a list result.
     pub(crate) item: Option<&'a Item<'a>>,
+}
+
+/// What a source finds: one value, or one element of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Item<'a> {
+    pub(crate) value: Cow<'a, Value>,
+    pub(super) key: Key<'a>,
+    /// The capture groups, with the whole match first.
+    pub(super) groups: Vec<Option<String>>,
 }

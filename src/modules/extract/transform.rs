@@ -1,8 +1,11 @@
 //! The transforms that an extractor can name.
 
-use jiff::fmt::strtime;
+use std::sync::LazyLock;
+
+use jiff::fmt::{rfc2822, strtime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
+use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
@@ -11,6 +14,7 @@ use crate::base::encoding::percent_decode_lossy;
 use crate::modules::definition::Transform;
 use crate::modules::definition::as_text;
 use crate::modules::html::fragment_text;
+use crate::modules::tables;
 use crate::modules::text::{squeeze, unquote_txt};
 
 /// The maximum number of parts that `lines` and `split` give.
@@ -107,60 +111,34 @@ fn unix_time(text: &str, units: i64) -> Option<Value> {
     Some(Value::from(at.to_string()))
 }
 
+/// The usual forms of dates and times, as `strftime` writes them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct Dates {
+    zoned: Vec<&'static str>,
+    times: Vec<&'static str>,
+    days: Vec<&'static str>,
+}
+
+static DATES: LazyLock<Dates> = LazyLock::new(|| tables::read(include_str!("../catalog/tables/dates.json")));
+
 /// Returns a time as RFC 3339 in UTC, or a date if no time is given.
 pub(super) fn date_time(text: &str) -> Option<String> {
-    if let Ok(at) = text.parse::<Timestamp>() {
+    let exact: Option<Timestamp> = text.parse().ok();
+    let mailed = || Some(rfc2822::parse(text).ok()?.timestamp());
+    let zoned = |form: &&str| strtime::parse(form, text).and_then(|parsed| parsed.to_timestamp()).ok();
+    if let Some(at) = exact.or_else(mailed).or_else(|| DATES.zoned.iter().find_map(zoned)) {
         return Some(at.to_string());
-    }
-    if let Ok(at) = jiff::fmt::rfc2822::parse(text) {
-        return Some(at.timestamp().to_string());
-    }
-    for form in [
-        "%a %b %d %H:%M:%S %z %Y",
-        "%Y-%m-%d %H:%M:%S%.f %z",
-        "%Y-%m-%dT%H:%M:%S%.f%z",
-        "%Y/%m/%d %H:%M:%S %z",
-    ] {
-        if let Ok(at) = strtime::parse(form, text).and_then(|parsed| parsed.to_timestamp()) {
-            return Some(at.to_string());
-        }
     }
     let text = without_ordinal(text);
     let bare = text.trim_end_matches(" UTC").trim_end_matches(" GMT").trim();
-    for form in [
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y/%m/%d %H:%M:%S",
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M",
-        "%Y%m%d%H%M%S",
-        "%d.%m.%Y %H:%M:%S",
-        "%Y.%m.%d %H:%M:%S",
-    ] {
-        if let Ok(at) = civil::DateTime::strptime(form, bare).and_then(|at| at.to_zoned(TimeZone::UTC)) {
-            return Some(at.timestamp().to_string());
-        }
+    let time =
+        |form: &&str| civil::DateTime::strptime(form, bare).and_then(|at| at.to_zoned(TimeZone::UTC)).ok();
+    if let Some(at) = DATES.times.iter().find_map(time) {
+        return Some(at.timestamp().to_string());
     }
-    for form in [
-        "%Y-%m-%d",
-        "%Y/%m/%d",
-        "%Y.%m.%d",
-        "%Y%m%d",
-        "%d.%m.%Y",
-        "%B %d, %Y",
-        "%b %d, %Y",
-        "%d %B %Y",
-        "%d %b %Y",
-        "%d-%b-%Y",
-        "%d-%B-%Y",
-        "%b %d %Y",
-        "%B %d %Y",
-        "%a %b %d %Y",
-    ] {
-        if let Ok(date) = civil::Date::strptime(form, bare) {
-            return Some(date.to_string());
-        }
-    }
-    None
+    let day = |form: &&str| civil::Date::strptime(form, bare).ok();
+    DATES.days.iter().find_map(day).map(|day| day.to_string())
 }
 
 /// Returns the text without the ending of an ordinal number: `18th` becomes `18`.

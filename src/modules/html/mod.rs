@@ -7,7 +7,6 @@
 mod page;
 mod reader;
 pub(crate) mod selector;
-mod tags;
 
 #[cfg(test)]
 mod tests;

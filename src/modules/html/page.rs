@@ -29,9 +29,34 @@ pub(crate) struct Page {
     /// The elements in document order.
     pub(super) elements: Vec<Element>,
     /// The names and values of all attributes, as ranges of `words`.
-    pub(super) attributes: Vec<[Range<usize>; 2]>,
+    pub(super) attributes: Vec<[Reach; 2]>,
     /// The names of the elements, and the names and values of their attributes.
     pub(super) words: String,
+    /// Whether the page has more elements or attributes than are kept. No element can then be proved to be missing.
+    pub(crate) is_full: bool,
+}
+
+/// A range of bytes or indices. It is half as large as a `Range<usize>`, since a hostile page has many of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reach {
+    start: u32,
+    end: u32,
+}
+
+impl Reach {
+    pub(super) fn new(start: usize, end: usize) -> Self {
+        let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: at(start), end: at(end) }
+    }
+
+    /// Returns the range with another end.
+    pub(super) fn to(self, end: usize) -> Self {
+        Self::new(self.start as usize, end)
+    }
+
+    pub(super) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 /// The kind of a `<script>` element, by its `type`.
@@ -62,13 +87,13 @@ impl ScriptKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Element {
     /// The index of the element around it.
-    pub(super) parent: Option<usize>,
+    pub(super) parent: Option<u32>,
     /// The range of its name in the words of the page.
-    pub(super) name: Range<usize>,
+    pub(super) name: Reach,
     /// The range of its attributes among those of the page.
-    pub(super) attributes: Range<usize>,
+    pub(super) attributes: Reach,
     /// The range of its text in the text of the page, or in the raw text.
-    pub(super) text: Range<usize>,
+    pub(super) text: Reach,
     pub(super) is_raw: bool,
 }
 
@@ -89,8 +114,8 @@ impl Page {
         // How many of the first compounds each element and those around it match.
         let mut inside: Vec<usize> = Vec::with_capacity(self.elements.len());
         for (index, element) in self.elements.iter().enumerate() {
-            let mut at = element.parent.map_or(0, |parent| inside[parent]);
-            if compounds[at].matches(&self.words[element.name.clone()], |name| self.attribute(element, name))
+            let mut at = element.parent.map_or(0, |parent| inside[parent as usize]);
+            if compounds[at].matches(&self.words[element.name.range()], |name| self.attribute(element, name))
             {
                 match at + 1 == compounds.len() {
                     true => found.push(index),
@@ -104,14 +129,14 @@ impl Page {
 
     /// Returns the value of an attribute. `name` is in lower case. If an attribute is repeated, the first one counts.
     pub(crate) fn attribute(&self, element: &Element, name: &str) -> Option<&str> {
-        let attributes = &self.attributes[element.attributes.clone()];
-        let found = attributes.iter().find(|[known, _]| self.words[known.clone()] == *name);
-        found.map(|[_, value]| &self.words[value.clone()])
+        let attributes = &self.attributes[element.attributes.range()];
+        let found = attributes.iter().find(|[known, _]| self.words[known.range()] == *name);
+        found.map(|[_, value]| &self.words[value.range()])
     }
 
     /// Returns the text of an element. White space is normalized, except in scripts.
     pub(crate) fn text_of(&self, element: &Element) -> String {
-        let Range { start, end } = element.text;
+        let Range { start, end } = element.text.range();
         if element.is_raw {
             return self.raw.get(start..end).unwrap_or_default().trim().to_owned();
         }
@@ -135,15 +160,15 @@ impl Page {
 
     /// Returns whether the element's text extends to the end of the text that was read.
     pub(crate) fn is_last(&self, element: &Element) -> bool {
-        element.text.end >= if element.is_raw { self.raw.len() } else { self.text.len() }
+        element.text.range().end >= if element.is_raw { self.raw.len() } else { self.text.len() }
     }
 
     /// Returns the scripts of the page that are not empty, in order, at most 300.
     pub(crate) fn scripts(&self) -> impl Iterator<Item = (ScriptKind, &str)> {
         let script = |element: &Element| {
-            let is_script = element.is_raw && self.words[element.name.clone()] == *"script";
+            let is_script = element.is_raw && self.words[element.name.range()] == *"script";
             let kind = is_script.then(|| ScriptKind::of(self.attribute(element, "type").unwrap_or_default()));
-            let text = self.raw.get(element.text.clone()).unwrap_or_default();
+            let text = self.raw.get(element.text.range()).unwrap_or_default();
             Some((kind??, text)).filter(|(_, text)| !text.is_empty())
         };
         self.elements.iter().filter_map(script).take(MAX_SCRIPTS)

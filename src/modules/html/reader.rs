@@ -2,24 +2,22 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::ops::Range;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
 
-use super::page::{Element, Page};
-use super::tags::{self, Tag};
+use super::page::{Element, Page, Reach};
 use crate::modules::text::squeeze;
 
 /// The maximum depth of open elements that are distinguished. Elements that are nested deeper count as this
 /// deep.
 const MAX_DEPTH: usize = 512;
-/// The maximum number of elements that are kept: more than a page of 1 MiB has.
+/// The maximum numbers of elements and of attributes of a page that are kept, which bound its memory: more than a page of
+/// 1 MiB can have.
 const MAX_ELEMENTS: usize = 400_000;
+const MAX_ATTRIBUTES: usize = 600_000;
 /// The maximum number of `<meta>` elements that are kept.
 const MAX_METAS: usize = 300;
-/// The maximum number of attributes that are read in one tag.
-const MAX_ATTRIBUTES: usize = 64;
 /// The number of open elements that are searched for one that a start tag closes implicitly.
 const IMPLIED_REACH: usize = 16;
 
@@ -66,12 +64,10 @@ fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 
 /// An open element.
 struct Frame {
-    tag: Tag,
-    is_inline: bool,
-    is_foreign: bool,
+    name: String,
     is_hidden: bool,
     /// The index of the element, if it is kept.
-    element: Option<usize>,
+    element: Option<u32>,
 }
 
 #[derive(Default)]
@@ -80,6 +76,7 @@ struct Reader {
     stack: Vec<Frame>,
     /// The number of open elements below the deepest frame.
     overflow: usize,
+    /// The number of open elements in which `/>` closes an element.
     foreign: usize,
     /// The number of open elements that hide their content, and the offset at which the text of the
     /// outermost one starts.
@@ -89,17 +86,27 @@ struct Reader {
     tag: Option<Element>,
     /// Whether the attribute that was added last gets a value.
     expects_value: bool,
-    /// The raw element, such as a script, that is being read.
-    raw: Option<Tag>,
+    /// The raw element, such as a script, that is being read: its index among the elements, if it is kept.
+    raw: Option<usize>,
     title_start: Option<usize>,
 }
 
 impl Reader {
     fn event(&mut self, event: &CallbackEvent<'_>) {
         match event {
-            CallbackEvent::OpenStartTag { name } => self.open(&text_of(name)),
+            CallbackEvent::OpenStartTag { name } => {
+                let attributes = self.page.attributes.len();
+                let (name, attributes) = (self.word(&text_of(name)), Reach::new(attributes, attributes));
+                self.tag =
+                    Some(Element { parent: None, name, attributes, text: Reach::default(), is_raw: false });
+            }
             CallbackEvent::AttributeName { name } => self.attribute_name(&text_of(name)),
-            CallbackEvent::AttributeValue { value } => self.attribute_value(&text_of(value)),
+            CallbackEvent::AttributeValue { value } if self.expects_value => {
+                self.page.words.push_str(&text_of(value));
+                if let Some([_, known]) = self.page.attributes.last_mut() {
+                    *known = known.to(self.page.words.len());
+                }
+            }
             CallbackEvent::CloseStartTag { self_closing } => {
                 if let Some(element) = self.tag.take() {
                     self.start(element, *self_closing);
@@ -111,63 +118,47 @@ impl Reader {
                 self.end(&text_of(name));
             }
             CallbackEvent::String { value } => match self.raw {
-                Some(_) => self.page.raw.push_str(&text_of(value)),
                 None => self.page.text.push_str(&text_of(value)),
+                Some(index) => {
+                    self.page.raw.push_str(&text_of(value));
+                    if let Some(element) = self.page.elements.get_mut(index) {
+                        element.text = element.text.to(self.page.raw.len());
+                    }
+                }
             },
             _ => {}
         }
     }
 
-    /// Begins a start tag. `name` is in lower case.
-    fn open(&mut self, name: &str) {
-        let attributes = self.page.attributes.len();
-        self.tag = Some(Element {
-            parent: None,
-            name: self.word(name),
-            attributes: attributes..attributes,
-            text: 0..0,
-            is_raw: false,
-        });
-    }
-
     /// Adds a word to those of the page, and returns its range.
-    fn word(&mut self, word: &str) -> Range<usize> {
+    fn word(&mut self, word: &str) -> Reach {
         let start = self.page.words.len();
         self.page.words.push_str(word);
-        start..self.page.words.len()
+        Reach::new(start, self.page.words.len())
     }
 
     /// Adds an attribute to the tag that is being read. `name` is in lower case.
     fn attribute_name(&mut self, name: &str) {
-        self.expects_value = self.tag.as_ref().is_some_and(|tag| tag.attributes.len() < MAX_ATTRIBUTES);
+        let is_full = self.page.attributes.len() >= MAX_ATTRIBUTES;
+        self.page.is_full |= is_full;
+        self.expects_value = self.tag.is_some() && !is_full;
         if self.expects_value {
             let name = self.word(name);
-            let value = name.end..name.end;
+            let value = Reach::new(self.page.words.len(), self.page.words.len());
             self.page.attributes.push([name, value]);
         }
         if let Some(tag) = &mut self.tag {
-            tag.attributes.end = self.page.attributes.len();
-        }
-    }
-
-    /// Appends to the value of the attribute that was added last.
-    fn attribute_value(&mut self, value: &str) {
-        if self.expects_value {
-            let end = self.word(value).end;
-            if let Some([_, known]) = self.page.attributes.last_mut() {
-                known.end = end;
-            }
+            tag.attributes = tag.attributes.to(self.page.attributes.len());
         }
     }
 
     /// Opens the element of the start tag that was read.
     fn start(&mut self, mut element: Element, is_self_closing: bool) {
-        let name = self.page.words[element.name.clone()].to_owned();
+        let name = self.page.words[element.name.range()].to_owned();
         self.imply_ends(&name);
         element.parent = self.stack.last().and_then(|frame| frame.element);
-        element.is_raw = tags::is_raw(&name) && self.foreign == 0;
-        let is_inline = tags::is_inline(&name);
-        if !is_inline {
+        element.is_raw = is_raw(&name) && self.foreign == 0;
+        if !is_inline(&name) {
             self.separate();
         }
         match name.as_str() {
@@ -178,17 +169,16 @@ impl Reader {
             }
             _ => {}
         }
-        let tag = Tag::of(&name);
         let start = if element.is_raw { self.page.raw.len() } else { self.page.text.len() };
-        element.text = start..start;
-        if element.is_raw {
-            self.raw = Some(tag);
-        }
-        let is_foreign = tags::is_foreign(&name);
-        let is_closed = tags::is_void(&name) || (is_self_closing && (self.foreign > 0 || is_foreign));
-        let is_hidden = self.is_hidden(&name, &element);
+        element.text = Reach::new(start, start);
+        let is_closed = is_void(&name) || (is_self_closing && (self.foreign > 0 || is_foreign(&name)));
+        let attribute = |name| self.page.attribute(&element, name);
+        let is_hidden =
+            is_unseen(&name) || attribute("hidden").is_some() || attribute("style").is_some_and(hides);
+        self.raw = element.is_raw.then_some(self.page.elements.len());
         let element = self.keep(element);
-        if is_closed {
+        // Nothing is nested in a raw element.
+        if is_closed || self.raw.is_some() {
             return;
         }
         if self.stack.len() >= MAX_DEPTH {
@@ -199,36 +189,32 @@ impl Reader {
             self.hidden_start = self.page.text.len();
         }
         self.hidden += usize::from(is_hidden);
-        self.foreign += usize::from(is_foreign);
-        self.stack.push(Frame { tag, is_inline, is_foreign, is_hidden, element });
+        self.foreign += usize::from(is_foreign(&name));
+        self.stack.push(Frame { name, is_hidden, element });
     }
 
     /// Keeps an element and returns its index, unless there are too many.
-    fn keep(&mut self, element: Element) -> Option<usize> {
+    fn keep(&mut self, element: Element) -> Option<u32> {
         if self.page.elements.len() >= MAX_ELEMENTS {
-            self.page.words.truncate(element.name.start);
-            self.page.attributes.truncate(element.attributes.start);
+            self.page.is_full = true;
+            self.page.words.truncate(element.name.range().start);
+            self.page.attributes.truncate(element.attributes.range().start);
             return None;
         }
         self.page.elements.push(element);
-        Some(self.page.elements.len() - 1)
-    }
-
-    fn is_hidden(&self, name: &str, element: &Element) -> bool {
-        let attribute = |name| self.page.attribute(element, name);
-        tags::is_unseen(name) || attribute("hidden").is_some() || attribute("style").is_some_and(tags::hides)
+        u32::try_from(self.page.elements.len() - 1).ok()
     }
 
     fn imply_ends(&mut self, name: &str) {
-        let Some((ended, stops)) = tags::implied_ends(name) else { return };
-        if self.overflow > 0 {
+        let (ended, stops) = implied_ends(name);
+        if self.overflow > 0 || ended.is_empty() {
             return;
         }
         let mut outermost = None;
         for (index, frame) in self.stack.iter().enumerate().rev().take(IMPLIED_REACH) {
-            if ended.contains(&frame.tag) {
+            if ended.contains(&frame.name.as_str()) {
                 outermost = Some(index);
-            } else if stops.contains(&frame.tag) {
+            } else if stops.contains(&frame.name.as_str()) {
                 break;
             }
         }
@@ -239,16 +225,15 @@ impl Reader {
 
     /// Handles an end tag. `name` is in lower case.
     fn end(&mut self, name: &str) {
-        let tag = Tag::of(name);
-        self.raw.take_if(|open| *open == tag);
         if name == "title" {
             self.end_title();
         }
-        if self.overflow > 0 {
-            self.overflow -= 1;
+        if self.raw.take().is_some() {
             return;
         }
-        if let Some(index) = self.stack.iter().rposition(|frame| frame.tag == tag) {
+        if self.overflow > 0 {
+            self.overflow -= 1;
+        } else if let Some(index) = self.stack.iter().rposition(|frame| frame.name == name) {
             self.close_to(index);
         }
     }
@@ -262,16 +247,17 @@ impl Reader {
     /// Closes the frame at `index` and all frames above it.
     fn close_to(&mut self, index: usize) {
         let mut separates = false;
+        let end = self.page.text.len();
         for frame in self.stack.drain(index..).rev() {
-            separates |= !frame.is_inline;
-            self.foreign -= usize::from(frame.is_foreign);
+            separates |= !is_inline(&frame.name);
+            self.foreign -= usize::from(is_foreign(&frame.name));
             self.hidden -= usize::from(frame.is_hidden);
-            let end = self.page.text.len();
             if frame.is_hidden && self.hidden == 0 {
                 self.page.hidden.push(self.hidden_start..end);
             }
-            if let Some(element) = frame.element.map(|index| &mut self.page.elements[index]) {
-                element.text.end = if element.is_raw { self.page.raw.len() } else { end };
+            if let Some(index) = frame.element {
+                let text = &mut self.page.elements[index as usize].text;
+                *text = text.to(end);
             }
         }
         if separates {
@@ -315,5 +301,67 @@ impl Reader {
         // Nothing follows the last element, so that its text counts as incomplete on a cut page.
         self.page.text.truncate(end);
         self.page
+    }
+}
+
+/// Returns whether an element has no end tag.
+fn is_void(name: &str) -> bool {
+    const VOID: [&str; 14] = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+        "track", "wbr",
+    ];
+    VOID.contains(&name)
+}
+
+/// Returns whether the content of an element is not part of the page's text.
+fn is_raw(name: &str) -> bool {
+    matches!(name, "script" | "style" | "noscript" | "iframe" | "xmp" | "noembed" | "noframe")
+}
+
+/// Returns whether the text of an element is never shown. Raw elements are not included.
+fn is_unseen(name: &str) -> bool {
+    matches!(name, "template" | "title" | "datalist")
+}
+
+/// Returns whether an inline style hides its element.
+fn hides(style: &str) -> bool {
+    style.split(';').filter_map(|rule| rule.split_once(':')).any(|(name, value)| {
+        let value = value.trim().trim_end_matches("!important").trim_end();
+        let is = |known: &str, hidden: &[&str]| {
+            name.trim().eq_ignore_ascii_case(known) && hidden.iter().any(|it| value.eq_ignore_ascii_case(it))
+        };
+        is("display", &["none"]) || is("visibility", &["hidden", "collapse"])
+    })
+}
+
+/// Returns whether `/>` closes elements inside this element.
+fn is_foreign(name: &str) -> bool {
+    matches!(name, "svg" | "math")
+}
+
+/// Returns whether an element does not separate words.
+fn is_inline(name: &str) -> bool {
+    const INLINE: [&str; 28] = [
+        "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+        "kbd", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+    ];
+    INLINE.contains(&name)
+}
+
+/// Returns the open elements that a start tag closes implicitly, and the elements at which the search for
+/// them stops.
+fn implied_ends(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
+    match name {
+        "li" => (&["li"], &["ul", "ol", "menu", "table"]),
+        "dt" | "dd" => (&["dt", "dd"], &["dl", "table"]),
+        "tr" => (&["tr", "td", "th"], &["table", "tbody", "thead", "tfoot"]),
+        "td" | "th" => (&["td", "th"], &["tr", "table"]),
+        "option" => (&["option"], &["select", "datalist"]),
+        "p" | "div" | "ul" | "ol" | "dl" | "table" | "section" | "article" | "header" | "footer" | "nav"
+        | "main" | "aside" | "form" | "pre" | "blockquote" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6"
+        | "hr" | "figure" | "address" | "fieldset" => {
+            (&["p"], &["div", "button", "section", "article", "li", "td", "th", "table"])
+        }
+        _ => (&[], &[]),
     }
 }

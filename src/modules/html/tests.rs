@@ -67,6 +67,28 @@ fn title_meta_and_json_ld_are_read_only_in_valid_places() {
 }
 
 #[test]
+fn a_script_in_any_depth_is_read() {
+    let page = Page::read(&format!("{}<script>one</script><p>text<script>two", "<div>".repeat(600)));
+    assert_eq!(page.scripts().map(|(_, text)| text).collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(page.visible_text(), "text");
+}
+
+#[test]
+fn what_is_kept_of_a_page_is_limited() {
+    let pages =
+        ["<a>".repeat(410_000), "<a b=c d e f>".repeat(210_000), format!("<a{}>", " b".repeat(610_000))];
+    for page in pages.map(|html| Page::read(&html)) {
+        assert!(page.is_full && page.elements.len() <= 400_000 && page.attributes.len() <= 600_000);
+    }
+    // A page of 1 MiB is kept whole, and takes little more than twenty times its size.
+    for html in ["<a>".repeat(349_525), format!("<a{}>", " b".repeat(524_286))] {
+        let page = Page::read(&html);
+        let bytes = size_of_val(page.elements.as_slice()) + size_of_val(page.attributes.as_slice());
+        assert!(!page.is_full && bytes < 14 << 20, "{bytes}");
+    }
+}
+
+#[test]
 fn only_block_elements_separate_words() {
     assert_eq!(fragment_text("<div>a</div><div>b<br>c</div><i>d</i>e&nbsp;f &lt;3"), "a b c de f <3");
 }

@@ -181,8 +181,8 @@ fn body(draft: &mut Draft, site: &Site) -> Result<bool, Reason> {
             other => with_texts(other, &literal),
         };
         match value {
-            Value::String(_) if is_form => filled.insert(literal(member), value),
-            other if is_form => filled.insert(literal(member), other.to_string().into()),
+            Value::String(_) if is_form => filled.insert(member.clone(), value),
+            other if is_form => filled.insert(member.clone(), other.to_string().into()),
             other => filled.insert(member.clone(), other),
         };
     }

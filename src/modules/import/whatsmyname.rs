@@ -72,7 +72,10 @@ fn post(draft: &mut Draft, body: &str) -> Result<(), Reason> {
     }
     let fields = form_urlencoded::parse(body.as_bytes());
     let fields: Map<String, Value> =
-        fields.map(|(name, value)| (template(&name, NAME), template(&value, NAME).into())).collect();
+        fields.map(|(name, value)| (name.into_owned(), template(&value, NAME).into())).collect();
+    if fields.keys().any(|name| name.contains(NAME)) {
+        return Err("the name of a form field contains the account".to_owned());
+    }
     draft.probe["form"] = fields.into();
     Ok(())
 }

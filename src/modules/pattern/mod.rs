@@ -3,12 +3,10 @@
 //! | file | holds |
 //! |---|---|
 //! | here | regexes with variables, and regexes of a whole text |
-//! | `compile` | compiles a regex and explains the mistakes in it |
-//! | `cost` | the cost of a regex per byte of text, and its limit |
+//! | `compile` | compiles a regex within limits and explains the mistakes in it |
 //! | `search` | searches in texts from sites, with limited work |
 
 mod compile;
-mod cost;
 mod search;
 
 use std::borrow::Cow;
@@ -18,26 +16,31 @@ use regex::Regex;
 
 use super::definition::text::entry_text;
 use super::template::{FillError, Kind, Template, Values};
-pub(crate) use compile::whole;
-use compile::whole_ascii;
+use compile::{Subject, compile};
 pub(crate) use search::{SearchRegex, Searches};
+
+/// Compiles a regex that must match a whole text.
+pub(crate) fn whole(pattern: &str) -> Result<Regex, String> {
+    compile(pattern, Subject::Whole).map(|(regex, _)| regex)
+}
 
 /// A regex of an entry that must match a whole text. It is compiled when it is first used.
 #[derive(Debug, Clone)]
 pub(crate) struct WholeRegex {
-    is_ascii: bool,
+    subject: Subject,
     regex: OnceLock<Option<Regex>>,
 }
 
 impl WholeRegex {
     /// With `is_ascii`, only ASCII texts are matched.
     pub(crate) fn new(is_ascii: bool) -> Self {
-        Self { is_ascii, regex: OnceLock::new() }
+        let subject = if is_ascii { Subject::WholeAscii } else { Subject::Whole };
+        Self { subject, regex: OnceLock::new() }
     }
 
     /// Returns the mistake in the regex, if there is one.
     pub(crate) fn check(&self, pattern: &str) -> Result<Regex, String> {
-        if self.is_ascii { whole_ascii(pattern) } else { whole(pattern) }
+        compile(pattern, self.subject).map(|(regex, _)| regex)
     }
 
     /// Returns whether the regex matches the whole text.
@@ -49,14 +52,9 @@ impl WholeRegex {
 /// A regex that may contain variables.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    text: String,
-    form: Form,
-}
-
-#[derive(Debug, Clone)]
-enum Form {
-    Fixed(SearchRegex),
-    Filled(Template),
+    template: Template,
+    /// The regex itself, if it has no variables.
+    fixed: Option<SearchRegex>,
 }
 
 entry_text!(Pattern, Pattern::parse);
@@ -65,36 +63,31 @@ impl Pattern {
     /// Parses a template of a regex. The regex itself is compiled when it is first used.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let template = Template::parse(text, Kind::Regex)?;
-        let form = match template.literal() {
-            Some(pattern) => Form::Fixed(SearchRegex::lazy(&pattern)),
-            None => Form::Filled(template),
-        };
-        Ok(Self { text: text.to_owned(), form })
+        let fixed = template.literal().map(SearchRegex::lazy);
+        Ok(Self { template, fixed })
     }
 
     /// Returns the text as it was written.
     pub(crate) fn as_str(&self) -> &str {
-        &self.text
+        &self.template
     }
 
     /// Returns the mistake in the regex, if there is one. Variables are filled with examples.
     pub(crate) fn check(&self) -> Result<(), String> {
-        match &self.form {
-            Form::Fixed(regex) => regex.check(),
-            Form::Filled(template) => SearchRegex::lazy(&template.example()).check(),
+        match &self.fixed {
+            Some(regex) => regex.check(),
+            None => SearchRegex::lazy(&self.template.example()).check(),
         }
     }
 
     /// Returns the regex with the values of this check.
     pub(crate) fn regex(&self, values: &Values<'_>) -> Result<Cow<'_, SearchRegex>, FillError> {
-        match &self.form {
-            Form::Fixed(regex) => Ok(Cow::Borrowed(regex)),
-            Form::Filled(template) => {
-                let pattern = template.fill(values)?;
-                // Only an extremely long value makes a valid regex too large or too expensive.
-                values.searches.filled(pattern).map(Cow::Owned).map_err(|_| FillError::Unfit)
-            }
+        if let Some(regex) = &self.fixed {
+            return Ok(Cow::Borrowed(regex));
         }
+        // Only an extremely long value makes a valid regex too large or too expensive.
+        let filled = values.searches.filled(self.template.fill(values)?);
+        filled.map(Cow::Owned).map_err(|_| FillError::Unfit)
     }
 
     /// Returns whether the regex matches in `text`. Returns `false` if a variable has no value.
@@ -111,42 +104,41 @@ impl Pattern {
         self.regex(values).is_ok_and(|regex| regex.is_found_before_end(text, values.searches))
     }
 
-    /// Returns the regex if it has no variables.
-    pub(crate) fn literal(&self) -> Option<String> {
-        match &self.form {
-            Form::Fixed(regex) => Some(regex.to_string()),
-            Form::Filled(_) => None,
-        }
-    }
-
-    /// Returns the template, if the regex contains variables.
-    pub(crate) fn template(&self) -> Option<&Template> {
-        match &self.form {
-            Form::Fixed(_) => None,
-            Form::Filled(template) => Some(template),
-        }
+    /// Returns the template of the regex.
+    pub(crate) fn template(&self) -> &Template {
+        &self.template
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A text of a rule or an extractor that is filled or searched.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece<'e> {
+    Template(&'e Template),
+    Pattern(&'e Pattern),
+    Regex(&'e SearchRegex),
+}
 
-    #[test]
-    fn unicode_classes_are_small_for_ascii_texts() {
-        let wide = r"[\w.-]{3,64}";
-        assert!(whole(wide).is_err_and(|error| error.contains("too large")));
-        let ascii = whole_ascii(wide).unwrap();
-        assert!(ascii.is_match("bob.1-x") && !ascii.is_match("bo") && !ascii.is_match("bob 1"));
-        for pattern in ["[^/]+", ".{2,5}", r"\p{L}+", "(?i)[a-k]+", "a|bc"] {
-            let (ascii, any) = (whole_ascii(pattern).unwrap(), whole(pattern).unwrap());
-            for text in ["a", "bc", "ab", "K", "a/b", "abcdef", "", "a\nb"] {
-                assert_eq!(ascii.is_match(text), any.is_match(text), "{pattern} {text:?}");
-            }
+impl<'e> Piece<'e> {
+    /// Returns the mistake in the regex, if there is one.
+    pub(crate) fn check(self) -> Result<(), String> {
+        match self {
+            Self::Template(_) => Ok(()),
+            Self::Pattern(pattern) => pattern.check(),
+            Self::Regex(regex) => regex.check(),
         }
-        for pattern in ["a)|(b", "(", "[a", "a{2000000}"] {
-            assert_eq!(whole_ascii(pattern).err(), whole(pattern).err());
-            assert!(whole(pattern).is_err(), "{pattern}");
+    }
+
+    /// Returns the template, if the text can have variables.
+    pub(crate) fn template(self) -> Option<&'e Template> {
+        match self {
+            Self::Template(template) => Some(template),
+            Self::Pattern(pattern) => Some(pattern.template()),
+            Self::Regex(_) => None,
         }
+    }
+
+    /// Returns whether the text contains the query or a part of it.
+    pub(crate) fn has_query(self) -> bool {
+        self.template().is_some_and(Template::has_query)
     }
 }

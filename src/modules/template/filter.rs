@@ -39,7 +39,7 @@ impl Filter {
     }
 
     /// Returns the filtered value, or `None` if the value has no such part.
-    pub(super) fn apply(self, value: &str, is_encoded: bool) -> Option<String> {
+    pub(super) fn apply(self, value: &str) -> Option<String> {
         Some(match self {
             Self::Lower => value.to_lowercase(),
             Self::Md5 => hex(&Md5::digest(value.to_lowercase())),
@@ -52,8 +52,6 @@ impl Filter {
             Self::Label => suffix_with_label(value)?.split('.').next()?.to_owned(),
             Self::Tld => value.rsplit_once('.')?.1.to_owned(),
             Self::ReverseIp => reverse_ip(value.trim().parse().ok()?),
-            // Encoding a value twice would be wrong.
-            Self::UrlEncode if is_encoded => value.to_owned(),
             Self::UrlEncode => percent_encode(value),
         })
     }

@@ -1,9 +1,14 @@
 //! Variants of a person's names.
 
-use super::spelling::spellings;
-use super::username::SAME;
-use super::variant::{Variant, ranked, share};
+use any_ascii::any_ascii;
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::variant::{COUNTS, Form, Variant, ranked, share};
 use crate::modules::catalog::Catalog;
+
+/// Letters with two usual spellings, with the longer one. `any_ascii` gives the shorter one.
+const LONGER: [(char, &str); 6] =
+    [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('ø', "oe"), ('å', "aa"), ('æ', "ae")];
 
 /// The names of a person, as they write them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,51 +25,6 @@ pub struct Person {
     pub year: Option<u16>,
 }
 
-/// A form of usernames with the number of usernames that have it.
-struct Form {
-    /// The pieces: a whole name, or initials.
-    pieces: &'static [&'static str],
-    /// The separators between the pieces, with the number of usernames.
-    separators: &'static [(&'static str, u32)],
-    /// The number of usernames without separators that end in two digits, and in a year from 1940 to 2015.
-    years: [u32; 2],
-    /// The number of all usernames of people with as many names.
-    total: u32,
-}
-
-const fn form(
-    pieces: &'static [&'static str],
-    separators: &'static [(&'static str, u32)],
-    years: [u32; 2],
-) -> Form {
-    Form { pieces, separators, years, total: 4852 }
-}
-
-const fn with_middle(
-    pieces: &'static [&'static str],
-    separators: &'static [(&'static str, u32)],
-    years: [u32; 2],
-) -> Form {
-    Form { pieces, separators, years, total: 540 }
-}
-
-/// The forms that were seen. See the module's documentation for the source.
-const FORMS: [Form; 13] = [
-    form(&["{first}", "{last}"], &[("", 654), ("-", 145), ("_", 102), (".", 8)], [227, 15]),
-    form(&["{first}"], &[("", 78)], [77, 20]),
-    form(&["{last}", "{first}"], &[("", 64), ("_", 24), ("-", 11), (".", 1)], [21, 0]),
-    form(&["{f}", "{last}"], &[("", 55), ("-", 4), ("_", 3)], [6, 1]),
-    form(&["{first}", "{l}"], &[("", 28), ("-", 6), ("_", 4)], [31, 2]),
-    form(&["{last}"], &[("", 27)], [12, 0]),
-    form(&["{last}", "{f}"], &[("", 5)], [0, 0]),
-    form(&["{l}", "{first}"], &[("", 3), ("-", 1)], [0, 0]),
-    with_middle(&["{first}", "{middle}", "{last}"], &[("", 41), ("-", 10), ("_", 1)], [3, 1]),
-    with_middle(&["{f}{m}", "{last}"], &[("", 14), ("-", 1)], [1, 0]),
-    with_middle(&["{first}", "{middle}"], &[("", 13), ("_", 5), ("-", 2)], [2, 0]),
-    with_middle(&["{middle}", "{last}"], &[("", 8)], [3, 0]),
-    with_middle(&["{first}", "{m}", "{last}"], &[("", 6)], [0, 0]),
-];
-
 impl Person {
     /// Returns the variants of the names, the most frequent first, at most [`MAX_VARIANTS`](super::variant::MAX_VARIANTS).
     /// Names that cannot be written in Latin letters have none.
@@ -72,7 +32,7 @@ impl Person {
         let of = |name: &Option<String>| name.as_deref().map(spellings).unwrap_or_default();
         let (first, last, middle, nick) =
             (spellings(&self.first), spellings(&self.last), of(&self.middle), of(&self.nick));
-        let weight = share(SAME.0, SAME.1) / nick.len().max(1) as f64;
+        let weight = share(COUNTS.same.0, COUNTS.same.1) / nick.len().max(1) as f64;
         let alone = |name: &String| Variant { username: name.clone(), rule: "{nick}".to_owned(), weight };
         let mut found: Vec<Variant> = nick.iter().map(alone).collect();
         for (firsts, is_nick) in [(first, false), (nick.clone(), true)] {
@@ -83,7 +43,7 @@ impl Person {
                 for middle in &middles {
                     for last in &lasts {
                         let names = [("first", *first), ("middle", *middle), ("last", *last)];
-                        for mut variant in FORMS.iter().flat_map(|form| form.fill(&names, self.year)) {
+                        for mut variant in COUNTS.names.iter().flat_map(|form| form.fill(&names, self.year)) {
                             variant.weight /= spellings as f64;
                             if is_nick {
                                 variant.rule =
@@ -127,10 +87,33 @@ impl Form {
                         .replace(&format!("{{{initial}}}"), first);
                 }
             }
-            Some(Variant { username, rule, weight: share(count, self.total) })
+            Some(Variant { username, rule, weight: share(count, self.of) })
         };
         rules.filter_map(variant).collect()
     }
+}
+
+/// Returns the usual spellings of a name in small Latin letters and digits: one, or two for names with letters such as
+/// `ü`. Returns none if nothing of it can be written so.
+fn spellings(name: &str) -> Vec<String> {
+    // A letter with a mark of its own is the same as one letter.
+    let small = name.nfc().collect::<String>().to_lowercase();
+    let longer: String = small
+        .chars()
+        .map(|letter| {
+            let spelled = LONGER.iter().find(|(of, _)| *of == letter);
+            spelled.map_or_else(|| letter.to_string(), |(_, longer)| (*longer).to_owned())
+        })
+        .collect();
+    let mut spellings = [longer, small].map(|name| plain(&name)).to_vec();
+    spellings.dedup();
+    spellings.retain(|name| !name.is_empty());
+    spellings
+}
+
+/// Transliterates a name, and leaves out all but letters and digits.
+fn plain(name: &str) -> String {
+    any_ascii(name).to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
 #[cfg(test)]
@@ -200,6 +183,25 @@ mod tests {
         let found = of_username("john1990", &CATALOG);
         assert_eq!(names(&found)[..2], ["john1990", "john"]);
         assert_eq!(found[1].rule, "{letters}");
+    }
+
+    #[test]
+    fn names_are_written_in_latin_letters() {
+        for (name, expected) in [
+            ("Ada", vec!["ada"]),
+            ("Müller", vec!["mueller", "muller"]),
+            ("Weiß", vec!["weiss"]),
+            ("Bjørn Åge", vec!["bjoernaage", "bjornage"]),
+            ("O'Neill-Smith", vec!["oneillsmith"]),
+            ("Юлия", vec!["yuliya"]),
+            ("Γιώργος", vec!["giorgos"]),
+            ("Łukasz", vec!["lukasz"]),
+            ("José", vec!["jose"]),
+            ("Mu\u{308}ller", vec!["mueller", "muller"]),
+            ("---", vec![]),
+        ] {
+            assert_eq!(spellings(name), expected, "{name}");
+        }
     }
 
     proptest! {

@@ -1,12 +1,49 @@
 //! [`Variant`]: a username that a person may have chosen.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
+use crate::modules::tables;
+
+/// The counted usernames. Every count is followed by the number of usernames of which it is a part.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+pub(super) struct Counts {
+    /// The usernames that are as the one on GitHub of the same person, of those on other sites.
+    pub(super) same: (u32, u32),
+    /// The separators that replace all others, of usernames whose GitHub name has separators.
+    pub(super) replaced: Vec<(&'static str, u32, u32)>,
+    /// The separators that are set between words that begin with a capital letter, of those whose GitHub name has such.
+    pub(super) inserted: Vec<(&'static str, u32, u32)>,
+    /// The usernames without the digits at the end of the GitHub name, of those that have some.
+    pub(super) without_digits: (u32, u32),
+    /// What precedes and follows the GitHub name, of those without separators. Digits are of those without digits.
+    pub(super) added: Vec<(&'static str, &'static str, u32, u32)>,
+    /// The forms of a person's names.
+    pub(super) names: Vec<Form>,
+}
+
+/// A form of usernames with the number of usernames that have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+pub(super) struct Form {
+    /// The pieces: a whole name, or initials.
+    pub(super) pieces: Vec<&'static str>,
+    /// The separators between the pieces, with the number of usernames.
+    pub(super) separators: Vec<(&'static str, u32)>,
+    /// The number of usernames without separators that end in two digits, and in a year from 1940 to 2015.
+    pub(super) years: [u32; 2],
+    /// The number of all usernames of people with as many names.
+    pub(super) of: u32,
+}
+
+pub(super) static COUNTS: LazyLock<Counts> =
+    LazyLock::new(|| tables::read(include_str!("../catalog/tables/variants.json")));
 
 /// The maximum number of variants.
 pub const MAX_VARIANTS: usize = 100;

@@ -91,7 +91,7 @@ struct Waiting<'a> {
 
 impl<'a> Waiting<'a> {
     fn new(task: &'a Task<'a>) -> Self {
-        let marks = task.request.render.iter().flat_map(|render| &render.until).map(as_json).collect();
+        let marks = task.request.marks.iter().map(as_json).collect();
         let margin = LAST_CHECK_MARGIN.min(task.deadline.saturating_duration_since(task.began) / 5);
         Self {
             task,

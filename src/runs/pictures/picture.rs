@@ -230,7 +230,7 @@ pub(in crate::runs) fn fetch(
         body: None,
         max_redirects: MAX_REDIRECTS,
         body_limit: MAX_FILE_BYTES,
-        render: None,
+        marks: Vec::new(),
         trace,
     };
     // A decoder that panics ends only this picture.

@@ -153,11 +153,6 @@ impl<'a> Reading<'a> {
         for long in self.levels.iter().rev() {
             let (at, inside) = match &long.each {
                 Some(each) => (segments(each), pointer),
-                // `where` applies to the parent of the value.
-                None if !long.filter.is_empty() => {
-                    let (leaf, parent) = pointer.split_last()?;
-                    (parent.to_vec(), vec![leaf.clone()])
-                }
                 None => (pointer, Vec::new()),
             };
             let mut element = fulfil(context, &long.filter)?;

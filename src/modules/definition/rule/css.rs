@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::modules::answer::Answer;
-use crate::modules::definition::limits::{is_true, yes};
+use crate::modules::definition::limits::yes;
 use crate::modules::definition::text::{Short, ShortOrLong};
 use crate::modules::html::{Element, Selector};
 use crate::modules::pattern::Pattern;
@@ -24,17 +24,14 @@ pub struct CssCondition {
     #[schemars(length(min = 1))]
     pub select: Selector,
     /// Whether there must be such an element (`true`, the default) or must not be one (`false`).
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    #[serde(default = "yes")]
     pub exists: bool,
     /// The attribute that is read instead of the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
     /// A regex (a template for regexes) that must be found in the text (or attribute) of one element.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<Pattern>,
     /// Whether the trimmed text (or attribute) of one element, without a
     /// leading `@`, must be the query, regardless of case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_query: Option<bool>,
 }
 
@@ -54,21 +51,16 @@ impl Short for CssCondition {
 }
 
 impl CssCondition {
-    /// Returns whether a condition is about the query.
-    pub(crate) fn asks_for_query(&self) -> bool {
-        self.equals_query.is_some() || self.template().is_some_and(Template::has_query)
-    }
-
     fn template(&self) -> Option<&Template> {
-        self.matches.as_ref().and_then(Pattern::template)
+        self.matches.as_ref().map(Pattern::template)
     }
 
-    /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to
-    /// be missing.
+    /// Returns whether the rule holds on the page. On a page that was cut off, or has more elements than are kept, no
+    /// element can be proved to be missing.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let mut elements = answer.page().select(&self.select).into_iter();
         let is_found = elements.any(|element| self.fits(answer, element, values));
-        if self.exists { is_found } else { !is_found && !answer.is_cut() }
+        if self.exists { is_found } else { !is_found && !answer.is_cut() && !answer.page().is_full }
     }
 
     /// Returns the description for people.

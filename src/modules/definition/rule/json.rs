@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::modules::pattern::Pattern;
+use crate::modules::pattern::{Pattern, Piece};
 use crate::modules::pointer::Pointer;
 use crate::modules::template::{Template, Values};
 use crate::modules::text::same_name;
@@ -49,52 +49,38 @@ pub struct JsonRule {
     #[schemars(regex(pattern = "^(/|$)"), extend("errorMessage" = "a JSON pointer is empty or begins with `/`"))]
     pub at: Pointer,
     /// Whether a value must be present (`true`) or absent (`false`). Null counts as absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
     /// Whether the value must be present and null.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null: Option<bool>,
     /// The JSON value that the selected value must equal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals: Option<Value>,
     /// The JSON values of which the selected value must equal one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub any_of: Vec<Value>,
     /// The JSON value that no selected value may equal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_equals: Option<Value>,
     /// Whether the value, as text, must be the query's normal form, regardless of case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_query: Option<bool>,
     /// A template whose filled text the value must equal, regardless of case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_template: Option<Template>,
     /// The type of the value: `string`, `number`, `boolean`, `array`, `object` or `null`.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     pub json_type: Option<JsonType>,
     /// The least length of a string (in characters), array or object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<usize>,
     /// The greatest length of a string (in characters), array or object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<usize>,
     /// The number that the value must exceed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<f64>,
     /// The number that the value must be below.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f64>,
     /// The text (template) that must be part of a string, or an element of an array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<Template>,
     /// The text that no selected value may contain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_contains: Option<Template>,
     /// A regex (a template for regexes) that must be found in a string.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<Pattern>,
     /// A regex (a template for regexes) that must not be found in any selected string.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_matches: Option<Pattern>,
 }
 
@@ -186,27 +172,21 @@ impl JsonRule {
         self.equals_query == Some(true) || self.equals_template.as_ref().is_some_and(Template::shows_query)
     }
 
-    /// Returns the templates, each with its field.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = (&'static str, &Template)> {
+    /// Returns the templates and regexes, each with its field.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (&'static str, Piece<'_>)> {
         let fields = [
-            ("equals_template", &self.equals_template),
-            ("contains", &self.contains),
-            ("not_contains", &self.not_contains),
+            ("equals_template", self.equals_template.as_ref().map(Piece::Template)),
+            ("contains", self.contains.as_ref().map(Piece::Template)),
+            ("not_contains", self.not_contains.as_ref().map(Piece::Template)),
+            ("matches", self.matches.as_ref().map(Piece::Pattern)),
+            ("not_matches", self.not_matches.as_ref().map(Piece::Pattern)),
         ];
-        fields.into_iter().filter_map(|(field, template)| Some((field, template.as_ref()?)))
-    }
-
-    /// Returns the regexes, each with its field.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
-        let fields = [("matches", &self.matches), ("not_matches", &self.not_matches)];
-        fields.into_iter().filter_map(|(field, pattern)| Some((field, pattern.as_ref()?)))
+        fields.into_iter().filter_map(|(field, piece)| Some((field, piece?)))
     }
 
     /// Returns whether a condition is about the query.
     pub(crate) fn asks_for_query(&self) -> bool {
-        let patterns = self.patterns().filter_map(|(_, pattern)| pattern.template());
-        let mut templates = self.templates().map(|(_, template)| template).chain(patterns);
-        self.equals_query.is_some() || templates.any(Template::has_query)
+        self.equals_query.is_some() || self.pieces().any(|(_, piece)| piece.has_query())
     }
 
     /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.

@@ -11,8 +11,8 @@ use url::form_urlencoded;
 use super::css::CssRule;
 use super::json::JsonRule;
 use crate::modules::answer::Answer;
-use crate::modules::definition::limits::is_false;
-use crate::modules::pattern::{Pattern, SearchRegex};
+use crate::modules::definition::text::unique;
+use crate::modules::pattern::{Pattern, Piece, SearchRegex};
 use crate::modules::template::{Template, Values};
 use crate::modules::text::{holds_name, squeeze};
 
@@ -41,68 +41,52 @@ pub(crate) struct ConditionKinds {
 
 /// A rule whose conditions must all hold for the answer of one probe.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "an object")]
+#[serde(deny_unknown_fields, default, expecting = "an object")]
 #[schemars(rename = "matcher", extend("minProperties" = 1, "errorMessage" = "it would match every answer; add at least a `status`"))]
 pub struct Matcher {
     /// The index of the probe whose answer the rule reads; 0 is the first. Default: the last answer that was
     /// obtained. If a later probe could not be sent because a saved value was missing, only a `miss` rule or
     /// a rule with a `probe` can hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
     /// Status codes (`200`) and classes (`"4xx"`), one of which must match.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusRule>,
     /// A regex (a template for regexes) that is searched in the final URL, after redirects.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub final_url: Option<Pattern>,
     /// Header names, each with a regex that one of its values must match. `""` matches if the header is present.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "unique")]
     pub header: BTreeMap<String, SearchRegex>,
     /// Header names that must be absent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_header: Vec<String>,
     /// Texts (templates) that must all be in the body.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub words: Vec<Template>,
     /// Texts (templates) of which at least one must be in the body.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub any_word: Vec<Template>,
     /// Texts (templates) that must not be in the body.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub no_word: Vec<Template>,
     /// Texts (templates) that must all be in the visible text of the page, with runs of white space made one
     /// space. The title, scripts, styles, templates and hidden elements are not visible text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub text: Vec<Template>,
     /// A text (template) that must be in the page's title, with runs of white space made one space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Template>,
     /// The whole title of the page (a template), with runs of white space made one space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title_is: Option<Template>,
     /// Whether `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub ignore_case: bool,
     /// The text (a template) that the whole trimmed body must equal. `""` matches an empty body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_is: Option<Template>,
     /// A regex (a template for regexes) that is searched in the body. It runs in linear time and in multi-line mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub regex: Option<Pattern>,
     /// Whether the head of the page must show the query as a whole word, in any case: in the title, the
     /// canonical address, `og:title`, `og:url` or `profile:username`.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub shows_query: bool,
     /// Conditions on the body as JSON. None of them holds for a body that is not JSON.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub json: Vec<JsonRule>,
     /// Conditions on the body as HTML.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub css: Vec<CssRule>,
 }
 
@@ -291,8 +275,9 @@ impl Matcher {
             || self.shows_query
     }
 
-    /// Returns the templates, each with its field.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = (String, &Template)> {
+    /// Returns the templates and regexes, each with its field, in the order of labels. Those of conditions on JSON are
+    /// left out.
+    pub(crate) fn pieces(&self) -> Vec<(String, Piece<'_>)> {
         let lists = [
             ("words", &self.words),
             ("any_word", &self.any_word),
@@ -300,31 +285,34 @@ impl Matcher {
             ("text", &self.text),
         ];
         let listed = lists.into_iter().flat_map(|(field, list)| {
-            list.iter().enumerate().map(move |(index, it)| (format!("{field}[{index}]"), it))
+            list.iter().enumerate().map(move |(at, text)| (format!("{field}[{at}]"), Piece::Template(text)))
         });
-        let single = [("title", &self.title), ("title_is", &self.title_is), ("body_is", &self.body_is)];
-        listed.chain(single.into_iter().filter_map(|(field, it)| Some((field.to_owned(), it.as_ref()?))))
-    }
-
-    /// Returns the regexes with variables, each with its field.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
-        let fields = [("final_url", &self.final_url), ("regex", &self.regex)];
-        fields.into_iter().filter_map(|(field, pattern)| Some((field, pattern.as_ref()?)))
+        let single = [
+            ("title", self.title.as_ref().map(Piece::Template)),
+            ("title_is", self.title_is.as_ref().map(Piece::Template)),
+            ("body_is", self.body_is.as_ref().map(Piece::Template)),
+            ("regex", self.regex.as_ref().map(Piece::Pattern)),
+        ];
+        let single = single.into_iter().filter_map(|(field, piece)| Some((field.to_owned(), piece?)));
+        let address = self.final_url.iter().map(|regex| ("final_url".to_owned(), Piece::Pattern(regex)));
+        let headers = self.header.iter().map(|(name, regex)| (format!("header.{name}"), Piece::Regex(regex)));
+        let css = self.css.iter().enumerate().filter_map(|(at, rule)| {
+            Some((format!("css[{at}].matches"), Piece::Pattern(rule.matches.as_ref()?)))
+        });
+        address.chain(listed).chain(single).chain(headers).chain(css).collect()
     }
 
     /// Returns whether a condition is about the query.
     pub(crate) fn asks_for_query(&self) -> bool {
-        let patterns = self.patterns().filter_map(|(_, pattern)| pattern.template());
-        let mut templates = self.templates().map(|(_, template)| template).chain(patterns);
         self.shows_query
-            || templates.any(Template::has_query)
+            || self.pieces().iter().any(|(_, piece)| piece.has_query())
             || self.json.iter().any(JsonRule::asks_for_query)
-            || self.css.iter().any(|css| css.asks_for_query())
+            || self.css.iter().any(|css| css.equals_query.is_some())
     }
 
     pub(crate) fn condition_kinds(&self) -> ConditionKinds {
         let shows = |template: &Template| template.shows_query();
-        let patterns = self.regex.iter().chain(&self.final_url).filter_map(Pattern::template);
+        let patterns = self.regex.iter().chain(&self.final_url).map(Pattern::template);
         let templates = self.words.iter().chain(&self.text).chain(&self.title).chain(&self.title_is);
         let echo_in_text = templates.chain(&self.body_is).chain(patterns).any(shows)
             || (!self.any_word.is_empty() && self.any_word.iter().all(shows))
@@ -349,23 +337,17 @@ impl Matcher {
     /// Returns the conditions without the compared values, for the evidence of a result.
     pub(crate) fn label(&self) -> String {
         let codes: Vec<String> = self.status.iter().map(ToString::to_string).collect();
-        let flags = [
-            (self.final_url.is_some(), "final_url"),
-            (!self.words.is_empty(), "words"),
-            (!self.any_word.is_empty(), "any_word"),
-            (!self.no_word.is_empty(), "no_word"),
-            (!self.text.is_empty(), "text"),
-            (self.title.is_some(), "title"),
-            (self.title_is.is_some(), "title_is"),
-            (self.body_is.is_some(), "body_is"),
-            (self.regex.is_some(), "regex"),
-            (self.shows_query, "shows_query"),
-        ];
         let status = (!codes.is_empty()).then(|| format!("status {}", codes.join("/")));
         let mut words: Vec<String> = status.into_iter().collect();
         words.extend(self.header.keys().map(|name| format!("header {}", name.to_ascii_lowercase())));
         words.extend(self.no_header.iter().map(|name| format!("no header {}", name.to_ascii_lowercase())));
-        words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
+        let pieces = self.pieces();
+        let fields = pieces.iter().map(|(field, _)| field.split('[').next().unwrap_or_default());
+        words.extend(
+            fields.filter(|field| !field.starts_with("header.") && *field != "css").map(str::to_owned),
+        );
+        words.dedup();
+        words.extend(self.shows_query.then(|| "shows_query".to_owned()));
         words.extend(self.json.iter().map(|rule| format!("json {}", rule.label())));
         words.extend(self.css.iter().map(|rule| format!("css {}", rule.label())));
         words.join(", ")
