@@ -20,7 +20,6 @@
 //! | `interrupt` | ends a command early on Ctrl-C |
 //! | `replace` | writes files atomically |
 //! | `table` | prints lists: tables for people, or JSON |
-//! | `unified` | unified diffs of texts |
 //! | `exit` | exit codes and errors |
 //!
 //! To add a command: write an args struct with its help and examples in a file of its own, and add a variant
@@ -43,7 +42,6 @@ mod search;
 mod serve;
 mod suppress;
 mod table;
-mod unified;
 mod variants;
 mod watch;
 

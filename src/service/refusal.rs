@@ -421,7 +421,7 @@ impl From<TableError> for Refusal {
 
 impl From<ChoiceError> for Refusal {
     fn from(error: ChoiceError) -> Self {
-        let refusal = Self::invalid_request(error.part.field(), error.message, error.allowed);
+        let refusal = Self::invalid_request(error.field, error.message, error.allowed);
         if error.names.is_empty() { refusal } else { refusal.with("names", error.names) }
     }
 }

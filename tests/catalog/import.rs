@@ -77,6 +77,10 @@ fn notes(report: &ListReport, kind: NoteKind) -> Vec<String> {
     notes.map(|note| format!("{}: {}", note.name, note.reason)).collect()
 }
 
+/// The reason why an entry that asks the same for every name is left out.
+const NOT_ABOUT_THE_QUERY: &str = "no probe and no rule of `hit` or `miss` is about the query: write it into a probe, as \
+     `{query}`, or let a rule look for it, by `{query}`, `equals_query` or `shows_query`";
+
 /// Returns the only imported module as a JSON entry.
 fn only_entry(list: &Value) -> Value {
     let imported = take_over("list.json", &list.to_string()).unwrap();

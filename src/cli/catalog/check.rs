@@ -8,8 +8,8 @@ use std::time::Instant;
 use clap::{Args, Command};
 
 use super::choice::{self, Choice};
-use super::load::load;
-use super::repair::RepairArgs;
+use super::learn::RepairArgs;
+use super::load;
 use super::report::{Format, Report};
 use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
@@ -114,8 +114,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     let repairs = args.repair.repair(&request.engine, &request.modules, &proofs, &stop)?;
     let saved = args.repair.save(&request.engine, &repairs)?;
     let is_simulated = request.engine.sandbox != SandboxMode::Off;
-    let report =
-        Report::new(proofs, is_simulated, !stop.is_set(), left_out, began.elapsed()).with_repairs(repairs);
+    let report = Report::new(proofs, repairs, is_simulated, !stop.is_set(), left_out, began.elapsed());
     match &mut file {
         Some(file) => report.write(args.format, file)?,
         None => report.write(args.format, out)?,
@@ -168,6 +167,5 @@ fn enabled_copy(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
 }
 
 fn show(bar: &Bar, progress: ProofProgress) {
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    bar.show(number(progress.done), number(progress.total), &format!("{} failing", progress.failing));
+    bar.show(progress.done as u64, progress.total as u64, &format!("{} failing", progress.failing));
 }

@@ -10,7 +10,7 @@ use crate::cli::exit::Failure;
 use crate::config::checked;
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
-use crate::modules::near::{did_you_mean, nearest};
+use crate::modules::near::did_you_mean;
 use crate::modules::query::SearchType;
 
 /// Selects modules of the catalogue. An option that is repeated matches any of its values.
@@ -53,14 +53,12 @@ impl Choice {
 }
 
 fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(), Failure> {
-    let unknown = given.iter().find(|given| !known.contains(given.as_str()));
-    let Some(unknown) = unknown else { return Ok(()) };
+    let Some(unknown) = given.iter().find(|given| !known.contains(given.as_str())) else { return Ok(()) };
     let allowed = match known.is_empty() {
         true => format!("no module has a {what}"),
         false => format!("allowed: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
     };
-    let meant = did_you_mean([unknown], || known.iter().copied());
-    Err(Failure::Usage(format!("no module has the {what} \"{}\": {allowed}{meant}", plain(unknown))))
+    Err(no_module(what, unknown, &allowed, || known.iter().copied()))
 }
 
 /// Returns the module with this id.
@@ -68,14 +66,18 @@ fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(),
 /// # Errors
 /// Fails if there is none. The message suggests a similar id.
 pub(super) fn by_id<'c>(catalog: &'c Catalog, id: &str) -> Result<&'c Arc<Module>, Failure> {
-    catalog.get(id).ok_or_else(|| {
-        let near = nearest(id, catalog.modules().iter().map(|module| &**module.id()));
-        let near = near.map_or_else(String::new, |near| format!(" did you mean \"{near}\"?"));
-        Failure::Usage(format!(
-            "no module has the id \"{}\":{near} the ids that `sightline catalog list` shows are allowed",
-            plain(id)
-        ))
-    })
+    let ids = || catalog.modules().iter().map(|module| &**module.id());
+    catalog.get(id).ok_or_else(|| no_module("id", id, "`sightline catalog list` shows all ids", ids))
+}
+
+fn no_module<'k, I: Iterator<Item = &'k str>>(
+    what: &str,
+    given: &str,
+    allowed: &str,
+    known: impl Fn() -> I,
+) -> Failure {
+    let meant = did_you_mean([given], known);
+    Failure::Usage(format!("no module has the {what} \"{}\": {allowed}{meant}", plain(given)))
 }
 
 /// Parses a type of search.

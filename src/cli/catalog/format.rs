@@ -1,17 +1,16 @@
 //! `catalog format`: checks files, and sorts and indents them, so that a diff shows one site for each change.
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::load::faults;
+use super::{faults, read};
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace;
 use crate::config::{checked, readable_file};
-use crate::modules::catalog::Catalog;
+use crate::modules::catalog::format as form;
 
 /// Sort and indent catalogue files, in place; a file with mistakes stays as it is, and each mistake is shown
 #[derive(Debug, Args)]
@@ -35,9 +34,8 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
     for file in &args.files {
         let shown = file.display().to_string();
         let shown = plain(&shown);
-        let text = fs::read_to_string(file)
-            .map_err(|error| Failure::Failed(format!("cannot read {shown}: {error}")))?;
-        let formatted = match Catalog::format(&shown, &text) {
+        let text = read(file)?;
+        let formatted = match form::format(&shown, &text) {
             Ok(formatted) => formatted,
             Err(error) => {
                 writeln!(out, "{shown} has mistakes:\n{}", faults(&error))?;

@@ -1,32 +1,35 @@
-//! `catalog learn`: writes an entry for a site from its answers for known accounts and for made-up names.
+//! `catalog learn` and `catalog check --repair`: rules that are learned from the answers of sites.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 use url::Url;
 
 use super::choice::search_type;
 use super::report::Format;
+use super::{faults, has_mistakes, read};
 use crate::app::learn_entries;
-use crate::base::text::{json, plain, write_json};
+use crate::base::text::{json as plain_json, plain, write_json};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::stop_on_interrupt;
 use crate::cli::replace;
 use crate::cli::serve::start_log;
-use crate::cli::unified::unified;
-use crate::config::{EngineConfig, LogConfig, checked};
-use crate::modules::catalog::{Catalog, format as form};
+use crate::config::{EngineConfig, LogConfig, SandboxMode, checked};
+use crate::modules::catalog::{Catalog, CatalogError, format as form};
 use crate::modules::definition::Entry;
 use crate::modules::learn::{Lesson, NotLearned};
+use crate::modules::module::Module;
 use crate::modules::query::SearchType;
-use crate::runs::proof::Stop;
+use crate::runs::proof::{ModuleProof, Stop};
 
-/// The category of an entry, if none is given.
-const CATEGORY: &str = "other";
 /// The most characters of an id that is made from a host.
 const MAX_ID_CHARS: usize = 64;
+/// The number of unchanged lines around the change in a diff.
+const CONTEXT: usize = 3;
 
 /// Learn an entry for a site from its answers for a known account and for made-up names
 ///
@@ -55,7 +58,7 @@ pub(super) struct LearnArgs {
     #[arg(long, value_name = "NAME")]
     platform: Option<String>,
     /// Category of the entry
-    #[arg(long, value_name = "CATEGORY", default_value = CATEGORY)]
+    #[arg(long, value_name = "CATEGORY", default_value = "other")]
     category: String,
     /// Add the entry to this catalogue file, or replace the entry with the same id, and show the diff
     #[arg(long, value_name = "FILE")]
@@ -69,16 +72,6 @@ pub(super) struct LearnArgs {
     log: LogConfig,
 }
 
-/// The result for programs.
-#[derive(Serialize)]
-struct Learned<'l> {
-    learned: bool,
-    why: Option<String>,
-    hit: Option<&'l str>,
-    miss: Option<&'l str>,
-    entry: Option<&'l Entry>,
-}
-
 pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     args.engine.check(std::env::vars_os())?;
     start_log(&args.log)?;
@@ -88,18 +81,15 @@ pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let learned = learn_entries(&args.engine, std::slice::from_ref(&entry), &stop)?;
     let result = learned.into_iter().next().unwrap_or(Err(NotLearned::Stopped));
     if args.format == Format::Json {
-        let lesson = result.as_ref().ok();
-        let document = Learned {
-            learned: lesson.is_some(),
-            why: result.as_ref().err().map(ToString::to_string),
-            hit: lesson.map(|lesson| lesson.hit.as_str()),
-            miss: lesson.map(|lesson| lesson.miss.as_str()),
-            entry: lesson.map(|lesson| &lesson.entry),
-        };
+        let (lesson, why) = (result.as_ref().ok(), result.as_ref().err().map(ToString::to_string));
+        let document = json!({
+            "learned": lesson.is_some(), "why": why, "hit": lesson.map(|lesson| &lesson.hit),
+            "miss": lesson.map(|lesson| &lesson.miss), "entry": lesson.map(|lesson| &lesson.entry),
+        });
         write_json(out, &document)?;
     }
     match result {
-        Ok(lesson) => finish(args, &lesson, out),
+        Ok(lesson) => finish(args, lesson, out),
         Err(why) => {
             if args.format == Format::Text {
                 writeln!(out, "nothing learned: {}", plain(&why.to_string()))?;
@@ -114,87 +104,236 @@ pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Fai
 
 /// Returns the entry without rules.
 fn draft(args: &LearnArgs) -> Result<Entry, Failure> {
-    let template = template(args)?;
-    let address = Url::parse(&template.replace("{query}", "www"));
-    let host = address.ok().and_then(|url| url.host_str().map(str::to_owned));
-    let Some(host) = host.filter(|_| template.starts_with("https://") || template.starts_with("http://"))
-    else {
-        return Err(Failure::Usage(format!(
-            "invalid address `{}`: expected one that begins with https:// or http://",
-            plain(&args.url)
-        )));
-    };
-    let host = host.strip_prefix("www.").unwrap_or(&host);
+    let invalid = |why: &str| Failure::Usage(format!("invalid address `{}`: {why}", plain(&args.url)));
+    let template = template(args).ok_or_else(|| invalid("write {query} in place of the name"))?;
+    let url = Url::parse(&template.replace("{query}", "www")).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+    let host = url.as_ref().and_then(Url::host_str);
+    let host = host.ok_or_else(|| invalid("expected one that begins with https:// or http://"))?;
+    let host = host.strip_prefix("www.").unwrap_or(host);
     let id = args.id.clone().unwrap_or_else(|| {
         let plain =
             host.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
         plain.take(MAX_ID_CHARS).collect()
     });
-    let platform = args.platform.as_deref().unwrap_or(host);
-    let document = serde_json::json!([{
-        "id": id, "platform": platform, "type": args.search_type, "category": args.category,
-        "profile": template, "probes": [{"url": template}], "hit": [{"status": [200]}], "known": args.known,
+    let document = json!([{
+        "id": id, "platform": args.platform.as_deref().unwrap_or(host), "type": args.search_type,
+        "category": args.category, "profile": template, "probes": [{"url": template}], "hit": [{"status": [200]}],
+        "known": args.known,
     }]);
-    let catalog = Catalog::from_text("entry", &document.to_string())
-        .map_err(|error| Failure::Usage(super::load::faults(&error)))?;
-    let entry = catalog.modules().first().map(|module| module.entry().clone());
-    let entry = entry.ok_or_else(|| Failure::Failed("the entry is empty".to_owned()))?;
+    let entries = entries("entry", &document.to_string()).map_err(|error| Failure::Usage(faults(&error)))?;
+    let entry = entries.into_iter().next().ok_or_else(|| Failure::Failed("the entry is empty".to_owned()))?;
     // The rule was only there for the check of the other fields.
     Ok(Entry { hit: Vec::new(), ..entry })
 }
 
-/// Returns the address with `{query}` in place of the name.
-fn template(args: &LearnArgs) -> Result<String, Failure> {
+/// Returns the address with `{query}` in place of the name, or `None` if it has the name not exactly once.
+fn template(args: &LearnArgs) -> Option<String> {
     if args.url.contains("{query") {
-        return Ok(args.url.clone());
+        return Some(args.url.clone());
     }
-    let names = args.known.iter().filter(|name| !name.is_empty());
-    let found =
-        names.filter(|name| args.url.matches(name.as_str()).count() == 1).max_by_key(|name| name.len());
-    let Some(name) = found else {
-        return Err(Failure::Usage(format!(
-            "invalid address `{}`: write {{query}} in place of the name",
-            plain(&args.url)
-        )));
-    };
-    let escaped = args.url.replace('{', "{{").replace('}', "}}");
-    Ok(escaped.replacen(name.as_str(), "{query}", 1))
+    let is_once = |name: &&String| !name.is_empty() && args.url.matches(name.as_str()).count() == 1;
+    let name = args.known.iter().filter(is_once).max_by_key(|name| name.len())?;
+    Some(args.url.replace('{', "{{").replace('}', "}}").replacen(name.as_str(), "{query}", 1))
 }
 
 /// Writes the learned entry.
-fn finish(args: &LearnArgs, lesson: &Lesson, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit, Failure> {
     // A closed standard error does not change the result.
     let _ = writeln!(io::stderr(), "{}\n{}", plain(&lesson.hit), plain(&lesson.miss));
     let Some(file) = &args.output else {
         if args.format == Format::Text {
-            write!(out, "{}", json(&form::write(vec![lesson.entry.clone()])?))?;
+            write!(out, "{}", plain_json(&form::write(vec![lesson.entry])?))?;
         }
         return Ok(Exit::Done);
     };
-    let shown = file.display().to_string();
-    let shown = plain(&shown);
-    let old = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(Failure::Failed(format!("cannot read {shown}: {error}"))),
-    };
-    let mut entries = match old.trim().is_empty() {
-        true => Vec::new(),
-        false => {
-            let catalog = Catalog::from_text(&shown, &old).map_err(|error| {
-                Failure::Usage(format!("the catalogue has mistakes\n{}", super::load::faults(&error)))
-            })?;
-            catalog.modules().iter().map(|module| module.entry().clone()).collect()
-        }
-    };
-    entries.retain(|entry: &Entry| entry.id != lesson.entry.id);
-    entries.push(lesson.entry.clone());
-    let new = form::write(entries)?;
+    let shown = shown(file);
+    let old = if file.exists() { read(file)? } else { String::new() };
+    let text = if old.trim().is_empty() { "[]" } else { &old };
+    let mut all = entries(&shown, text).map_err(|error| has_mistakes(&error))?;
+    all.retain(|entry| entry.id != lesson.entry.id);
+    all.push(lesson.entry);
+    let new = form::write(all)?;
     if args.format == Format::Text {
-        for line in unified(&shown, &old, &shown, &new).lines() {
-            writeln!(out, "{}", json(line))?;
-        }
+        write_diff(&diff(&shown, &old, &shown, &new), out)?;
     }
     replace::write(file, &new)?;
     Ok(Exit::Done)
+}
+
+/// The options of a repair.
+#[derive(Debug, Args)]
+pub(super) struct RepairArgs {
+    /// Learn new rules for broken and unreliable modules from the answers for their known accounts and for
+    /// made-up names, and show them as a diff
+    #[arg(long)]
+    repair: bool,
+    /// Write the repaired entries to this catalogue file, for --catalog
+    #[arg(long, value_name = "FILE", requires = "repair")]
+    repaired: Option<PathBuf>,
+    /// Replace the repaired entries in your own files (--catalog)
+    #[arg(long, requires = "repair")]
+    write: bool,
+}
+
+/// The repair of one module.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Repair {
+    module: String,
+    /// Whether new rules were learned and proved.
+    repaired: bool,
+    /// The reason why there are no new rules.
+    why: Option<String>,
+    /// The rule that the known account fulfils.
+    hit: Option<String>,
+    /// The rule that made-up names fulfil.
+    miss: Option<String>,
+    /// The unified diff of the entry.
+    diff: Option<String>,
+    /// The repaired entry.
+    entry: Option<Entry>,
+}
+
+impl RepairArgs {
+    /// Checks the options that depend on others.
+    pub(super) fn check(&self, engine: &EngineConfig) -> Result<(), Failure> {
+        let message = match () {
+            () if self.repair && engine.sandbox != SandboxMode::Off => {
+                "--repair asks the real sites: leave out --sandbox"
+            }
+            () if self.write && engine.catalog.files.is_empty() => {
+                "--write replaces entries of your own files: name them with --catalog, or use --repaired FILE"
+            }
+            () => return Ok(()),
+        };
+        Err(Failure::Usage(message.to_owned()))
+    }
+
+    /// Repairs the modules whose proof failed. Returns nothing if no repair was asked for.
+    pub(super) fn repair(
+        &self,
+        engine: &EngineConfig,
+        modules: &[Arc<Module>],
+        proofs: &[ModuleProof],
+        stop: &Stop,
+    ) -> Result<Vec<Repair>, Failure> {
+        if !self.repair {
+            return Ok(Vec::new());
+        }
+        let failing = proofs.iter().filter(|proof| proof.verdict.is_failing());
+        let of_proof = |proof: &ModuleProof| modules.iter().find(|module| **module.id() == *proof.module);
+        let entries: Vec<Entry> = failing.filter_map(of_proof).map(|module| module.entry().clone()).collect();
+        let lessons = learn_entries(engine, &entries, stop)?;
+        entries.iter().zip(lessons).map(|(entry, lesson)| Repair::new(entry, lesson)).collect()
+    }
+
+    /// Writes the repaired entries to the files that were asked for. Returns a line for each file.
+    pub(super) fn save(&self, engine: &EngineConfig, repairs: &[Repair]) -> Result<Vec<String>, Failure> {
+        let repaired: Vec<Entry> = repairs.iter().filter_map(|repair| repair.entry.clone()).collect();
+        let mut lines = Vec::new();
+        if self.write {
+            let mut left = repaired.clone();
+            for file in &engine.catalog.files {
+                // Lists of other tools have no entries to replace.
+                let Ok(mut all) = entries(&shown(file), &read(file)?) else { continue };
+                let before = left.len();
+                for entry in &mut all {
+                    if let Some(at) = left.iter().position(|repaired| repaired.id == entry.id) {
+                        *entry = left.swap_remove(at);
+                    }
+                }
+                if left.len() < before {
+                    replace::write(file, &form::write(all)?)?;
+                    lines.push(format!("replaced {} entries in {}", before - left.len(), shown(file)));
+                }
+            }
+            lines.extend(left.iter().map(|entry| {
+                format!("not written: {} is in none of your files; use --repaired FILE", entry.id)
+            }));
+        }
+        if let Some(file) = &self.repaired {
+            lines.push(format!("wrote {} repaired entries to {}", repaired.len(), shown(file)));
+            replace::write(file, &form::write(repaired)?)?;
+        }
+        Ok(lines)
+    }
+}
+
+impl Repair {
+    fn new(before: &Entry, lesson: Result<Lesson, NotLearned>) -> Result<Self, Failure> {
+        let id = &before.id;
+        let Lesson { entry, hit, miss } = match lesson {
+            Ok(lesson) => lesson,
+            Err(why) => {
+                return Ok(Self { module: id.clone(), why: Some(why.to_string()), ..Self::default() });
+            }
+        };
+        let text = |entry: &Entry| form::write(vec![entry.clone()]);
+        let diff = diff(&format!("{id} (now)"), &text(before)?, &format!("{id} (repaired)"), &text(&entry)?);
+        let (module, diff, entry) = (id.clone(), Some(diff), Some(entry));
+        Ok(Self { module, repaired: true, why: None, hit: Some(hit), miss: Some(miss), diff, entry })
+    }
+
+    /// Writes the repair for people.
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if let Some(why) = &self.why {
+            return Ok(writeln!(out, "not repaired: {}: {}", self.module, plain(why))?);
+        }
+        writeln!(out, "repaired: {}", self.module)?;
+        for rule in self.hit.iter().chain(&self.miss) {
+            writeln!(out, "  {}", plain(rule))?;
+        }
+        write_diff(self.diff.as_deref().unwrap_or_default(), out)
+    }
+}
+
+/// Returns the entries of a catalogue file. `name` is its name in error messages.
+fn entries(name: &str, text: &str) -> Result<Vec<Entry>, CatalogError> {
+    let catalog = Catalog::from_text(name, text)?;
+    Ok(catalog.modules().iter().map(|module| module.entry().clone()).collect())
+}
+
+fn shown(file: &Path) -> String {
+    plain(&file.display().to_string()).into_owned()
+}
+
+/// Writes a diff, which contains texts of a site, and those may have control characters.
+fn write_diff(diff: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    Ok(diff.lines().try_for_each(|line| writeln!(out, "{}", plain_json(line)))?)
+}
+
+/// Returns the unified diff of two texts with their names, as one hunk from the first to the last change.
+fn diff(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let front = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+    let ends = old[front..].iter().rev().zip(new[front..].iter().rev());
+    let back = ends.take_while(|(one, other)| one == other).count();
+    let (old_end, new_end) = (old.len() - back, new.len() - back);
+    let (start, after) = (front.saturating_sub(CONTEXT), back.min(CONTEXT));
+    let part =
+        |mark: char, lines: &[&str]| lines.iter().map(|line| format!("{mark}{line}\n")).collect::<String>();
+    format!(
+        "--- {old_name}\n+++ {new_name}\n@@ -{at},{} +{at},{} @@\n{}{}{}{}",
+        old_end + after - start,
+        new_end + after - start,
+        part(' ', &old[start..front]),
+        part('-', &old[front..old_end]),
+        part('+', &new[front..new_end]),
+        part(' ', &old[old_end..old_end + after]),
+        at = start + 1,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_has_the_change_with_its_context() {
+        let diff = |old, new| diff("a", old, "b", new);
+        let (old, new) = ("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "1\n2\n3\n4\nfive\n6\nsix\n7\n8\n9\n10\n");
+        let wanted = "--- a\n+++ b\n@@ -2,8 +2,9 @@\n 2\n 3\n 4\n-5\n-6\n+five\n+6\n+six\n 7\n 8\n 9\n";
+        assert_eq!(diff(old, new), wanted);
+        assert_eq!(diff("x\n", "x\ny\n"), "--- a\n+++ b\n@@ -1,1 +1,2 @@\n x\n+y\n");
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::repair::Repair;
+use super::learn::Repair;
 use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::table::write_table;
@@ -44,32 +44,18 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn new(
         modules: Vec<ModuleProof>,
+        repairs: Vec<Repair>,
         simulated: bool,
         finished: bool,
         left_out: usize,
         took: Duration,
     ) -> Self {
-        let mut counts: BTreeMap<&'static str, usize> =
-            Verdict::ALL.iter().map(|verdict| (verdict.as_str(), 0)).collect();
+        let mut counts: BTreeMap<_, _> = Verdict::ALL.iter().map(|verdict| (verdict.as_str(), 0)).collect();
         for module in &modules {
             *counts.entry(module.verdict.as_str()).or_default() += 1;
         }
-        let elapsed_ms = took.as_millis();
-        Self {
-            simulated,
-            finished,
-            elapsed_ms,
-            asked: modules.len(),
-            left_out,
-            counts,
-            modules,
-            repairs: Vec::new(),
-        }
-    }
-
-    /// Adds the repairs of modules.
-    pub(super) fn with_repairs(self, repairs: Vec<Repair>) -> Self {
-        Self { repairs, ..self }
+        let (elapsed_ms, asked) = (took.as_millis(), modules.len());
+        Self { simulated, finished, elapsed_ms, asked, left_out, counts, modules, repairs }
     }
 
     pub(super) fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
@@ -79,13 +65,11 @@ impl Report {
                 let mut failing: Vec<&ModuleProof> =
                     self.modules.iter().filter(|proof| proof.verdict != Verdict::Ok).collect();
                 failing.sort_by_key(|proof| std::cmp::Reverse(proof.verdict));
-                if !failing.is_empty() {
-                    let rows: Vec<Vec<String>> = failing.into_iter().map(row).collect();
+                let rows: Vec<Vec<String>> = failing.into_iter().map(row).collect();
+                if !rows.is_empty() {
                     write_table(out, &["VERDICT", "MODULE", "WHY"], &rows)?;
                 }
-                for repair in &self.repairs {
-                    repair.write(out)?;
-                }
+                self.repairs.iter().try_for_each(|repair| repair.write(out))?;
                 writeln!(out, "{}", self.summary())?;
             }
         }
@@ -99,17 +83,14 @@ impl Report {
             (count > 0 || *verdict == Verdict::Ok).then(|| format!("{count} {}", verdict.as_str()))
         });
         let mut text = format!("{} modules: {}", self.asked, counts.collect::<Vec<_>>().join(", "));
-        if self.left_out > 0 {
-            text.push_str(&format!("; {} left out", self.left_out));
-        }
-        if !self.finished {
-            text.push_str("; stopped before all modules were tested");
-        }
-        if self.is_unreachable() {
-            text.push_str("; no site could be reached");
-        }
-        if self.simulated {
-            text.push_str("; SIMULATED: this tests the rules, not the real sites");
+        let left_out = format!("; {} left out", self.left_out);
+        for (holds, what) in [
+            (self.left_out > 0, left_out.as_str()),
+            (!self.finished, "; stopped before all modules were tested"),
+            (self.is_unreachable(), "; no site could be reached"),
+            (self.simulated, "; SIMULATED: this tests the rules, not the real sites"),
+        ] {
+            text.push_str(if holds { what } else { "" });
         }
         text
     }
@@ -143,6 +124,5 @@ impl Report {
 }
 
 fn row(proof: &ModuleProof) -> Vec<String> {
-    let why = proof.why.clone().unwrap_or_default();
-    vec![proof.verdict.as_str().to_owned(), proof.module.clone(), why]
+    vec![proof.verdict.as_str().to_owned(), proof.module.clone(), proof.why.clone().unwrap_or_default()]
 }

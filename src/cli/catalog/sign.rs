@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::load::load;
+use super::{load, read};
 use crate::base::signature::SigningKey;
-use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace;
 use crate::config::{CatalogConfig, checked, readable_file};
@@ -34,11 +33,8 @@ pub(super) struct SignArgs {
 }
 
 pub(super) fn run(args: &SignArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let shown = plain(&args.key.display().to_string()).into_owned();
-    let pem = std::fs::read_to_string(&args.key)
-        .map_err(|error| Failure::Failed(format!("cannot read {shown}: {error}")))?;
     let key =
-        SigningKey::from_pem(&pem).map_err(|error| Failure::Usage(format!("--key {shown}: {error}")))?;
+        SigningKey::from_pem(&read(&args.key)?).map_err(|error| Failure::Usage(format!("--key: {error}")))?;
     let catalog = load(&args.catalog)?;
     let entries = catalog.modules().iter().map(|module| module.entry().clone()).collect();
     replace::write(&args.output, &Feed::write(entries, Timestamp::now(), &key)?)?;

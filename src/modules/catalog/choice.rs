@@ -44,42 +44,14 @@ impl Choice {
         is_narrowed.then(|| self.clone())
     }
 
-    /// Returns the part of the choice that narrows it the most, for the error when no module is left.
-    fn narrows_by(&self) -> Part {
-        let parts = [
-            (!self.modules.is_empty(), Part::Modules),
-            (!self.categories.is_empty(), Part::Categories),
-            (!self.exclude_modules.is_empty(), Part::ExcludeModules),
-            (self.passive, Part::Passive),
-        ];
-        parts.into_iter().find(|(narrows, _)| *narrows).map_or(Part::Type, |(_, part)| part)
-    }
-}
-
-/// The part of a choice that was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The list of modules, [`Choice::modules`].
-    Modules,
-    /// The list of excluded modules, [`Choice::exclude_modules`].
-    ExcludeModules,
-    /// The list of categories, [`Choice::categories`].
-    Categories,
-    /// The restriction to passive modules, [`Choice::passive`].
-    Passive,
-    /// The search type.
-    Type,
-}
-
-impl Part {
-    /// Returns the name of the request's field.
-    pub fn field(self) -> &'static str {
+    /// Returns the field that narrows the choice the most, for the error when no module is left.
+    fn narrows_by(&self) -> &'static str {
         match self {
-            Self::Modules => "modules",
-            Self::ExcludeModules => "exclude_modules",
-            Self::Categories => "categories",
-            Self::Passive => "passive",
-            Self::Type => "type",
+            Self { modules, .. } if !modules.is_empty() => "modules",
+            Self { categories, .. } if !categories.is_empty() => "categories",
+            Self { exclude_modules, .. } if !exclude_modules.is_empty() => "exclude_modules",
+            Self { passive: true, .. } => "passive",
+            _ => "type",
         }
     }
 }
@@ -88,14 +60,14 @@ impl Part {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; allowed: {allowed}")]
 pub struct ChoiceError {
-    /// The refused part, or the first one if there are several.
-    pub part: Part,
+    /// The refused field of the request, or the first one if there are several.
+    pub field: &'static str,
     /// A description of all mistakes, for people.
     pub message: String,
     /// The names that the message is about. If there are many, only the first ones are kept. Long names are
     /// cut, and control characters are replaced.
     pub names: Vec<String>,
-    /// A description of the values that are allowed for this part.
+    /// A description of the values that are allowed for this field.
     pub allowed: String,
 }
 
@@ -169,47 +141,31 @@ impl Catalog {
 
     fn wrong_modules(&self, switches: &Selection, ids: &[String]) -> Vec<ChoiceError> {
         let kind = switches.search_type;
-        let entry = |id: &str| self.get(id).map(|module| module.entry());
-        let of_type = || self.modules().iter().filter(|it| it.search_type() == kind);
-        let of_this_type =
-            |id: &str| self.get(id).filter(|module| module.search_type() == kind && module.entry().enabled);
-        let refusals = [
-            refusal(Part::Modules, "unknown modules", ids, |id| entry(id).is_none(), IDS)
-                .map(|error| error.suggest(|| of_type().map(|it| &**it.id()))),
-            refusal(
-                Part::Modules,
-                &format!("no {kind} modules"),
-                ids,
-                |id| self.get(id).is_some_and(|module| module.search_type() != kind),
-                IDS,
-            ),
-            refusal(
-                Part::Modules,
-                "modules that are disabled in the catalogue",
-                ids,
-                |id| entry(id).is_some_and(|entry| !entry.enabled),
-                IDS,
-            ),
-            refusal(
-                Part::Modules,
+        let of_type = || self.modules().iter().filter(|it| it.search_type() == kind).map(|it| &**it.id());
+        let unknown = refusal("modules", "unknown modules", ids, |id| self.get(id).is_none(), IDS);
+        let of_others = format!("no {kind} modules");
+        let reasons: [(&str, &str, &dyn Fn(&Module) -> bool); 4] = [
+            (&of_others, IDS, &|module| module.search_type() != kind),
+            ("modules that are disabled in the catalogue", IDS, &|module| !module.entry().enabled),
+            (
                 "modules that touch a sign-in page",
-                ids,
-                |id| !switches.discovery && of_this_type(id).is_some_and(|module| module.entry().discovery),
                 "modules that touch no sign-in page, unless the operator allows them (--discovery)",
+                &|module| module.entry().discovery && !switches.discovery,
             ),
-            refusal(
-                Part::Modules,
-                "modules of premium searches",
-                ids,
-                |id| !switches.premium && of_this_type(id).is_some_and(|module| module.is_premium()),
-                "modules that need no browser, or a premium search",
-            ),
+            ("modules of premium searches", "modules that need no browser, or a premium search", &|module| {
+                module.is_premium() && !switches.premium
+            }),
         ];
-        refusals.into_iter().flatten().collect()
+        let why_not = |module: &Arc<Module>| reasons.iter().position(|(.., is_wrong)| is_wrong(module));
+        let others = reasons.iter().enumerate().filter_map(|(index, (message, allowed, _))| {
+            let is_wrong = |id: &str| self.get(id).and_then(why_not) == Some(index);
+            refusal("modules", message, ids, is_wrong, allowed)
+        });
+        unknown.map(|error| error.suggest(of_type)).into_iter().chain(others).collect()
     }
 
     fn wrong_exclusions(&self, ids: &[String]) -> Option<ChoiceError> {
-        refusal(Part::ExcludeModules, "unknown modules", ids, |id| self.get(id).is_none(), IDS)
+        refusal("exclude_modules", "unknown modules", ids, |id| self.get(id).is_none(), IDS)
             .map(|error| error.suggest(|| self.modules().iter().map(|it| &**it.id())))
     }
 
@@ -220,14 +176,14 @@ impl Catalog {
         let known = self.categories(switches.search_type);
         let allowed = known.iter().copied().collect::<Vec<_>>().join(", ");
         let message = format!("unknown categories of {} modules", switches.search_type);
-        refusal(Part::Categories, &message, categories, |name| !known.contains(name), &allowed)
+        refusal("categories", &message, categories, |name| !known.contains(name), &allowed)
             .map(|error| error.suggest(|| known.iter().copied()))
     }
 
     /// Returns the error for a choice that leaves no module. It names the switch that would leave some, if
     /// there is one.
     fn nothing_left(&self, switches: &Selection, choice: &Choice) -> ChoiceError {
-        let (kind, part) = (switches.search_type, choice.narrows_by());
+        let (kind, field) = (switches.search_type, choice.narrows_by());
         let others = [
             (
                 *switches,
@@ -250,12 +206,12 @@ impl Catalog {
             |(switches, choice, _): &&(Selection, Choice, _)| !self.chosen(switches, choice).is_empty();
         let why =
             others.iter().find(would_leave_some).map_or_else(String::new, |(.., why)| format!(": {why}"));
-        let (what, allowed) = match part {
-            Part::Type => ("the catalogue has", "a type that the catalogue has modules for"),
+        let (what, allowed) = match field {
+            "type" => ("the catalogue has", "a type that the catalogue has modules for"),
             _ => ("this choice leaves", "a choice that leaves at least one module"),
         };
         let message = format!("{what} no {kind} module{why}");
-        ChoiceError { part, message, names: Vec::new(), allowed: allowed.to_owned() }
+        ChoiceError { field, message, names: Vec::new(), allowed: allowed.to_owned() }
     }
 }
 
@@ -263,7 +219,7 @@ const IDS: &str = "ids of modules of this type, as GET /v1/modules and `sightlin
 
 /// Returns the error about the wrong names, if there are any.
 fn refusal(
-    part: Part,
+    field: &'static str,
     message: &str,
     names: &[String],
     is_wrong: impl Fn(&str) -> bool,
@@ -278,8 +234,8 @@ fn refusal(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let message = format!("{}: {message}: {}{more}", part.field(), shown.join(", "));
-    Some(ChoiceError { part, message, names: shown, allowed: allowed.to_owned() })
+    let message = format!("{field}: {message}: {}{more}", shown.join(", "));
+    Some(ChoiceError { field, message, names: shown, allowed: allowed.to_owned() })
 }
 
 /// Returns a name as it is shown in a message: cut, and without control characters.

@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-/// The maximum number of mistakes that are kept. Further ones are only counted.
-const MAX_KEPT: usize = 200;
+/// The maximum number of mistakes that are shown.
+const MAX_SHOWN: usize = 200;
 
 /// One mistake in a catalogue file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     /// The name of the file.
-    pub file: String,
+    file: String,
     /// The line of the field, counted from 1, as precisely as it is known. `None` if the mistake concerns
     /// the whole file.
-    pub line: Option<usize>,
+    line: Option<usize>,
     /// The entry's id, or its index in the file such as `[3]` if it has none. `None` if the mistake concerns
     /// the whole file.
-    pub entry: Option<String>,
+    entry: Option<String>,
     /// The field of the entry, such as `probes[0].url`. Empty if the mistake concerns the whole entry.
-    pub path: String,
+    path: String,
     /// A description of the mistake and of the allowed values.
-    pub message: String,
+    message: String,
 }
 
 impl Fault {
@@ -53,51 +53,32 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The mistakes of a catalogue. They are displayed one per line.
+/// The mistakes of a catalogue in the order of the files. They are displayed one per line. If there are very many, only
+/// the first ones are shown, and the others counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CatalogError {
-    faults: Vec<Fault>,
-    left_out: usize,
-}
+pub struct CatalogError(Vec<Fault>);
 
 impl CatalogError {
     pub(super) fn push(&mut self, fault: Fault) {
-        if self.faults.len() < MAX_KEPT {
-            self.faults.push(fault);
-        } else {
-            self.left_out += 1;
-        }
+        self.0.push(fault);
     }
 
     /// Returns `value` if there are no mistakes, and the mistakes otherwise.
     pub(super) fn or<T>(self, value: T) -> Result<T, Self> {
-        if self.faults.is_empty() { Ok(value) } else { Err(self) }
-    }
-
-    /// Returns the mistakes in the order of the files. If there are very many, only the first ones are kept.
-    pub fn faults(&self) -> &[Fault] {
-        &self.faults
-    }
-}
-
-impl From<Fault> for CatalogError {
-    fn from(fault: Fault) -> Self {
-        Self { faults: vec![fault], left_out: 0 }
+        if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 }
 
 impl fmt::Display for CatalogError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.faults.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            fault.fmt(f)?;
+        for (index, fault) in self.0.iter().take(MAX_SHOWN).enumerate() {
+            let before = if index > 0 { "\n" } else { "" };
+            write!(f, "{before}{fault}")?;
         }
-        if self.left_out > 0 {
-            write!(f, "\n{} more mistakes", self.left_out)?;
+        match self.0.len().saturating_sub(MAX_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n{more} more mistakes"),
         }
-        Ok(())
     }
 }
 

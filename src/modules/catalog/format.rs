@@ -10,6 +10,7 @@ use super::error::{CatalogError, Fault};
 use super::read;
 use crate::modules::definition::Entry;
 
+/// A line has fewer characters, and one of them is for a comma.
 const WIDTH: usize = 110;
 const INDENT: usize = 2;
 
@@ -20,8 +21,12 @@ const INDENT: usize = 2;
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = CatalogError::default();
     let entries = read::entries(file, text, &mut faults);
-    let entries = faults.or(entries.into_iter().map(|placed| placed.entry).collect())?;
-    write(entries).map_err(|error| Fault::of_file(file, error.to_string()).into())
+    let entries = entries.into_iter().map(|placed| placed.entry).collect();
+    let text = write(entries).unwrap_or_else(|error| {
+        faults.push(Fault::of_file(file, error.to_string()));
+        String::new()
+    });
+    faults.or(text)
 }
 
 /// Returns the canonical text of the given entries.
@@ -30,73 +35,40 @@ pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
 /// Returns an error if an entry cannot be written as JSON. This does not happen with entries of this
 /// program.
 pub fn write(mut entries: Vec<Entry>) -> Result<String, serde_json::Error> {
+    if entries.is_empty() {
+        return Ok("[]\n".to_owned());
+    }
     entries.sort_by(|a, b| a.id.cmp(&b.id));
-    let mut out = String::from("[");
-    for (index, entry) in entries.iter().enumerate() {
-        out.push_str(if index > 0 { ",\n  " } else { "\n  " });
-        let value = entry.to_json()?;
-        // An entry itself is always split into lines.
-        broken(&value, INDENT, &mut out);
-    }
-    out.push_str(if entries.is_empty() { "]\n" } else { "\n]\n" });
-    Ok(out)
-}
-
-/// Writes `value` at column `indent`. The first `used` columns of the line are already taken.
-fn fitted(value: &Value, indent: usize, used: usize, out: &mut String) {
-    let line = inline(value);
-    // One column is reserved for the comma.
-    if used + line.chars().count() < WIDTH || !matches!(value, Value::Array(_) | Value::Object(_)) {
-        out.push_str(&line);
-    } else {
-        broken(value, indent, out);
-    }
-}
-
-fn broken(value: &Value, indent: usize, out: &mut String) {
-    let inner = indent + INDENT;
-    let start_line = |out: &mut String, index: usize| {
-        out.push_str(if index > 0 { ",\n" } else { "\n" });
-        out.push_str(&" ".repeat(inner));
+    // An entry itself is always split into lines.
+    let entry = |entry: &Entry| -> Result<String, serde_json::Error> {
+        Ok(format!("  {}", fitted(&entry.to_json()?, INDENT, 0)))
     };
-    let (open, close) = if value.is_array() { ('[', ']') } else { ('{', '}') };
-    out.push(open);
-    match value {
-        Value::Array(elements) => {
-            for (index, element) in elements.iter().enumerate() {
-                start_line(out, index);
-                fitted(element, inner, inner, out);
-            }
-        }
-        Value::Object(members) => {
-            for (index, (name, member)) in members.iter().enumerate() {
-                start_line(out, index);
-                let key = format!("{}: ", Value::from(name.as_str()));
-                out.push_str(&key);
-                fitted(member, inner, inner + key.chars().count(), out);
-            }
-        }
-        _ => {}
-    }
-    out.push('\n');
-    out.push_str(&" ".repeat(indent));
-    out.push(close);
+    let entries = entries.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("[\n{}\n]\n", entries.join(",\n")))
 }
 
-/// Returns the value on one line, such as `{"a": [1, 2]}`.
-fn inline(value: &Value) -> String {
-    match value {
-        Value::Array(elements) => {
-            let parts: Vec<String> = elements.iter().map(inline).collect();
-            format!("[{}]", parts.join(", "))
-        }
+/// Returns `value` on one line if it has less than `width` characters, and otherwise split into lines, each with the
+/// indentation of `indent` and that of its level.
+fn fitted(value: &Value, indent: usize, width: usize) -> String {
+    let (open, close, parts): (_, _, Vec<(String, &Value)>) = match value {
+        Value::Array(elements) => ('[', ']', elements.iter().map(|part| (String::new(), part)).collect()),
         Value::Object(members) => {
-            let parts: Vec<String> = members
-                .iter()
-                .map(|(name, member)| format!("{}: {}", Value::from(name.as_str()), inline(member)))
-                .collect();
-            format!("{{{}}}", parts.join(", "))
+            let key = |name: &String| format!("{}: ", Value::from(name.as_str()));
+            ('{', '}', members.iter().map(|(name, part)| (key(name), part)).collect())
         }
-        scalar => scalar.to_string(),
+        scalar => return scalar.to_string(),
+    };
+    let one_line = parts.iter().map(|(key, part)| key.clone() + &fitted(part, 0, usize::MAX));
+    let one_line = format!("{open}{}{close}", one_line.collect::<Vec<_>>().join(", "));
+    if one_line.chars().count() < width {
+        return one_line;
     }
+    let inner = indent + INDENT;
+    let line = |(key, part): &(String, &Value)| {
+        // One column is reserved for the comma, which `width` leaves out.
+        let width = WIDTH.saturating_sub(inner + key.chars().count());
+        format!("{:inner$}{key}{}", "", fitted(part, inner, width))
+    };
+    let lines: Vec<String> = parts.iter().map(line).collect();
+    format!("{open}\n{}\n{:indent$}{close}", lines.join(",\n"), "")
 }

@@ -1,20 +1,22 @@
 //! Loads a catalogue and gives access to its modules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use url::Url;
+
+use super::builtin;
 use super::error::{CatalogError, Fault};
 use super::feed::{Feed, FeedReport};
 use super::read::{self, Placed};
-use super::same::Asked;
-use super::{builtin, format, source};
-use crate::modules::definition::Entry;
+use crate::modules::definition::{Entry, Method};
 use crate::modules::import::report::ListReport;
-use crate::modules::import::{self, Imported};
+use crate::modules::import::{self, Imported, slug};
 use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
 use crate::modules::profile_index::ProfileIndex;
+use crate::modules::public_suffix::suffix_with_label;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::text;
 
@@ -81,8 +83,8 @@ impl Catalog {
         let mut lists = Vec::new();
         for path in files {
             let name = path.display().to_string();
-            match source::read(path) {
-                Ok(text) if source::is_catalog_file(&text) => loading.add(&name, &text),
+            match read::file(path) {
+                Ok(text) if read::is_catalog_file(&text) => loading.add(&name, &text),
                 Ok(text) => match import::take_over(&name, &text) {
                     Ok(list) => lists.push(list),
                     Err(message) => loading.faults.push(Fault::of_file(&name, message)),
@@ -115,21 +117,19 @@ impl Catalog {
         }
         for Imported { modules, mut report } in lists {
             let first = self.modules.len();
-            let mut others = Vec::new();
             for module in modules {
                 let earlier = asked.by(&module).or_else(|| {
                     // A file may be given twice, or two versions of one list may be given.
                     self.by_id.get_key_value(module.id()).map(|(id, _)| id)
                 });
                 if let Some(earlier) = earlier {
-                    others.push((module.platform().to_owned(), earlier.clone(), module.entry().enabled));
+                    report.skip_covered(module.platform(), earlier);
                     continue;
                 }
                 self.by_id.insert(module.id().clone(), self.modules.len());
                 self.modules.push(Arc::new(module));
             }
             self.modules[first..].iter().for_each(|module| asked.add(module));
-            report.skip_covered(&others);
             self.lists.push(report);
         }
     }
@@ -148,15 +148,6 @@ impl Catalog {
     /// Returns the reports on the lists of other tools, in the order of the files.
     pub fn lists(&self) -> &[ListReport] {
         &self.lists
-    }
-
-    /// Returns the canonical form of a catalogue file, as `sightline catalog format` writes it. `file` is
-    /// the file's name in error messages.
-    ///
-    /// # Errors
-    /// Returns the mistakes in the form of the file.
-    pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
-        format::format(file, text)
     }
 
     /// Returns all modules in the order of the files.
@@ -274,4 +265,64 @@ impl Loading {
             }
         }
     }
+}
+
+/// The text that replaces the name in a key.
+const NAME: &str = "-name-";
+
+/// The requests of the enabled modules that were added so far.
+///
+/// A module of another tool's list is left out if an earlier module already sends the same request. So a search visits
+/// each site only once, with the module that knows more about it.
+#[derive(Debug, Default)]
+struct Asked(HashMap<String, Arc<str>>);
+
+impl Asked {
+    /// Returns the id of an earlier module that sends the same request.
+    fn by(&self, module: &Module) -> Option<&Arc<str>> {
+        keys(module).iter().find_map(|key| self.0.get(key))
+    }
+
+    /// Adds a module. A disabled module is ignored, since it sends no requests.
+    fn add(&mut self, module: &Module) {
+        if !module.entry().enabled {
+            return;
+        }
+        for key in keys(module) {
+            self.0.entry(key).or_insert_with(|| module.id().clone());
+        }
+    }
+}
+
+/// Returns the keys of a module: its profile page, the address of its first probe, and its platform's name
+/// with its site's domain.
+fn keys(module: &Module) -> Vec<String> {
+    let entry = module.entry();
+    let kind = entry.search_type;
+    let page = entry.profile.as_ref().and_then(|profile| address(profile));
+    let probe = entry.probes.first().filter(|probe| matches!(probe.method, Method::Get | Method::Head));
+    let probe = probe.and_then(|probe| address(&probe.url));
+    let mut keys: Vec<String> =
+        [&page, &probe].into_iter().flatten().map(|(address, _)| format!("{kind} {address}")).collect();
+    let name = slug(&entry.platform);
+    for (_, site) in [&page, &probe].into_iter().flatten().filter(|_| !name.is_empty()) {
+        keys.push(format!("{kind} {name} @ {site}"));
+    }
+    keys
+}
+
+/// Returns an address that contains the name, and the registrable domain of its host. Parts that make no
+/// difference are removed: the scheme, `www.`, the case of the host, and trailing slashes.
+fn address(template: &str) -> Option<(String, String)> {
+    let url = Url::parse(&template.replace("{query}", NAME).replace("{query|lower}", NAME)).ok()?;
+    let host = url.host_str()?;
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    let rest = &url[url::Position::BeforePath..];
+    if !host.contains(NAME) && !rest.contains(NAME) {
+        return None;
+    }
+    let site = suffix_with_label(host).unwrap_or(host);
+    // The site of `name.example.com` is `example.com`.
+    let site = site.strip_prefix(NAME).unwrap_or(site).trim_start_matches('.');
+    Some((format!("{host}{}", rest.trim_end_matches('/')), site.to_owned()))
 }

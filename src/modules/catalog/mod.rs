@@ -13,15 +13,12 @@ mod error;
 mod feed;
 pub mod format;
 mod load;
-mod place;
 mod read;
-mod same;
-mod source;
 
-pub use choice::{Choice, ChoiceError, MAX_NAMES, Part};
-pub use error::{CatalogError, Fault};
+pub use choice::{Choice, ChoiceError, MAX_NAMES};
+pub use error::CatalogError;
 pub use feed::{Feed, FeedReport, FeedVersion};
 pub use load::{Catalog, Selection};
-pub use source::{MAX_FILE_BYTES, decode, read as read_file};
+pub use read::{MAX_FILE_BYTES, decode, file as read_file};
 
 pub use super::definition::json_schema;

@@ -1,14 +1,20 @@
-//! Reads the text of a catalogue file into entries and collects all mistakes in its form.
+//! Reads catalogue files: as text, and the text into entries, with all mistakes in its form.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::error::{CatalogError, Fault};
-use super::place::{Lines, lines_down};
 use crate::modules::definition::Entry;
 use crate::modules::import::recognise;
 use crate::modules::mistake::Mistake;
 
+/// The maximum size of a catalogue file, in bytes. It is 16 times the size of the largest known list.
+pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// The maximum number of entries in one file.
 const MAX_ENTRIES: usize = 20_000;
 /// The maximum size of an entry, in bytes.
@@ -43,23 +49,20 @@ impl Place<'_> {
 /// other entries are added to `faults`.
 pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogError) -> Vec<Placed<'t>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let list = match elements(text) {
-        Ok(Some(list)) => list,
-        Ok(None) => {
-            let hint = serde_json::from_str(text).map(|root| recognise(&root));
-            let hint = match hint {
-                Ok(Ok(kind)) => {
-                    format!("; this is a list of {}, which `--catalog` takes as it is", kind.name())
-                }
-                _ => String::new(),
-            };
-            faults.push(Fault::of_file(file, format!("a catalogue file is a JSON array of entries{hint}")));
-            return Vec::new();
-        }
+    let list: Vec<&RawValue> = match serde_json::from_str(text) {
+        Ok(list) => list,
         Err(error) => {
-            let (message, line) = (told(&error), error.line());
-            faults
-                .push(Fault::of_file(file, format!("it is not valid JSON: {message}")).at_line(line.max(1)));
+            let kind = serde_json::from_str(text).ok().and_then(|root| recognise(&root));
+            let fault = match kind {
+                Some(kind) => format!(
+                    "a catalogue file is a JSON array of entries; this is a list of {}, which `--catalog` takes as it is",
+                    kind.name()
+                ),
+                None if error.is_data() => "a catalogue file is a JSON array of entries".to_owned(),
+                None => format!("it is not valid JSON: {}", told(&error)),
+            };
+            let fault = Fault::of_file(file, fault);
+            faults.push(if error.is_data() { fault } else { fault.at_line(error.line().max(1)) });
             return Vec::new();
         }
     };
@@ -68,10 +71,12 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogErro
         faults.push(Fault::of_file(file, message));
         return Vec::new();
     }
-    let mut lines = Lines::new(text);
+    let (mut at, mut line) = (0, 1);
     let entries = list.into_iter().enumerate().filter_map(|(index, raw)| {
-        let place = Place { file, line: lines.of(raw.get()), text: raw.get() };
-        entry(index, place, faults)
+        let start = offset(text, raw.get());
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[at..start]).count();
+        at = start;
+        entry(index, Place { file, line, text: raw.get() }, faults)
     });
     entries.collect()
 }
@@ -114,11 +119,74 @@ fn told(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns the elements of a JSON array without reading them. Returns `None` if the text is JSON but not an array.
-fn elements(text: &str) -> Result<Option<Vec<&RawValue>>, serde_json::Error> {
-    if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).map(Some)
-    } else {
-        serde_json::from_str::<&RawValue>(text).map(|_| None)
+/// Returns the offset of `piece` in `text`, of which it is a slice.
+fn offset(text: &str, piece: &str) -> usize {
+    (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
+}
+
+/// Returns the number of lines between the first line of the entry and the field at `path` (such as
+/// `probes[0].url`). If the path leads nowhere, the deepest existing part of it counts.
+fn lines_down(entry: &str, path: &str) -> usize {
+    let (mut value, mut path) = (entry, path);
+    while let Some((part, rest)) = step(value, path) {
+        (value, path) = (part, rest);
     }
+    memchr::memchr_iter(b'\n', &entry.as_bytes()[..offset(entry, value)]).count()
+}
+
+/// Returns the part of `value` that the beginning of `path` names, and the rest of the path.
+fn step<'v, 'p>(value: &'v str, path: &'p str) -> Option<(&'v str, &'p str)> {
+    if let Some(rest) = path.strip_prefix('[') {
+        let (index, rest) = rest.split_once(']')?;
+        let elements: Vec<&RawValue> = serde_json::from_str(value).ok()?;
+        return Some((elements.get(index.parse::<usize>().ok()?)?.get(), rest));
+    }
+    let path = path.strip_prefix('.').unwrap_or(path);
+    if path.is_empty() {
+        return None;
+    }
+    let members: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
+    // A name may contain dots and brackets itself, so the longest matching name is used.
+    let fits = |name: &&String| {
+        path.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let name = members.keys().filter(fits).max_by_key(|name| name.len())?;
+    Some((members.get(name)?.get(), &path[name.len()..]))
+}
+
+/// Returns the text of a file.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, is too large or is not UTF-8.
+pub fn file(path: &Path) -> Result<String, String> {
+    let explain = |error: io::Error| format!("it cannot be read: {error}");
+    let mut bytes = Vec::new();
+    // The file size that the system reports is not reliable, so the bytes are counted while reading.
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(explain)?;
+    decode(bytes)
+}
+
+/// Returns the text of a file with these bytes.
+///
+/// # Errors
+/// Returns an error if there are too many bytes or they are not UTF-8.
+pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("it has more than {MAX_FILE_BYTES} bytes, which is the most that is read"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let is_utf16 = matches!(error.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        let hint = if is_utf16 { " (it looks like UTF-16)" } else { "" };
+        format!("byte {at} is not UTF-8{hint}; save the file as UTF-8")
+    })
+}
+
+/// Returns whether the text is read as a file of the native format, which is an array. Any text that does
+/// not begin with `{` counts too, so that the mistakes in its form are reported.
+pub(super) fn is_catalog_file(text: &str) -> bool {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    !start.starts_with('{')
 }

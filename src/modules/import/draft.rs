@@ -1,6 +1,6 @@
-//! [`Draft`]: the catalogue entry that is made of a list's entry, and what the lists have in common.
+//! [`Draft`]: the catalogue entry that is made, and what the lists have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -21,103 +21,53 @@ pub(super) type Reason = String;
 
 /// Statuses that mean that there is no such account, or that the site refuses the name although it is a valid
 /// username. Any other error status may be a block or a defect.
-pub(super) const MISS_STATUSES: [u16; 4] = [400, 404, 410, 422];
+const MISS_STATUSES: [u16; 4] = [400, 404, 410, 422];
 /// Headers that contain a user's session or a token against bots.
 const CREDENTIALS: [&str; 2] = ["authorization", "cookie"];
 /// Domain suffixes of anonymous networks, which need special software.
 const HIDDEN: [&str; 3] = [".onion", ".i2p", ".loki"];
 /// The category of adult sites.
-pub(super) const ADULT: &str = "adult";
+const ADULT: &str = "adult";
 
-/// Declares the members of a list's entries that are read, with their types. A `null` counts as a missing member.
-macro_rules! site {
-    (
-        $(#[$doc:meta])*
-        struct Site { $($field:ident: $type:ty = $member:literal,)* }
-        ignored: $($ignored:literal),*;
-    ) => {
-        $(#[$doc])*
-        pub(super) struct Site {
-            $($field: $type,)*
-        }
-
-        impl Site {
-            /// The members that an entry can have.
-            pub(super) const MEMBERS: &'static [&'static str] = &[$($member,)* $($ignored,)*];
-
-            fn read(
-                members: &serde_json::Map<String, serde_json::Value>,
-            ) -> Result<Self, $crate::modules::import::draft::Reason> {
-                Ok(Self { $($field: $crate::modules::import::draft::member(members, $member)?,)* })
-            }
-        }
-    };
-}
-pub(super) use site;
-
-/// Reads a member. The error names it.
-pub(super) fn member<T: DeserializeOwned + Default>(
-    members: &Map<String, Value>,
-    name: &str,
-) -> Result<T, Reason> {
-    match members.get(name) {
-        None | Some(Value::Null) => Ok(T::default()),
-        Some(value) => {
-            T::deserialize(value).map_err(|error| format!("`{name}`: {}", shown(&error.to_string())))
-        }
-    }
+/// Reads an entry of a list. A `null` counts as a missing member.
+///
+/// # Errors
+/// Returns the first mistake, with the name of its member.
+pub(super) fn read<S: DeserializeOwned>(members: &Map<String, Value>) -> Result<S, Reason> {
+    let given = members.iter().filter(|(_, value)| !value.is_null());
+    let whole: Map<String, Value> =
+        given.clone().map(|(name, value)| (name.clone(), value.clone())).collect();
+    S::deserialize(Value::Object(whole)).map_err(|error| {
+        // The error itself does not say which member it is about.
+        let alone = |(name, value): (&String, &Value)| {
+            let error = S::deserialize(json!({ name: value })).err()?;
+            Some(format!("`{name}`: {}", shown(&error.to_string())))
+        };
+        given.clone().find_map(alone).unwrap_or_else(|| shown(&error.to_string()))
+    })
 }
 
 /// One value or a list of them.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged, expecting = "expected a text or a list of texts")]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a value or a list of values")]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
 }
 
-/// A text or a list of texts, without empty ones.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(from = "OneOrMany")]
-pub(super) struct Texts(pub(super) Vec<String>);
+/// A value or a list of values, without empty ones.
+#[derive(Clone, Default, Deserialize)]
+#[serde(from = "OneOrMany<T>", bound(deserialize = "T: Deserialize<'de> + Default + PartialEq"))]
+pub(super) struct Many<T = String>(pub(super) Vec<T>);
 
-impl From<OneOrMany> for Texts {
-    fn from(read: OneOrMany) -> Self {
-        let mut texts = match read {
-            OneOrMany::One(text) => vec![text],
-            OneOrMany::Many(texts) => texts,
+impl<T: Default + PartialEq> From<OneOrMany<T>> for Many<T> {
+    fn from(read: OneOrMany<T>) -> Self {
+        let mut values = match read {
+            OneOrMany::One(value) => vec![value],
+            OneOrMany::Many(values) => values,
         };
-        texts.retain(|text| !text.is_empty());
-        Self(texts)
-    }
-}
-
-/// A status code or a list of them.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(try_from = "Value")]
-pub(super) struct Statuses(pub(super) Vec<u16>);
-
-impl TryFrom<Value> for Statuses {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        let list = if let Value::Array(list) = value { list } else { vec![value] };
-        let code = |value: &Value| value.as_u64().and_then(|code| u16::try_from(code).ok());
-        let codes = list.iter().map(|value| code(value).filter(|code| (100..=599).contains(code)));
-        let codes = codes.collect::<Option<_>>();
-        codes.map(Self).ok_or_else(|| "expected status codes (100 to 599)".to_owned())
-    }
-}
-
-/// Returns the name of a value's type.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        values.retain(|value| *value != T::default());
+        Self(values)
     }
 }
 
@@ -146,23 +96,23 @@ fn word(text: &str) -> Option<String> {
     (!word.is_empty()).then(|| word.to_owned())
 }
 
-/// Returns a text without variables as a template, with every brace literal.
-pub(super) fn literal(text: &str) -> String {
-    text.replace('{', "{{").replace('}', "}}")
-}
-
 /// Returns a text as a template. `placeholder` stands for the name, and every other brace is literal.
-pub(super) fn template(text: &str, placeholder: &str) -> String {
+fn template(text: &str, placeholder: &str) -> String {
     text.split(placeholder).map(literal).collect::<Vec<_>>().join("{query}")
 }
 
-/// Returns a JSON value with its texts changed. The names of members stay.
-pub(super) fn with_texts(value: &Value, change: &impl Fn(&str) -> String) -> Value {
+/// Returns a text without variables as a template, with every brace literal.
+fn literal(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+/// Returns a JSON value with its texts as templates. The names of members stay.
+fn templates(value: &Value, placeholder: &str) -> Value {
     match value {
-        Value::String(text) => Value::String(change(text)),
-        Value::Array(elements) => elements.iter().map(|element| with_texts(element, change)).collect(),
+        Value::String(text) => template(text, placeholder).into(),
+        Value::Array(elements) => elements.iter().map(|element| templates(element, placeholder)).collect(),
         Value::Object(members) => {
-            let changed = members.iter().map(|(name, value)| (name.clone(), with_texts(value, change)));
+            let changed = members.iter().map(|(name, value)| (name.clone(), templates(value, placeholder)));
             Value::Object(changed.collect())
         }
         other => other.clone(),
@@ -170,8 +120,11 @@ pub(super) fn with_texts(value: &Value, change: &impl Fn(&str) -> String) -> Val
 }
 
 /// Returns a rule with these statuses and lists of literal texts. Empty lists are left out.
-pub(super) fn rule(status: impl Into<Value>, lists: &[(&str, &[String])]) -> Value {
-    let mut rule = json!({"status": status.into()});
+pub(super) fn rule(status: &[Value], lists: &[(&str, &[String])]) -> Value {
+    let mut rule = json!({});
+    if !status.is_empty() {
+        rule["status"] = status.into();
+    }
     for (name, texts) in lists.iter().filter(|(_, texts)| !texts.is_empty()) {
         let mut words: Vec<String> = Vec::with_capacity(texts.len());
         for word in texts.iter().map(|text| literal(text)) {
@@ -181,93 +134,73 @@ pub(super) fn rule(status: impl Into<Value>, lists: &[(&str, &[String])]) -> Val
         }
         rule[*name] = words.into();
     }
-    if rule["status"].as_array().is_some_and(Vec::is_empty) {
-        rule.as_object_mut().map(|rule| rule.remove("status"));
-    }
     rule
 }
 
-/// An address of a list, converted into a template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
-    /// The URL template.
-    pub(super) template: String,
-    /// Whether the template contains the name.
-    pub(super) names: bool,
-    /// Whether the name was in the fragment, which is removed since it is never sent.
-    named_in_fragment: bool,
-}
-
-/// Converts an address into a URL template. `placeholder` stands for the name.
+/// Converts an address into a URL template without a fragment. `placeholder` stands for the name. Characters that are not
+/// allowed in addresses, and braces, are percent-encoded, as the HTTP clients of the other tools do.
 ///
 /// # Errors
 /// Returns an error if the text is not a web address.
-pub(super) fn address(text: &str, placeholder: &str) -> Result<Address, Reason> {
+fn address(text: &str, placeholder: &str) -> Result<String, Reason> {
     let text = text.trim();
     let scheme = ["https://", "http://"]
         .into_iter()
         .find(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
         .ok_or_else(|| format!("`{}` is not a web address", truncate(text, 80)))?;
     let rest = &text[scheme.len()..];
-    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let rest = rest.split('#').next().unwrap_or_default();
     let host = rest.split(['/', '?', ':']).next().unwrap_or_default().to_ascii_lowercase();
     if HIDDEN.iter().any(|ending| host.ends_with(ending)) {
         return Err(format!("`{}` is not on the public web, which is required", truncate(&host, 80)));
     }
     let parts: Vec<String> = rest.split(placeholder).map(encoded).collect();
-    Ok(Address {
-        names: parts.len() > 1,
-        named_in_fragment: fragment.contains(placeholder),
-        template: format!("{scheme}{}", parts.join("{query}")),
-    })
+    Ok(format!("{scheme}{}", parts.join("{query}")))
 }
 
-/// Percent-encodes characters that are not allowed in addresses. Braces are encoded too, as the HTTP clients
-/// of the other tools do.
 fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            ' ' | '{' | '}' | '\\' => out.push_str(&format!("%{:02X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
+    [(' ', "%20"), ('{', "%7B"), ('}', "%7D"), ('\\', "%5C")]
+        .iter()
+        .fold(text.to_owned(), |text, (plain, encoded)| text.replace(*plain, encoded))
 }
 
 /// A catalogue entry that is being made, with the parts of the list's entry that it leaves out.
 pub(super) struct Draft {
     pub(super) entry: Value,
-    pub(super) probe: Value,
     pub(super) changes: Vec<Reason>,
+    /// The members of the list's entry that are not used.
+    pub(super) unused: Vec<String>,
+    /// The text that stands for the name in the list.
+    placeholder: &'static str,
     /// The compiled regex of `accepts`.
     accepted: Option<Regex>,
 }
 
 impl Draft {
-    /// Creates an entry with one probe.
-    pub(super) fn new(kind: ListKind, name: &str, probe: &Address) -> Self {
+    /// Creates an entry with one probe, which asks the address `probe`. `placeholder` stands for the name in the list, and
+    /// `unused` are the members of the list's entry that are not read.
+    ///
+    /// # Errors
+    /// Returns an error if `probe` is not a web address.
+    pub(super) fn new(
+        kind: ListKind,
+        name: &str,
+        probe: &str,
+        placeholder: &'static str,
+        unused: &Map<String, Value>,
+    ) -> Result<Self, Reason> {
         let platform = shown(name.trim()).chars().take(80).collect::<String>();
         let entry = json!({
             "platform": platform.trim(), "type": "username", "category": "misc", "tags": [kind.as_str()],
-            "barrier": [], "hit": [], "miss": [],
+            "probes": [{"url": address(probe, placeholder)?, "headers": {}}], "barrier": [], "hit": [], "miss": [],
         });
-        let probe = json!({"url": probe.template, "headers": {}});
-        Self { entry, probe, changes: Vec::new(), accepted: None }
+        let unused = unused.keys().cloned().collect();
+        Ok(Self { entry, changes: Vec::new(), unused, placeholder, accepted: None })
     }
 
-    /// Returns the finished entry, without an id.
-    pub(super) fn finish(self) -> (Value, Vec<Reason>) {
-        let mut entry = self.entry;
-        entry["probes"] = json!([self.probe]);
-        (entry, self.changes)
-    }
-
-    /// Returns the host of the probe, without the name.
-    pub(super) fn host(&self) -> String {
-        let url = self.probe["url"].as_str().unwrap_or_default().replace("{query}", "");
-        let host = Url::parse(&url).ok().and_then(|url| Some(url.host_str()?.trim_matches('.').to_owned()));
-        host.unwrap_or_default()
+    /// Returns the probe.
+    pub(super) fn probe(&mut self) -> &mut Value {
+        &mut self.entry["probes"][0]
     }
 
     /// Adds a rule to `hit`, `miss` or `barrier`.
@@ -277,8 +210,8 @@ impl Draft {
         }
     }
 
-    /// Sets the headers. `placeholder` is the text that stands for the name.
-    pub(super) fn headers(&mut self, headers: &Map<String, Value>, placeholder: &str) -> Result<(), Reason> {
+    /// Sets the headers.
+    pub(super) fn headers(&mut self, headers: &Map<String, Value>) -> Result<(), Reason> {
         for (name, value) in headers {
             let lower = name.trim().to_ascii_lowercase();
             if CREDENTIALS.contains(&lower.as_str()) {
@@ -291,67 +224,137 @@ impl Draft {
                 continue;
             }
             let value = match value {
-                Value::String(text) => text.clone(),
+                Value::String(text) => text.trim().to_owned(),
                 Value::Number(number) => number.to_string(),
-                other => return Err(format!("`headers.{name}` is {}; expected a text", type_name(other))),
+                _ => return Err(format!("`headers.{name}`: expected a text")),
             };
-            if let Some(known) = self.header_name(&lower) {
-                self.changes.push(format!("the header `{name}` is repeated: the last one is used"));
-                self.probe["headers"].as_object_mut().map(|headers| headers.remove(&known));
-            }
-            self.probe["headers"][name.trim()] = template(value.trim(), placeholder).into();
+            let value = template(&value, self.placeholder);
+            self.probe()["headers"][name.trim()] = value.into();
         }
         Ok(())
     }
 
-    fn header_name(&self, name: &str) -> Option<String> {
-        let mut names = self.probe["headers"].as_object().into_iter().flat_map(Map::keys);
-        names.find(|known| known.eq_ignore_ascii_case(name)).cloned()
+    /// Returns the content type of the body in lower case, if the headers have one.
+    pub(super) fn content_type(&mut self) -> Option<String> {
+        let headers = self.probe()["headers"].as_object()?;
+        let (_, value) = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"))?;
+        value.as_str().map(str::to_ascii_lowercase)
     }
 
-    /// Returns the value of a header, if it is set.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.probe["headers"][self.header_name(name)?].as_str()
-    }
-
-    /// Sets the method that a list names, and returns whether it sends a body.
-    pub(super) fn method(&mut self, name: Option<&str>) -> Result<bool, Reason> {
-        let method = name.map(str::to_ascii_uppercase).filter(|name| !name.is_empty());
-        let method = method.as_deref().unwrap_or("GET");
-        if !["GET", "HEAD", "POST", "PUT"].contains(&method) {
-            let method = shown(method);
-            return Err(format!("unsupported method {method}; GET, HEAD, POST and PUT are supported"));
+    /// Sets the method that a list names.
+    pub(super) fn method(&mut self, name: &str) {
+        if !name.is_empty() {
+            self.probe()["method"] = name.to_ascii_uppercase().into();
         }
-        self.probe["method"] = method.into();
-        Ok(matches!(method, "POST" | "PUT"))
     }
 
-    /// Sets the profile page that a person would open.
-    pub(super) fn profile(&mut self, text: &str, placeholder: &str) {
-        match address(text, placeholder) {
-            Ok(page) if page.names => self.entry["profile"] = page.template.into(),
-            // A home page is not a profile.
-            Ok(page) if !page.named_in_fragment => {}
-            Ok(_) => self.changes.push(format!(
+    /// Sets the body, which is JSON or a form.
+    ///
+    /// # Errors
+    /// Returns an error if the name of a form field contains the account.
+    pub(super) fn body(&mut self, body: &Value, is_form: bool) -> Result<(), Reason> {
+        if !is_form {
+            self.probe()["json"] = templates(body, self.placeholder);
+            return Ok(());
+        }
+        let mut fields = Map::new();
+        for (name, value) in body.as_object().into_iter().flatten() {
+            if name.contains(self.placeholder) {
+                return Err("the name of a form field contains the account".to_owned());
+            }
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            fields.insert(name.clone(), template(&value, self.placeholder).into());
+        }
+        self.probe()["form"] = fields.into();
+        Ok(())
+    }
+
+    /// Adds the rules of Sherlock and Maigret for a hit and a miss. `types` is what is judged: `status_code`, `message` or
+    /// `response_url`. `presence` and `absence` are the texts of existing and missing accounts, `gone_too` further statuses
+    /// of missing ones. With `judges_403`, a page with status 403 may be either.
+    pub(super) fn judge(
+        &mut self,
+        types: &[String],
+        presence: &[String],
+        absence: &[String],
+        gone_too: &[u16],
+        judges_403: bool,
+    ) -> Result<(), Reason> {
+        const TYPES: [&str; 3] = ["status_code", "message", "response_url"];
+        if let Some(other) = types.iter().find(|name| !TYPES.contains(&name.as_str())) {
+            return Err(format!("unknown type `{}`; {} are supported", shown(other), TYPES.join(", ")));
+        }
+        let [by_status, by_message, by_redirect] = TYPES.map(|name| types.iter().any(|it| it == name));
+        let presence = if by_message || by_redirect { presence } else { &[] };
+        let absence = if by_message { absence } else { &[] };
+        if types.is_empty() {
+            return Err("the type of its check is missing".into());
+        }
+        if by_message && presence.is_empty() && absence.is_empty() {
+            return Err("its type is `message`, but it has neither presence nor absence texts".into());
+        }
+        if presence.iter().any(|text| absence.contains(text)) {
+            return Err("one text marks both an existing account and a missing one".into());
+        }
+        let mut gone: BTreeSet<u16> = BTreeSet::new();
+        if by_status || by_redirect {
+            gone.extend(MISS_STATUSES);
+        }
+        if by_status {
+            gone.extend(gone_too);
+        }
+        let mut answered: Vec<Value> = match gone.iter().any(|code| (200..300).contains(code)) {
+            true => (200..=206).filter(|code| !gone.contains(code)).map(Value::from).collect(),
+            false => vec!["2xx".into()],
+        };
+        let forbidden = (by_message && judges_403).then(|| Value::from(403));
+        answered.extend(forbidden.clone());
+        self.add("hit", rule(&answered, &[("any_word", presence), ("no_word", absence)]));
+        if !absence.is_empty() {
+            // The text counts only with a success status or a status of a missing page, since a block may quote it.
+            let said = std::iter::once("2xx".into()).chain(MISS_STATUSES.map(Value::from)).chain(forbidden);
+            self.add("miss", rule(&said.collect::<Vec<_>>(), &[("any_word", absence)]));
+        }
+        if by_message && !presence.is_empty() {
+            // The page of an account may have any status, so the page of a missing account must not contain a
+            // presence text.
+            self.add("miss", rule(&[404.into(), 410.into()], &[("no_word", presence)]));
+        }
+        let redirect = by_redirect.then(|| Value::from("3xx"));
+        let status: Vec<Value> = redirect.into_iter().chain(gone.into_iter().map(Value::from)).collect();
+        if !status.is_empty() {
+            self.add("miss", rule(&status, &[]));
+        }
+        self.probe()["follow"] = (!by_redirect).into();
+        Ok(())
+    }
+
+    /// Sets the profile page that a person would open. A page without the name is not a profile.
+    pub(super) fn profile(&mut self, text: &str) {
+        match address(text, self.placeholder) {
+            Ok(page) if page.contains("{query}") => self.entry["profile"] = page.into(),
+            Ok(_) if text.contains(self.placeholder) => self.changes.push(format!(
                 "its page has the name after a `#`, which links of results cannot contain: `{}`",
-                shown(&text.replace(placeholder, "NAME"))
+                shown(&text.replace(self.placeholder, "NAME"))
             )),
+            Ok(_) => {}
             Err(reason) => self.changes.push(format!("its page: {reason}")),
         }
     }
 
     /// Sets the home page of the site, if the list gives a valid one.
-    pub(super) fn home_page(&mut self, text: Option<&str>) {
-        let home = text.and_then(|text| Url::parse(text.trim()).ok());
+    pub(super) fn home_page(&mut self, text: &str) {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-        if let Some(home) = home.filter(is_web) {
+        if let Some(home) = Url::parse(text.trim()).ok().filter(is_web) {
             self.entry["home"] = String::from(home).into();
         }
     }
 
     /// Sets `accepts` from the regex that the list's tool searches in a name before it sends a request.
-    pub(super) fn accepts(&mut self, regex: Option<&str>) {
-        let Some(regex) = regex.filter(|text| !text.is_empty()) else { return };
+    pub(super) fn accepts(&mut self, regex: &str) {
+        if regex.is_empty() {
+            return;
+        }
         match python::accepts(regex) {
             Ok((accepts, compiled)) => {
                 self.entry["accepts"] = accepts.into();
@@ -363,7 +366,7 @@ impl Draft {
 
     /// Adds names that exist, if they are valid queries here. A name with non-ASCII characters shows that
     /// the site accepts such names.
-    pub(super) fn known(&mut self, names: &Texts) {
+    pub(super) fn known(&mut self, names: &Many) {
         let strip = self.entry["strip"].as_str().unwrap_or_default().to_owned();
         let mut known: Vec<&str> = Vec::new();
         for name in &names.0 {
@@ -409,22 +412,6 @@ impl Draft {
         self.entry["category"] = category.into();
         self.entry["nsfw"] = (category == ADULT).into();
     }
-
-    /// Adds a remark for people who edit the entry.
-    pub(super) fn remark(&mut self, text: &str) {
-        let text = shown(text.trim());
-        if !text.is_empty() {
-            let note = self.entry["note"].as_str().map(|note| format!("{note}; {text}"));
-            self.entry["note"] = note.unwrap_or(text).into();
-        }
-    }
-
-    /// Adds a remark about the protection against bots that the list mentions.
-    pub(super) fn protection(&mut self, protection: &Texts) {
-        if !protection.0.is_empty() {
-            self.remark(&format!("protection: {}", protection.0.join(", ")));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -434,8 +421,8 @@ mod tests {
     #[test]
     fn imported_categories_are_converted() {
         let of = |set: &dyn Fn(&mut Draft)| {
-            let probe = address("https://a.example/{}", "{}").unwrap();
-            let mut draft = Draft::new(ListKind::Sherlock, "a", &probe);
+            let probe = "https://a.example/{}";
+            let mut draft = Draft::new(ListKind::Sherlock, "a", probe, "{}", &Map::new()).unwrap();
             set(&mut draft);
             draft.entry
         };

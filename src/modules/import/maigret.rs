@@ -1,119 +1,90 @@
 //! The entries of Maigret's `data.json`.
 
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::draft::{
-    Address, Draft, MISS_STATUSES, Reason, Texts, address, literal, member, rule, site, template, with_texts,
-};
+use super::draft::{Draft, Many, Reason, read, rule};
 use super::python::python_format;
 use super::report::{ListKind, shown};
 
 /// The text that stands for the name while Python's templates are converted. It is a private-use character,
 /// which no address contains.
 const NAME: &str = "\u{e000}";
-/// The engines of forums.
-const FORUMS: [&str; 8] = [
-    "Discourse",
-    "DiscourseJson",
-    "Flarum",
-    "XenForo",
-    "phpBB",
-    "phpBB/Search",
-    "phpBB2/Search",
-    "vBulletin",
-];
 
-site! {
-    struct Site {
-        kind: Option<String> = "type",
-        protocol: Option<String> = "protocol",
-        activation: Map<String, Value> = "activation",
-        similar_search: bool = "similarSearch",
-        url: Option<String> = "url",
-        url_main: Option<String> = "urlMain",
-        url_probe: Option<String> = "urlProbe",
-        url_subpath: Option<String> = "urlSubpath",
-        get_params: Map<String, Value> = "getParams",
-        headers: Map<String, Value> = "headers",
-        request_method: Option<String> = "requestMethod",
-        request_payload: Map<String, Value> = "requestPayload",
-        request_head_only: bool = "requestHeadOnly",
-        check_type: Option<String> = "checkType",
-        presence: Texts = "presenceStrs",
-        // The list spells it in both ways.
-        presense: Texts = "presenseStrs",
-        absence: Texts = "absenceStrs",
-        errors: Map<String, Value> = "errors",
-        ignore_403: bool = "ignore403",
-        regex_check: Option<String> = "regexCheck",
-        tags: Texts = "tags",
-        engine: Texts = "engine",
-        rank: Value = "alexaRank",
-        protection: Texts = "protection",
-        encoding: Option<String> = "encoding",
-        mirrors: Texts = "mirrors",
-        username_claimed: Texts = "usernameClaimed",
-    }
-    ignored: "caseSentitive", "caseSensitive", "disabled", "engineData", "errorUrl", "name", "source", "stats",
-        "usernameUnclaimed", "urlRegexp";
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Site {
+    #[serde(rename = "type")]
+    kind: String,
+    protocol: String,
+    activation: Map<String, Value>,
+    similar_search: bool,
+    url: String,
+    url_main: String,
+    url_probe: String,
+    url_subpath: String,
+    headers: Map<String, Value>,
+    request_method: String,
+    request_payload: Map<String, Value>,
+    check_type: Many,
+    /// The list spells it in both ways.
+    #[serde(alias = "presenceStrs")]
+    presense_strs: Many,
+    absence_strs: Many,
+    errors: Map<String, Value>,
+    ignore403: bool,
+    regex_check: String,
+    tags: Many,
+    engine: Many,
+    alexa_rank: u32,
+    username_claimed: Many,
+    #[serde(flatten)]
+    unused: Map<String, Value>,
 }
 
 /// Makes a catalogue entry of a site, merged with its engines.
-pub(super) fn draft(
-    name: &str,
-    site: &Map<String, Value>,
-    engines: Option<&Map<String, Value>>,
-) -> Result<Draft, Reason> {
-    let site = Site::read(&merged(site, engines)?)?;
+pub(super) fn draft(name: &str, members: &Map<String, Value>, engines: &Value) -> Result<Draft, Reason> {
+    let site: Site = read(&merged(members, engines)?)?;
     check_convertible(&site)?;
-    let main = site.url_main.as_deref().unwrap_or_default();
     let fill = |text: &str| {
         python_format(text, |field| match field {
             "username" => Some(NAME.to_owned()),
-            "urlMain" => Some(main.to_owned()),
-            "urlSubpath" => Some(site.url_subpath.clone().unwrap_or_default()),
+            "urlMain" => Some(site.url_main.clone()),
+            "urlSubpath" => Some(site.url_subpath.clone()),
             _ => None,
         })
     };
-    let url = site.url.as_deref().map(str::trim).filter(|text| !text.is_empty()).ok_or("`url` is missing")?;
-    let page = single_slashes(&fill(url)?);
-    let mut probe = match site.url_probe.as_deref().filter(|text| !text.is_empty()) {
-        Some(text) => fill(text)?,
-        None => page.clone(),
-    };
-    for (name, value) in &site.get_params {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        probe.push_str(&format!("&{name}={value}"));
+    if site.url.trim().is_empty() {
+        return Err("`url` is missing".into());
     }
-    let probe = address(&probe, NAME)?;
-    let mut draft = Draft::new(ListKind::Maigret, name, &probe);
-    draft.headers(&site.headers, NAME)?;
-    let names_in_body = body(&mut draft, &site)?;
-    if !probe.names && !names_in_body {
-        return Err("neither its address nor its `requestPayload` contains `{username}`".into());
+    let page = single_slashes(&fill(site.url.trim())?);
+    let probe = if site.url_probe.is_empty() { page.clone() } else { fill(&site.url_probe)? };
+    let mut draft = Draft::new(ListKind::Maigret, name, &probe, NAME, &site.unused)?;
+    draft.headers(&site.headers)?;
+    draft.method(&site.request_method);
+    body(&mut draft, &site)?;
+    rules(&mut draft, &site)?;
+    draft.profile(&page);
+    draft.home_page(&site.url_main);
+    draft.accepts(&site.regex_check);
+    draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), false);
+    if site.alexa_rank > 0 {
+        draft.entry["rank"] = site.alexa_rank.into();
     }
-    rules(&mut draft, &site, &probe)?;
-    draft.profile(&page, NAME);
-    draft.home_page(Some(main));
-    draft.accepts(site.regex_check.as_deref());
-    describe(&mut draft, &site);
     draft.known(&site.username_claimed);
     Ok(draft)
 }
 
 /// Returns the site merged with its engines. The lists of an engine are appended to those of the site, and
 /// the other members of an engine replace those of the site.
-fn merged(
-    site: &Map<String, Value>,
-    engines: Option<&Map<String, Value>>,
-) -> Result<Map<String, Value>, Reason> {
+fn merged(site: &Map<String, Value>, engines: &Value) -> Result<Map<String, Value>, Reason> {
     let mut whole = site.clone();
-    for name in member::<Texts>(site, "engine")?.0 {
-        let engine = engines.and_then(|engines| engines.get(&name));
-        let engine = engine
-            .ok_or_else(|| format!("its engine `{}` is not among the list's `engines`", shown(&name)))?;
-        let part = engine.get("site").and_then(Value::as_object);
-        let part = part.ok_or_else(|| format!("its engine `{}` has no object `site`", shown(&name)))?;
+    let engine = site.get("engine").map(Many::<String>::deserialize);
+    for name in engine.and_then(Result::ok).unwrap_or_default().0 {
+        let part = engines[&name]["site"].as_object();
+        let part = part.ok_or_else(|| {
+            format!("its engine `{}` is not among the list's `engines`, or has no `site`", shown(&name))
+        })?;
         for (member, value) in part {
             match (whole.entry(member.clone()).or_insert(Value::Null), value) {
                 (Value::Array(own), Value::Array(more)) => own.extend(more.iter().cloned()),
@@ -129,25 +100,20 @@ fn merged(
 
 /// Refuses entries that cannot be reproduced with one request.
 fn check_convertible(site: &Site) -> Result<(), Reason> {
-    match site.kind.as_deref().unwrap_or_default() {
-        "" | "username" => {}
-        other => return Err(format!("it accepts a `{}`, not a username", shown(other))),
-    }
-    match site.protocol.as_deref().unwrap_or_default() {
-        "" | "http" | "https" => {}
-        "dns" => return Err("it looks up a domain of that name, and a domain is not an account".into()),
-        other => {
-            let other = shown(other);
-            return Err(format!("it is reached over `{other}`, and only public websites are supported"));
+    Err(match (site.kind.as_str(), site.protocol.as_str()) {
+        (kind, _) if !["", "username"].contains(&kind) => {
+            format!("it accepts a `{}`, not a username", shown(kind))
         }
-    }
-    if !site.activation.is_empty() {
-        return Err("it needs a token that Maigret's own code fetches first (`activation`)".into());
-    }
-    if site.similar_search {
-        return Err("it finds accounts with similar names (`similarSearch`)".into());
-    }
-    Ok(())
+        (_, "dns") => "it looks up a domain of that name, and a domain is not an account".to_owned(),
+        (_, other) if !["", "http", "https"].contains(&other) => {
+            format!("it is reached over `{}`, and only public websites are supported", shown(other))
+        }
+        _ if !site.activation.is_empty() => {
+            "it needs a token that Maigret's own code fetches first (`activation`)".to_owned()
+        }
+        _ if site.similar_search => "it finds accounts with similar names (`similarSearch`)".to_owned(),
+        _ => return Ok(()),
+    })
 }
 
 /// Returns the address with `//` replaced by `/`, except after a colon, as Maigret does.
@@ -162,124 +128,32 @@ fn single_slashes(url: &str) -> String {
     out
 }
 
-/// Sets the method and its body. Returns whether the body contains the name.
-fn body(draft: &mut Draft, site: &Site) -> Result<bool, Reason> {
-    draft.method(site.request_method.as_deref())?;
-    if site.request_payload.is_empty() || draft.probe["method"] != "POST" {
-        return Ok(false);
+/// Sets the body. Maigret fills in only texts at the top level.
+fn body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
+    if site.request_payload.is_empty() || draft.probe()["method"] != "POST" {
+        return Ok(());
     }
-    let is_form = draft.header("content-type") == Some("application/x-www-form-urlencoded");
-    let (mut names, mut filled) = (false, Map::new());
-    for (member, value) in &site.request_payload {
-        // Maigret fills in only texts at the top level.
-        let value = match value {
-            Value::String(text) => {
-                let text = python_format(text, |field| (field == "username").then(|| NAME.to_owned()))?;
-                names |= text.contains(NAME);
-                template(&text, NAME).into()
-            }
-            other => with_texts(other, &literal),
-        };
-        match value {
-            Value::String(_) if is_form => filled.insert(member.clone(), value),
-            other if is_form => filled.insert(member.clone(), other.to_string().into()),
-            other => filled.insert(member.clone(), other),
-        };
+    let mut filled = site.request_payload.clone();
+    for value in filled.values_mut() {
+        if let Value::String(text) = value {
+            *text = python_format(text, |field| (field == "username").then(|| NAME.to_owned()))?;
+        }
     }
-    draft.probe[if is_form { "form" } else { "json" }] = filled.into();
-    Ok(names)
+    let is_form = draft.content_type().as_deref() == Some("application/x-www-form-urlencoded");
+    draft.body(&filled.into(), is_form)
 }
 
-fn rules(draft: &mut Draft, site: &Site, probe: &Address) -> Result<(), Reason> {
+fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
     let barriers: Vec<String> = site.errors.keys().filter(|text| !text.is_empty()).cloned().collect();
-    let mut presence = [site.presense.0.as_slice(), &site.presence.0].concat();
-    let had_presence = !presence.is_empty();
+    let mut presence = site.presense_strs.0.clone();
     // A barrier takes precedence over a presence text that contains it.
     presence.retain(|text| !barriers.iter().any(|barrier| text.contains(barrier)));
-    if had_presence && presence.is_empty() {
+    if presence.is_empty() && !site.presense_strs.0.is_empty() {
         return Err("each of its presence texts is among its own `errors`".into());
     }
+    draft.judge(&site.check_type.0, &presence, &site.absence_strs.0, &[], site.ignore403)?;
     if !barriers.is_empty() {
-        draft.add("barrier", rule(Vec::<Value>::new(), &[("any_word", &barriers)]));
-    }
-    let check = site.check_type.as_deref().unwrap_or_default();
-    verdicts(draft, site, check, &presence)?;
-    draft.probe["follow"] = (check != "response_url").into();
-    // A response to HEAD has no body in which barriers could be found.
-    let wants_head = check == "status_code" && site.request_head_only && barriers.is_empty();
-    if wants_head && draft.probe["method"] == "GET" && probe.names {
-        draft.probe["method"] = "HEAD".into();
+        draft.add("barrier", rule(&[], &[("any_word", &barriers)]));
     }
     Ok(())
-}
-
-/// Adds the rules for a hit and a miss.
-fn verdicts(draft: &mut Draft, site: &Site, check: &str, presence: &[String]) -> Result<(), Reason> {
-    let absence = site.absence.0.as_slice();
-    // A page with status 403 may be a hit or a miss.
-    let forbidden: &[u16] = if site.ignore_403 { &[403] } else { &[] };
-    let answered = |first: &[&str], more: &[u16]| -> Vec<Value> {
-        let codes = more.iter().map(|code| Value::from(*code));
-        first.iter().map(|class| Value::from(*class)).chain(codes).collect()
-    };
-    let gone = || answered(&[], &MISS_STATUSES);
-    match check {
-        "message" => {
-            if presence.is_empty() && absence.is_empty() {
-                return Err("its type is `message`, but it has neither presence nor absence texts".into());
-            }
-            if presence.iter().any(|text| absence.contains(text)) {
-                return Err("one text marks both an existing account and a missing one".into());
-            }
-            let texts = [("any_word", presence), ("no_word", absence)];
-            draft.add("hit", rule(answered(&["2xx"], forbidden), &texts));
-            if !absence.is_empty() {
-                let status = answered(&["2xx"], &[MISS_STATUSES.as_slice(), forbidden].concat());
-                draft.add("miss", rule(status, &[("any_word", absence)]));
-            }
-            if !presence.is_empty() {
-                // The page of an account may have any status, so the page of a missing account must not
-                // contain a presence text.
-                draft.add("miss", rule(vec![404, 410], &[("no_word", presence)]));
-            }
-        }
-        "status_code" => {
-            draft.add("hit", rule(vec!["2xx"], &[]));
-            draft.add("miss", rule(gone(), &[]));
-        }
-        "response_url" => {
-            draft.add("hit", rule(vec!["2xx"], &[("any_word", presence)]));
-            draft.add("miss", rule(answered(&["3xx"], &MISS_STATUSES), &[]));
-        }
-        "" => return Err("`checkType` is missing".into()),
-        other => {
-            let other = shown(other);
-            return Err(format!(
-                "unknown type `{other}`; message, status_code and response_url are supported"
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn describe(draft: &mut Draft, site: &Site) {
-    draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), false);
-    let is_forum = site.engine.0.iter().any(|engine| FORUMS.contains(&engine.as_str()));
-    if is_forum && draft.entry["category"] == "misc" {
-        draft.entry["category"] = "forum".into();
-    }
-    let rank = site.rank.as_u64().and_then(|rank| u32::try_from(rank).ok());
-    if let Some(rank) = rank.filter(|rank| *rank > 0) {
-        draft.entry["rank"] = json!(rank);
-    }
-    draft.protection(&site.protection);
-    if let Some(encoding) = &site.encoding {
-        let encoding = shown(encoding);
-        draft
-            .changes
-            .push(format!("it forces the encoding `{encoding}`; the encoding of the answer is used"));
-    }
-    if !site.mirrors.0.is_empty() {
-        draft.changes.push("its `mirrors` are ignored".into());
-    }
 }

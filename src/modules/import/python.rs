@@ -1,12 +1,23 @@
 //! Python's regexes and format strings.
 
-use regex::Regex;
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
 use regex_syntax::ParserBuilder;
-use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::Look;
 
 use crate::modules::pattern;
 use crate::modules::text::truncate;
+
+/// What Python's regexes write in another way: escapes, and repetitions without a minimum.
+static SYNTAX: LazyLock<Regex> = LazyLock::new(|| compiled(r"\\.|\{,"));
+/// The doubled braces, the fields and the braces without a partner of a format string.
+static BRACES: LazyLock<Regex> = LazyLock::new(|| compiled(r"\{\{|\}\}|\{([^}]*)\}|[{}]"));
+
+fn compiled(regex: &str) -> Regex {
+    Regex::new(regex).expect("a regex of this file is valid")
+}
 
 /// Returns the `accepts` for a regex that the list's tool *searches* in a name, and its compiled form.
 /// Unlike that regex, `accepts` must match the whole name.
@@ -15,74 +26,34 @@ use crate::modules::text::truncate;
 /// Returns an error if the regex has no linear-time form (look-around, back references), is invalid, or is
 /// too large.
 pub(super) fn accepts(python: &str) -> Result<(String, Regex), String> {
-    let whole = anchored(translated(python, false))?;
+    let ours = SYNTAX.replace_all(python, |found: &Captures<'_>| match &found[0] {
+        r"\Z" => Cow::Borrowed(r"\z"),
+        "{," => Cow::Borrowed("{0,"),
+        other => Cow::Owned(other.to_owned()),
+    });
+    let whole = anchored(&ours)?;
     match pattern::whole(&whole) {
         Ok(regex) => Ok((whole, regex)),
         // Classes with the letters of all scripts make large regexes. Most modules are used for ASCII names
         // only.
         Err(reason) => {
-            let ascii = anchored(translated(python, true))?;
+            let ascii = anchored(&format!("(?-u:{ours})")).map_err(|_| reason.clone())?;
             pattern::whole(&ascii).map(|regex| (ascii, regex)).map_err(|_| reason)
         }
     }
 }
 
 /// Extends a regex that is not anchored at the start or the end, so that it may match anywhere.
-fn anchored(text: String) -> Result<String, String> {
-    let parsed = ParserBuilder::new().nest_limit(50).build().parse(&text);
-    let hir = parsed.map_err(|error| match error {
-        regex_syntax::Error::Parse(error) => match error.kind() {
-            ErrorKind::UnsupportedLookAround => {
-                "it uses look-around, which takes more than linear time".to_owned()
-            }
-            ErrorKind::UnsupportedBackreference => {
-                "it uses a back-reference, which takes more than linear time".to_owned()
-            }
-            other => format!("it is not valid here: {other}"),
-        },
-        other => format!("it is not valid here: {}", other.to_string().lines().last().unwrap_or_default()),
+fn anchored(text: &str) -> Result<String, String> {
+    let hir = ParserBuilder::new().nest_limit(50).build().parse(text).map_err(|error| {
+        // The last line says what is wrong, after the regex itself.
+        error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })?;
     let properties = hir.properties();
     let before = if properties.look_set_prefix().contains(Look::Start) { "" } else { "(?s:.*)" };
     let after = if properties.look_set_suffix().contains(Look::End) { "" } else { "(?s:.*)" };
-    Ok(if before.is_empty() && after.is_empty() { text } else { format!("{before}(?:{text}){after}") })
-}
-
-/// Rewrites Python's syntax, such as `\Z` and `{,N}`. With `is_ascii`, `\w` and `\d` match ASCII only.
-fn translated(python: &str, is_ascii: bool) -> String {
-    let mut text = String::with_capacity(python.len());
-    let mut in_class = false;
-    let mut rest = python;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '\\' => {
-                let Some(escaped) = rest.chars().next() else {
-                    text.push(c);
-                    break;
-                };
-                rest = &rest[escaped.len_utf8()..];
-                match escaped {
-                    'Z' => text.push_str("\\z"),
-                    'w' if is_ascii && in_class => text.push_str("0-9A-Za-z_"),
-                    'w' if is_ascii => text.push_str("[0-9A-Za-z_]"),
-                    'd' if is_ascii && in_class => text.push_str("0-9"),
-                    'd' if is_ascii => text.push_str("[0-9]"),
-                    other => text.extend(['\\', other]),
-                }
-                continue;
-            }
-            '[' => in_class = true,
-            ']' => in_class = false,
-            '{' if !in_class && rest.starts_with(',') => {
-                text.push_str("{0");
-                continue;
-            }
-            _ => {}
-        }
-        text.push(c);
-    }
-    text
+    let is_whole = before.is_empty() && after.is_empty();
+    Ok(if is_whole { text.to_owned() } else { format!("{before}(?:{text}){after}") })
 }
 
 /// Returns a text with its fields replaced, as Python's `format` does. Doubled braces stand for single ones.
@@ -90,28 +61,22 @@ fn translated(python: &str, is_ascii: bool) -> String {
 /// # Errors
 /// Returns an error if a brace has no partner, or if `value` does not know a field.
 pub(super) fn python_format(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
-        out.push_str(&rest[..at]);
-        let brace = &rest[at..=at];
-        rest = &rest[at + 1..];
-        if let Some(after) = rest.strip_prefix(brace) {
-            out.push_str(brace);
-            rest = after;
-            continue;
+    let (mut out, mut end) = (String::with_capacity(text.len() + 16), 0);
+    for found in BRACES.captures_iter(text) {
+        let (whole, name) = (found.get_match(), found.get(1).map(|name| name.as_str()));
+        out.push_str(&text[end..whole.start()]);
+        end = whole.end();
+        match (whole.as_str(), name) {
+            ("{{", _) => out.push('{'),
+            ("}}", _) => out.push('}'),
+            (_, Some(name)) => out.push_str(
+                &value(name)
+                    .ok_or_else(|| format!("`{{{}}}` is not a variable of this list", truncate(name, 40)))?,
+            ),
+            (brace, None) => return Err(format!("an unmatched `{brace}` in `{}`", truncate(text, 80))),
         }
-        let field = if brace == "{" { rest.split_once('}') } else { None };
-        let Some((name, after)) = field else {
-            return Err(format!("an unmatched `{brace}` in `{}`", truncate(text, 80)));
-        };
-        out.push_str(
-            &value(name)
-                .ok_or_else(|| format!("`{{{}}}` is not a variable of this list", truncate(name, 40)))?,
-        );
-        rest = after;
     }
-    out.push_str(rest);
+    out.push_str(&text[end..]);
     Ok(out)
 }
 
@@ -155,10 +120,10 @@ mod tests {
     #[test]
     fn a_regex_that_is_not_supported_is_refused_with_a_reason() {
         for (python, why) in [
-            ("^(?!-)[a-z]+$", "it uses look-around"),
-            (r"^[a-z]+(?<!\.)$", "it uses look-around"),
-            (r"(a)\1", "it uses a back-reference"),
-            ("(", "it is not valid here"),
+            ("^(?!-)[a-z]+$", "look-around"),
+            (r"^[a-z]+(?<!\.)$", "look-around"),
+            (r"(a)\1", "backreferences are not supported"),
+            ("(", "unclosed group"),
             ("(?:a{1000}){1000}", "too costly"),
         ] {
             let reason = accepts(python).unwrap_err();

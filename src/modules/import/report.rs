@@ -1,10 +1,6 @@
 //! The report of an import, by entry.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
-
-use serde::Serialize;
 
 use crate::base::words::words;
 use crate::modules::text::{clean, squeeze, truncate};
@@ -14,8 +10,7 @@ const MAX_CHARS: usize = 200;
 
 words! {
     /// The kinds of lists that can be imported, each with the tag that its modules have.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-    #[serde(rename_all = "lowercase")]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ListKind {
         /// WhatsMyName's `wmn-data.json`.
         WhatsMyName = "whatsmyname",
@@ -43,7 +38,7 @@ impl ListKind {
 }
 
 /// The report of the import of one list.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct ListReport {
     /// The name of the file.
     pub file: String,
@@ -55,14 +50,12 @@ pub struct ListReport {
     pub off: usize,
     /// The number of entries that became modules, including disabled ones.
     pub taken_over: usize,
-    /// The number of enabled entries that became modules.
-    pub enabled_taken_over: usize,
     /// Notes about the entries that were not, or not completely, imported.
     pub notes: Vec<Note>,
 }
 
 /// A note about one entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// The entry's name in its list, or an empty text for the list as a whole.
     pub name: String,
@@ -73,8 +66,7 @@ pub struct Note {
 }
 
 /// The outcome of the import of one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteKind {
     /// The entry did not become a module.
     LeftOut,
@@ -86,15 +78,7 @@ pub enum NoteKind {
 
 impl ListReport {
     pub(super) fn new(file: &str, format: ListKind, entries: usize) -> Self {
-        Self {
-            file: file.to_owned(),
-            format,
-            entries,
-            off: 0,
-            taken_over: 0,
-            enabled_taken_over: 0,
-            notes: Vec::new(),
-        }
+        Self { file: shown(file), format, entries, off: 0, taken_over: 0, notes: Vec::new() }
     }
 
     /// Adds a note. Control characters are removed, since a list may contain anything and the note may be
@@ -103,44 +87,33 @@ impl ListReport {
         self.notes.push(Note { name: shown(name), outcome, reason: shown(reason) });
     }
 
-    /// Removes entries that had become modules, since earlier modules send the same requests. Each item is
-    /// the entry's name, the id of the earlier module, and whether the entry is enabled.
-    pub(crate) fn skip_covered(&mut self, entries: &[(String, Arc<str>, bool)]) {
-        let names: HashSet<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
-        self.notes.retain(|note| note.outcome != NoteKind::Changed || !names.contains(note.name.as_str()));
-        for (name, id, is_enabled) in entries {
-            self.taken_over -= 1;
-            self.enabled_taken_over -= usize::from(*is_enabled);
-            self.note(name, NoteKind::AlreadyThere, id);
-        }
+    /// Notes that an entry that had become a module is left out, since the module `id` sends the same request.
+    pub(crate) fn skip_covered(&mut self, name: &str, id: &str) {
+        self.taken_over -= 1;
+        self.notes.retain(|note| note.outcome != NoteKind::Changed || note.name != name);
+        self.note(name, NoteKind::AlreadyThere, id);
     }
 
     /// Returns the number of notes of the given kind.
     pub fn count(&self, outcome: NoteKind) -> usize {
-        self.notes.iter().filter(|note| note.outcome == outcome).count()
+        self.lines(outcome).count()
     }
 
     /// Returns the notes of the given kind, one per line, each with the name of the file before it.
     pub fn lines(&self, outcome: NoteKind) -> impl Iterator<Item = String> {
-        self.notes
-            .iter()
-            .filter(move |note| note.outcome == outcome)
-            .map(|note| format!("{}: {note}", shown(&self.file)))
+        let notes = self.notes.iter().filter(move |note| note.outcome == outcome);
+        notes.map(|note| format!("{}: {note}", self.file))
     }
 
     /// Returns a summary of the import on one line, with the numbers of entries.
     pub fn summary(&self) -> String {
-        let mut text = format!(
-            "{}: list of {}: {} of {} entries imported",
-            shown(&self.file),
-            self.format.name(),
-            self.taken_over,
-            self.entries
-        );
+        let Self { file, format, entries, off, taken_over, .. } = self;
+        let mut text =
+            format!("{file}: list of {}: {taken_over} of {entries} entries imported", format.name());
         let others = [
             (self.count(NoteKind::AlreadyThere), "already covered"),
             (self.count(NoteKind::LeftOut), "left out"),
-            (self.off, "disabled by the list"),
+            (*off, "disabled by the list"),
         ];
         for (count, what) in others.iter().filter(|(count, _)| *count > 0) {
             text.push_str(&format!(", {count} {what}"));

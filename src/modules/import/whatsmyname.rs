@@ -1,109 +1,92 @@
 //! The entries of WhatsMyName's `wmn-data.json`.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
-use super::draft::{Draft, Reason, Statuses, Texts, address, rule, site, template, with_texts};
+use super::draft::{Draft, Many, Reason, read, rule};
 use super::report::ListKind;
 
 /// The text that stands for the name.
 const NAME: &str = "{account}";
 
-site! {
-    struct Site {
-        name: Option<String> = "name",
-        uri_check: Option<String> = "uri_check",
-        uri_pretty: Option<String> = "uri_pretty",
-        post_body: Option<String> = "post_body",
-        headers: Map<String, Value> = "headers",
-        strip_bad_char: Option<String> = "strip_bad_char",
-        e_code: Statuses = "e_code",
-        e_string: Texts = "e_string",
-        m_code: Statuses = "m_code",
-        m_string: Texts = "m_string",
-        known: Texts = "known",
-        cat: Option<String> = "cat",
-        protection: Texts = "protection",
-    }
-    ignored: "valid";
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Site {
+    name: String,
+    uri_check: String,
+    uri_pretty: Option<String>,
+    post_body: String,
+    headers: Map<String, Value>,
+    strip_bad_char: String,
+    e_code: Option<u16>,
+    e_string: Many,
+    m_code: Option<u16>,
+    m_string: Many,
+    known: Many,
+    cat: String,
+    #[serde(flatten)]
+    unused: Map<String, Value>,
 }
 
 /// Makes a catalogue entry.
-pub(super) fn draft(site: &Map<String, Value>) -> Result<Draft, Reason> {
-    let site = Site::read(site)?;
-    let check = site.uri_check.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let check = check.ok_or("`uri_check` is missing")?;
-    let probe = address(check, NAME)?;
-    let body = site.post_body.as_deref().filter(|body| !body.is_empty());
-    if !probe.names && !body.is_some_and(|body| body.contains(NAME)) {
-        return Err(format!("neither `uri_check` nor `post_body` contains `{NAME}`"));
+pub(super) fn draft(members: &Map<String, Value>) -> Result<Draft, Reason> {
+    let site: Site = read(members)?;
+    if site.uri_check.trim().is_empty() {
+        return Err("`uri_check` is missing".into());
     }
-    let name = site.name.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let mut draft = Draft::new(ListKind::WhatsMyName, name.ok_or("`name` is missing")?, &probe);
-    draft.headers(&site.headers, NAME)?;
-    if let Some(body) = body {
-        post(&mut draft, body)?;
+    if site.name.trim().is_empty() {
+        return Err("`name` is missing".into());
     }
-    draft.profile(site.uri_pretty.as_deref().unwrap_or(check), NAME);
+    let kind = ListKind::WhatsMyName;
+    let mut draft = Draft::new(kind, &site.name, &site.uri_check, NAME, &site.unused)?;
+    draft.headers(&site.headers)?;
+    if !site.post_body.is_empty() {
+        post(&mut draft, &site.post_body)?;
+    }
+    draft.profile(site.uri_pretty.as_deref().unwrap_or(&site.uri_check));
     rules(&mut draft, &site)?;
-    draft.category_of(site.cat.as_deref().unwrap_or("misc"));
-    if let Some(strip) = site.strip_bad_char.filter(|text| !text.is_empty()) {
-        draft.entry["strip"] = strip.into();
+    draft.category_of(&site.cat);
+    if !site.strip_bad_char.is_empty() {
+        draft.entry["strip"] = site.strip_bad_char.into();
     }
-    draft.protection(&site.protection);
     draft.known(&site.known);
     Ok(draft)
 }
 
 /// Sets a body of JSON or of form fields. Its content type is sent even if the list does not name it.
 fn post(draft: &mut Draft, body: &str) -> Result<(), Reason> {
-    let content_type = draft.header("content-type").unwrap_or_default().to_ascii_lowercase();
+    let content_type = draft.content_type().unwrap_or_default();
     let is_json = body.trim_start().starts_with(['{', '[']);
-    draft.probe["method"] = "POST".into();
+    draft.method("POST");
     if is_json || content_type.contains("json") {
-        // The name is put back after reading, because its braces are not JSON outside of a text.
         let json: Value =
-            serde_json::from_str(body).map_err(|error| format!("`post_body` is no JSON: {error}"))?;
-        draft.probe["json"] = with_texts(&json, &|text| template(text, NAME));
-        return Ok(());
+            serde_json::from_str(body).map_err(|error| format!("`post_body` is not valid JSON: {error}"))?;
+        return draft.body(&json, false);
     }
     if !content_type.is_empty() && !content_type.contains("form-urlencoded") {
         return Err(format!("its body is `{content_type}`; JSON and form fields are supported"));
     }
     let fields = form_urlencoded::parse(body.as_bytes());
     let fields: Map<String, Value> =
-        fields.map(|(name, value)| (name.into_owned(), template(&value, NAME).into())).collect();
-    if fields.keys().any(|name| name.contains(NAME)) {
-        return Err("the name of a form field contains the account".to_owned());
-    }
-    draft.probe["form"] = fields.into();
-    Ok(())
+        fields.map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect();
+    draft.body(&fields.into(), true)
 }
 
 fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
-    let code = |name: &str, codes: &Statuses| match codes.0[..] {
-        [code] => Ok(code),
-        [] => Err(format!("`{name}` is missing")),
-        _ => Err(format!("`{name}` contains several codes; expected one")),
-    };
-    let (there, missing) = (code("e_code", &site.e_code)?, code("m_code", &site.m_code)?);
-    let mut text_with = |code: u16, name: &str, texts: &Texts| {
-        if matches!(code, 100..200 | 204 | 304) && !texts.0.is_empty() {
-            draft.changes.push(format!("`{name}` is ignored: an answer with {code} has no body"));
-            return Vec::new();
-        }
-        texts.0.clone()
-    };
-    let there_text = text_with(there, "e_string", &site.e_string);
-    let missing_text = text_with(missing, "m_string", &site.m_string);
-    let mut hit = rule(vec![there], &[("words", &there_text)]);
-    let miss = rule(vec![missing], &[("words", &missing_text)]);
+    let there = site.e_code.ok_or("`e_code` is missing")?;
+    let missing = site.m_code.ok_or("`m_code` is missing")?;
+    let has_body = |code: u16| !matches!(code, 100..200 | 204 | 304);
+    let there_text = if has_body(there) { site.e_string.0.as_slice() } else { &[] };
+    let missing_text = if has_body(missing) { site.m_string.0.as_slice() } else { &[] };
+    let mut hit = rule(&[there.into()], &[("words", there_text)]);
+    let miss = rule(&[missing.into()], &[("words", missing_text)]);
     match (there == missing, there_text.is_empty(), missing_text.is_empty()) {
         (true, true, true) => {
             return Err("nothing distinguishes an existing account from a missing one".into());
         }
         (true, true, false) => {
-            hit = rule(vec![there], &[("no_word", &missing_text)]);
+            hit = rule(&[there.into()], &[("no_word", missing_text)]);
             draft.add("miss", miss);
         }
         // Otherwise every page without the mark would be a miss, even challenge pages and empty pages.
@@ -113,6 +96,6 @@ fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
         _ => draft.add("miss", miss),
     }
     draft.add("hit", hit);
-    draft.probe["follow"] = json!(false);
+    draft.probe()["follow"] = json!(false);
     Ok(())
 }

@@ -11,14 +11,13 @@ fn refused(text: &str) -> String {
 #[test]
 fn an_unrecognized_file_is_refused_with_a_reason_for_each_format() {
     assert_eq!(refused("{"), "it is not valid JSON: EOF while parsing an object at line 1 column 1");
-    assert_eq!(
-        refused("{\"sites\": 7, \"a\": {}}"),
-        "unknown format: Sightline's own has an array of entries (here: an object); \
-         WhatsMyName has an array `sites` (here: a number); \
-         Sherlock has entries with `url` and `errorType` (here: 0 of 2 members); \
-         Maigret has an object `sites` (here: a number)"
-    );
-    assert!(refused("\"x\"").contains("here: a text"));
+    for text in ["{\"sites\": 7, \"a\": {}}", "\"x\""] {
+        assert_eq!(
+            refused(text),
+            "unknown format: expected an array of entries (Sightline's own format), an object with an array `sites` \
+             (WhatsMyName) or an object `sites` (Maigret), or an object of entries with `url` and `errorType` (Sherlock)"
+        );
+    }
     assert!(refused(&format!("{{\"sites\": {}", "[".repeat(1_000_000))).contains("recursion limit"));
     let many = json!({"sites": vec![json!({}); 20_001]}).to_string();
     assert_eq!(refused(&many), "it has 20001 entries; at most 20000 are imported");
@@ -41,8 +40,8 @@ fn an_invalid_entry_is_reported_with_its_position() {
     assert_eq!(
         notes(&taken.report, NoteKind::LeftOut),
         [
-            "[0]: the entry is a number; expected an object",
-            "[2]: the entry is null; expected an object",
+            "[0]: the entry is not an object",
+            "[2]: the entry is not an object",
             "[3]: `name`: invalid type: integer `1`, expected a string",
             "[4]: `uri_check` is missing",
         ]

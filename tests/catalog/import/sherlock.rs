@@ -144,7 +144,7 @@ fn names_that_a_site_cannot_have_are_skipped() {
     assert_eq!(
         notes(&lab.report, NoteKind::Changed),
         [
-            "Ahead: `regexCheck` is ignored: it uses look-around, which takes more than linear time",
+            "Ahead: `regexCheck` is ignored: look-around, including look-ahead and look-behind, is not supported",
             "Costly: `regexCheck` is ignored: the regex `^(?:a{1,100}){1,100}$` is too costly: with its \
              repetitions written out it has 10002 positions, allowed are 1000",
             "Known: its known name `ann` is not valid here",
@@ -156,14 +156,14 @@ fn names_that_a_site_cannot_have_are_skipped() {
 fn what_an_entry_says_beside_its_rules_is_kept() {
     let entry = only_entry(&list(&[(
         "Pond & Sons",
-        json!({"url": "https://{}.pond.example", "urlMain": "https://pond.example/", "isNSFW": true, "tags": "gaming", "__comment__": "a\nword"}),
+        json!({"url": "https://{}.pond.example", "urlMain": "https://pond.example/", "isNSFW": true, "tags": "gaming"}),
     )]));
     let want = json!({
         "id": "sherlock.pond-sons", "platform": "Pond & Sons", "type": "username", "category": "adult",
         "tags": ["sherlock", "gaming"], "nsfw": true, "home": "https://pond.example/",
         "profile": "https://{query}.pond.example",
         "probes": [{"url": "https://{query}.pond.example", "follow": true}],
-        "hit": [{"status": ["2xx"]}], "miss": [{"status": [400, 404, 410, 422]}], "known": ["ann"], "note": "a word",
+        "hit": [{"status": ["2xx"]}], "miss": [{"status": [400, 404, 410, 422]}], "known": ["ann"],
     });
     assert_eq!(entry, want);
 }
@@ -188,15 +188,15 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
     assert_eq!(
         notes(&imported.report, NoteKind::LeftOut),
         [
-            "Empty: its type is `message`, but `errorMsg` contains none",
-            "Type: unknown type `smell`; status_code, message and response_url are supported",
-            "None: `errorType` is missing",
-            "Method: unsupported method PATCH; GET, HEAD, POST and PUT are supported",
-            "Body: it sends a body with GET or HEAD; bodies are sent only with POST and PUT",
-            "Nobody: neither its address nor its `request_payload` contains `{}`",
+            "Empty: its type is `message`, but it has neither presence nor absence texts",
+            "Type: unknown type `smell`; status_code, message, response_url are supported",
+            "None: the type of its check is missing",
+            "Method: probes[0].method: unknown variant `PATCH`, expected one of `GET`, `HEAD`, `POST`, `PUT`",
+            "Body: probes[0].method: GET has no body; use POST or PUT",
+            format!("Nobody: {NOT_ABOUT_THE_QUERY}").as_str(),
             "Number: `url`: invalid type: integer `7`, expected a string",
             "Bearer: it sends a `Authorization` header, which may contain another person's session or credentials",
-            "Text: the entry is a text; expected an object",
+            "Text: the entry is not an object",
         ]
     );
 }

@@ -110,7 +110,7 @@ fn empty_texts_leave_the_codes() {
 fn what_an_entry_says_beside_its_rules_is_kept() {
     let all = list(&[
         json!({"name": "Off", "valid": false}),
-        json!({"name": "Night", "cat": "xx NSFW xx", "protection": ["captcha", "other"]}),
+        json!({"name": "Night", "cat": "xx NSFW xx"}),
         json!({"name": "Ночь", "known": ["ночь"]}),
         json!({"name": "night!"}),
     ]);
@@ -120,11 +120,10 @@ fn what_an_entry_says_beside_its_rules_is_kept() {
     assert_eq!(ids, ["wmn.off", "wmn.night", "wmn.site-example", "wmn.night-2"]);
     assert!(!entries[0].enabled && entries[1].enabled);
     assert!(entries[1].nsfw && entries[1].category == "adult" && !entries[0].nsfw);
-    assert_eq!(entries[1].note.as_deref(), Some("protection: captcha, other"));
     assert_eq!(entries[1].tags, ["whatsmyname"]);
     assert_eq!(serde_json::to_value(entries[2]).unwrap()["scripts"], "any", "its known name says so");
     let report = &imported.report;
-    assert_eq!((report.entries, report.off, report.taken_over, report.enabled_taken_over), (4, 1, 4, 3));
+    assert_eq!((report.entries, report.off, report.taken_over), (4, 1, 4));
 }
 
 #[test]
@@ -145,14 +144,14 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
     assert_eq!(
         notes(&imported.report, NoteKind::LeftOut),
         [
-            "Bare: neither `uri_check` nor `post_body` contains `{account}`",
+            format!("Bare: {NOT_ABOUT_THE_QUERY}").as_str(),
             "Schemeless: `lake.example/{account}` is not a web address",
             "Session: it sends a `cookie` header, which may contain another person's session or credentials",
             "Same: hit[0]: the same rule is in `miss`: it would always be a conflict",
             "Nothing: nothing distinguishes an existing account from a missing one",
-            "Codes: `e_code` contains several codes; expected one",
-            "Code: `e_code`: expected status codes (100 to 599)",
-            "User: profile: a URL must not have a user name or password here",
+            "Codes: `e_code`: invalid type: sequence, expected u16",
+            "Code: hit[0].status[0]: 20 is not allowed here; allowed are 100 to 599 and \"1xx\" to \"5xx\"",
+            "User: probes[0].url: a URL must not have a user name or password here",
             "Onion: `lakelakelake.onion` is not on the public web, which is required",
         ]
     );
