@@ -1,14 +1,17 @@
 //! New conditions that may separate the answers, each with its cost: the higher it is, the more the condition depends
 //! on wording or on a single account.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::evidence::Side;
-use super::words::{WORDS, has_part, is_of_failure, names_missing, says_missing};
+use super::choose::Side;
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
 use crate::modules::html::{Element, Selector};
 use crate::modules::probe::Response;
+use crate::modules::tables;
 use crate::modules::text::{same_name, squeeze};
 
 /// The most values of a document, and the most classes and identifiers of a page, that are looked at.
@@ -23,6 +26,59 @@ const NAMES: [(&str, &str); 2] = [("[class]", "class"), ("[id]", "id")];
 const METAS: [(&str, &str); 2] = [("meta[property]", "property"), ("meta[name]", "name")];
 /// The most texts of a page that are looked at.
 const MAX_TEXTS: usize = 60;
+/// The words, in lower case.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Words {
+    /// Parts of sentences that say that something does not exist.
+    missing: Vec<String>,
+    /// Parts of identifiers, without signs, that say the same.
+    missing_identifiers: Vec<String>,
+    /// Parts of texts that sites show for blocks, limits, sign-in pages and faults.
+    failures: Vec<String>,
+    /// Whole values that say only that something failed.
+    vague: Vec<String>,
+    /// Members that name the owner of an account.
+    names: Vec<String>,
+    /// Members that every account has.
+    identifiers: Vec<String>,
+    /// Parts of members that say how a request ended, and those that change with every request.
+    about_request: Vec<String>,
+    /// Members that all accounts of a site have, as far as a single one can show it.
+    common: Vec<String>,
+    /// Words in classes that every profile may have.
+    profile_classes: Vec<String>,
+    /// Words in classes that only some profiles have, or that say how a page is shown.
+    optional_classes: Vec<String>,
+    /// Answers that sites give for every name when they fail: status, content type and body.
+    pub(super) failing_answers: Vec<(u16, String, String)>,
+}
+
+pub(super) static WORDS: LazyLock<Words> =
+    LazyLock::new(|| tables::read(include_str!("../catalog/tables/learning.json")));
+
+/// Returns whether a text contains one of these parts.
+fn has_part(text: &str, parts: &[String]) -> bool {
+    parts.iter().any(|part| text.contains(part.as_str()))
+}
+
+/// Returns whether a text says that something does not exist.
+fn says_missing(text: &str) -> bool {
+    has_part(&text.to_lowercase(), &WORDS.missing) && !is_of_failure(text)
+}
+
+/// Returns whether an identifier, such as a class, says that something does not exist.
+fn names_missing(identifier: &str) -> bool {
+    let plain: String = identifier.chars().filter(|c| c.is_alphanumeric()).collect();
+    has_part(&plain.to_lowercase(), &WORDS.missing_identifiers)
+}
+
+/// Returns whether a block, a limit, a sign-in page or a fault may show this text as well.
+fn is_of_failure(text: &str) -> bool {
+    let lower = text.trim().to_lowercase();
+    WORDS.vague.contains(&lower) || has_part(&lower, &WORDS.failures)
+}
+
 /// Conditions as rules without a status, each with its cost.
 type Candidates = Vec<(usize, Value)>;
 
@@ -265,7 +321,7 @@ fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
 
 /// Replaces the name in a text by `{query}`, and doubles literal braces. Returns the template, and how often the
 /// name was replaced. The name counts only as a whole word.
-pub(super) fn templated(text: &str, name: &str) -> (String, usize) {
+fn templated(text: &str, name: &str) -> (String, usize) {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
     let (mut out, mut end, mut count) = (String::new(), 0, 0);
@@ -324,5 +380,18 @@ mod tests {
         ] {
             assert_eq!(best(is_hit, &root).as_deref(), at, "{root}");
         }
+    }
+
+    #[test]
+    fn a_missing_account_is_told_from_a_failure() {
+        for text in ["User not found", "Cette page est introuvable", "Oops! No such user."] {
+            assert!(says_missing(text), "{text}");
+        }
+        for text in ["Welcome", "Log in to see if this user does not exist", "Access denied", "No posts yet"]
+        {
+            assert!(!says_missing(text), "{text}");
+        }
+        assert!(names_missing("error-page__not-found") && !names_missing("error"));
+        assert!(is_of_failure("Error") && is_of_failure("FORBIDDEN") && !is_of_failure("USER_NOT_FOUND"));
     }
 }

@@ -1,6 +1,6 @@
 //! Learns the rules of an entry from the answers of its site.
 //!
-//! The answers for known accounts are compared with those for made-up names: [`Learner`] asks the site, `propose`
+//! The answers for known accounts are compared with those for made-up names: [`Learner`] asks the site, `choose`
 //! returns entries whose rules separate the answers, the best first, and the learner proves them with made-up names
 //! that they were not made from.
 //!
@@ -14,11 +14,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use url::Url;
-
-use self::candidates::templated;
-use self::evidence::{Evidence, Sample};
-use self::propose::{observing, propose};
+use self::choose::{Evidence, Sample, observing, propose};
 use super::active_check::{ActiveCheck, Source};
 use super::checker::Checker;
 use super::control::two_made_up;
@@ -27,21 +23,15 @@ use super::judge::Verdict;
 use super::module::Module;
 use super::outcome::Outcome;
 use super::probe::Response;
-use super::public_suffix::suffix_with_label;
-use super::query::{Query, SearchType};
+use super::query::Query;
 use super::reason::Reason;
-use super::template::UrlTemplate;
 use super::terms::Terms;
 
 mod candidates;
-mod evidence;
-mod propose;
-mod words;
+mod choose;
 
 /// The number of answers for each name.
 const ANSWERS: usize = 2;
-/// The number of times that an address to which an endpoint has moved is followed.
-const MAX_MOVES: usize = 3;
 /// The longest time after which a pause notices that it is stopped.
 const STOPPED_WITHIN: Duration = Duration::from_millis(200);
 /// The most known accounts that are asked for.
@@ -99,8 +89,8 @@ pub enum NotLearned {
 }
 
 impl Learner<'_> {
-    /// Learns new rules for an entry from the answers of its site. Everything else of the entry is kept, except for
-    /// `verified` and the address of an endpoint that has moved.
+    /// Learns new rules for an entry from the answers of its site. Everything else of the entry is kept, except that
+    /// `verified` goes, and that redirects are followed if there are only redirects for known accounts.
     ///
     /// # Errors
     /// Returns the reason why there are no rules that are proved.
@@ -108,20 +98,13 @@ impl Learner<'_> {
         unsupported(before).map_or(Ok(()), |what| Err(NotLearned::Unsupported(what)))?;
         let mut entry = before.clone();
         let mut evidence = self.observe(&entry)?;
-        for _ in 0..MAX_MOVES {
-            let (Some(url), Some(probe)) = (moved(&entry, &evidence.known), entry.probes.first_mut()) else {
-                break;
-            };
-            probe.url = url;
-            evidence = self.observe(&entry)?;
-        }
+        let mut proposals = propose(&entry, &evidence);
         let mut known = evidence.known.iter().flat_map(|sample| &sample.responses);
-        if entry.hit.is_empty() && known.all(|response| (300..400).contains(&response.status)) {
-            // The target does not have the name, so that only the site knows it.
+        if proposals.is_empty() && known.all(|response| (300..400).contains(&response.status)) {
             entry.probes.iter_mut().for_each(|probe| probe.follow = true);
             evidence = self.observe(&entry)?;
+            proposals = propose(&entry, &evidence);
         }
-        let proposals = propose(&entry, &evidence);
         match proposals.first() {
             None => return Err(NotLearned::NoDifference),
             Some(first) if first == before => return Err(NotLearned::Works),
@@ -239,27 +222,4 @@ fn unsupported(entry: &Entry) -> Option<&'static str> {
         () if probe.method == Method::Head => Some("answers to HEAD are not learned"),
         () => None,
     }
-}
-
-/// Returns the address to which all known accounts are redirected, if it has the name in exactly one place.
-fn moved(entry: &Entry, known: &[Sample]) -> Option<UrlTemplate> {
-    // Email addresses are in addresses in parts and in escaped forms.
-    let module = Module::compile(observing(entry)).ok().filter(|it| it.search_type() != SearchType::Email)?;
-    let probe = entry.probes.first().filter(|probe| probe.method == Method::Get)?;
-    let mut templates = known.iter().map(|sample| {
-        let response = sample.responses.first()?;
-        let location =
-            response.header("location").filter(|_| matches!(response.status, 301 | 302 | 307 | 308))?;
-        let target = response.final_url.join(location).ok()?;
-        let site = |url: &Url| url.host_str().map(|host| suffix_with_label(host).unwrap_or(host).to_owned());
-        // A key of the operator is not sent to another site.
-        let may_move = site(&response.final_url) == site(&target)
-            || (entry.needs.is_empty() && probe.headers.is_empty());
-        let (template, count) = templated(target.as_str(), &module.name_of(&sample.query));
-        let is_usable = matches!(target.scheme(), "http" | "https") && target.has_host();
-        (count == 1 && may_move && is_usable).then_some(template)
-    });
-    let first = templates.next()??;
-    let is_new = templates.all(|other| other.as_ref() == Some(&first)) && first != **probe.url;
-    UrlTemplate::parse(&first).ok().filter(|_| is_new)
 }

@@ -1,0 +1,251 @@
+//! Chooses rules that separate the answers for known accounts from those for made-up names.
+
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::candidates::{WORDS, candidates};
+use crate::modules::answer::Answer;
+use crate::modules::definition::{Entry, Matcher};
+use crate::modules::judge::judge;
+use crate::modules::module::Module;
+use crate::modules::outcome::Outcome;
+use crate::modules::pattern::Searches;
+use crate::modules::probe::Response;
+use crate::modules::query::Query;
+use crate::modules::template::{Saved, Values};
+
+/// The most rules of a side that are combined with those of the other side.
+const MAX_OPTIONS: usize = 10;
+/// The most entries that are proposed.
+const MAX_PROPOSALS: usize = 4;
+/// The members of a rule that are lists of which each element must hold.
+const LISTS_OF_ALL: [&str; 6] = ["words", "no_word", "text", "no_header", "json", "css"];
+
+/// The answers for one name.
+pub(super) struct Sample {
+    pub(super) query: Query,
+    /// Several answers for this name, so that content that changes with every request is recognized.
+    pub(super) responses: Vec<Response>,
+}
+
+/// The answers that rules are learned from. Each list has at least one sample.
+pub(super) struct Evidence {
+    /// The answers for accounts that exist.
+    pub(super) known: Vec<Sample>,
+    /// The answers for made-up names.
+    pub(super) made_up: Vec<Sample>,
+}
+
+/// The evidence as the rules for a hit, or those for a miss, see it.
+pub(super) struct Side<'e> {
+    /// The module that sent the requests.
+    pub(super) module: &'e Module,
+    pub(super) is_hit: bool,
+    /// The answers that the rules must match.
+    pub(super) wanted: &'e [Sample],
+    /// The answers that no rule may match.
+    pub(super) others: &'e [Sample],
+}
+
+/// The answers in which a rule holds.
+#[derive(Clone, Default)]
+struct Fit {
+    /// Whether the rule holds, for each answer that rules of its side must match.
+    wanted: Vec<bool>,
+    /// Whether the rule holds in one of the other answers.
+    is_in_others: bool,
+}
+
+impl Fit {
+    /// Returns whether the rule holds in all answers that it must match.
+    fn is_complete(&self) -> bool {
+        self.wanted.iter().all(|held| *held)
+    }
+}
+
+impl Side<'_> {
+    /// Returns the first answer that the rules must match, with its name.
+    pub(super) fn first(&self) -> Option<(&Response, String)> {
+        let sample = self.wanted.first()?;
+        Some((sample.responses.first()?, self.module.name_of(&sample.query)))
+    }
+
+    /// Returns the statuses of the answers that the rules must match.
+    fn statuses(&self) -> Value {
+        let responses = self.wanted.iter().flat_map(|sample| &sample.responses);
+        let mut codes: Vec<u16> = responses.map(|response| response.status).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        json!(codes)
+    }
+
+    /// Returns the answers in which each rule holds. Each answer is parsed once.
+    fn fits(&self, rules: &[Matcher]) -> Vec<Fit> {
+        let mut fits = vec![Fit::default(); rules.len()];
+        for (samples, is_wanted) in [(self.wanted, true), (self.others, false)] {
+            for sample in samples {
+                let (name, saved) = (self.module.name_of(&sample.query), Saved::new());
+                let searches = Searches::default();
+                let values = Values::new(&sample.query, &name, &saved, &searches);
+                for response in &sample.responses {
+                    let answer = Answer::new(response);
+                    for (rule, fit) in rules.iter().zip(&mut fits) {
+                        let holds = rule.holds(&answer, &values);
+                        match is_wanted {
+                            true => fit.wanted.push(holds),
+                            false => fit.is_in_others |= holds,
+                        }
+                    }
+                }
+            }
+        }
+        fits
+    }
+}
+
+/// The rules of one side for an entry.
+struct Choice {
+    rules: Vec<Matcher>,
+    cost: usize,
+}
+
+/// Returns entries whose rules separate the answers of known accounts from those of made-up names, the best first.
+///
+/// `entry` is the existing entry, or a new one without rules. Everything but `hit` and `miss` is kept, and so are the
+/// rules that still separate the answers. Returns nothing if no rules do. No request is sent.
+pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
+    let Ok(module) = Module::compile(observing(entry)) else { return Vec::new() };
+    let before = Module::compile(entry.to_enabled()).ok();
+    let Evidence { known, made_up } = evidence;
+    let side = |is_hit, wanted, others| Side { module: &module, is_hit, wanted, others };
+    let hits = choices(&side(true, known, made_up), &entry.hit);
+    let misses = choices(&side(false, made_up, known), &entry.miss);
+    let mut pairs: Vec<(&Choice, &Choice)> =
+        hits.iter().flat_map(|hit| misses.iter().map(move |miss| (hit, miss))).collect();
+    pairs.sort_by_key(|(hit, miss)| hit.cost + miss.cost);
+    let mut proposals: Vec<Entry> = Vec::new();
+    for (hit, miss) in pairs {
+        let made = Entry { hit: hit.rules.clone(), miss: miss.rules.clone(), ..entry.clone() };
+        if !proposals.contains(&made) && is_right(&made, evidence, before.as_ref()) {
+            proposals.push(made);
+        }
+        if proposals.len() >= MAX_PROPOSALS {
+            break;
+        }
+    }
+    proposals
+}
+
+/// Returns an enabled copy of an entry whose only rule reads the whole answer and never holds, so that the answer is
+/// judged as a barrier or as unrecognized.
+pub(super) fn observing(entry: &Entry) -> Entry {
+    let reads_json = entry.hit.iter().chain(&entry.miss).any(|rule| !rule.json.is_empty());
+    // No server answers with this status.
+    let mut never = json!({"status": [599], "words": ["{query}"]});
+    if reads_json {
+        never["json"] = json!([{"at": "", "exists": true}]);
+    }
+    let hit = Matcher::deserialize(never).into_iter().collect();
+    Entry { hit, miss: Vec::new(), result: None, results: Vec::new(), ..entry.to_enabled() }
+}
+
+/// Returns the rules for a side that separate the answers, the best first. What still holds is tried first: the existing
+/// rules, and their remaining conditions.
+fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
+    let old = side.fits(existing);
+    let sound = existing.iter().zip(&old).filter(|(_, fit)| !fit.is_in_others);
+    let (sound, fits): (Vec<&Matcher>, Vec<&Fit>) = sound.unzip();
+    let count = fits.first().map_or(0, |fit| fit.wanted.len());
+    let mut choices = Vec::new();
+    if count > 0 && (0..count).all(|answer| fits.iter().any(|fit| fit.wanted[answer])) {
+        let rules = sound.iter().map(|rule| (*rule).clone()).collect();
+        choices.push(Choice { cost: existing.len() - sound.len(), rules });
+    }
+    let remaining = existing.iter().map(|rule| (4, remaining(side, rule)));
+    let (costs, new): (Vec<usize>, Vec<Matcher>) = remaining
+        .chain(candidates(side))
+        .filter_map(|(cost, mut rule)| {
+            rule["status"] = side.statuses();
+            let parsed = Matcher::deserialize(&rule).ok()?;
+            is_enough(&rule, &parsed, side.is_hit).then_some((cost, parsed))
+        })
+        .unzip();
+    for ((cost, rule), fit) in costs.into_iter().zip(&new).zip(side.fits(&new)) {
+        if fit.is_complete() && !fit.is_in_others {
+            // Alternatives for other kinds of accounts stay.
+            let kept = sound.iter().copied().filter(|kept| *kept != rule);
+            choices.push(Choice { cost, rules: std::iter::once(rule).chain(kept).cloned().collect() });
+        }
+    }
+    choices.sort_by_key(|choice| choice.cost);
+    choices.truncate(MAX_OPTIONS);
+    choices
+}
+
+/// Returns an existing rule with only its conditions that still hold in all answers that it must match. Conditions that
+/// must all hold are tested one by one.
+fn remaining(side: &Side<'_>, rule: &Matcher) -> Value {
+    let whole = json!(rule);
+    let parts = whole.as_object().into_iter().flatten().flat_map(|(key, value)| match value {
+        Value::Array(all) if LISTS_OF_ALL.contains(&key.as_str()) => {
+            all.iter().map(|one| (key, json!([one]))).collect()
+        }
+        _ => vec![(key, value.clone())],
+    });
+    let parts: Vec<(&String, Value)> = parts.collect();
+    let alone = parts.iter().map(|(key, value)| {
+        let mut alone = json!({"ignore_case": whole["ignore_case"] == true});
+        alone[key.as_str()] = value.clone();
+        Matcher::deserialize(alone)
+    });
+    let alone: Vec<Matcher> = alone.collect::<Result<_, _>>().unwrap_or_default();
+    let mut rule = json!({});
+    let fits = side.fits(&alone);
+    for ((key, value), _) in parts.iter().zip(fits).filter(|(_, fit)| fit.is_complete()) {
+        match (&mut rule[key.as_str()], value) {
+            (Value::Array(all), Value::Array(more)) => all.extend(more.iter().cloned()),
+            (slot, value) => *slot = value.clone(),
+        }
+    }
+    rule
+}
+
+/// Returns whether a rule requires more than a status and the absence of something, which are on many other answers as
+/// well. A status may say by itself that something does not exist.
+fn is_enough(rule: &Value, parsed: &Matcher, is_hit: bool) -> bool {
+    let kinds = parsed.condition_kinds();
+    if is_hit {
+        let echoes = kinds.echo_in_json || kinds.echo_in_text;
+        return kinds.json || kinds.marker || echoes || parsed.final_url.is_some();
+    }
+    let mut keys = rule.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    keys.any(|key| !matches!(key, "status" | "probe" | "ignore_case" | "no_header" | "no_word"))
+        || rule["status"].as_array().is_some_and(|all| all.iter().all(|code| *code == 404 || *code == 410))
+}
+
+/// Returns whether an entry is valid, judges every answer as it should, and takes no answer of a failing site for a
+/// hit or a miss that the existing entry `before` does not take it for.
+fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool {
+    let Ok(module) = Module::compile(entry.to_enabled()) else { return false };
+    let outcome =
+        |module: &Module, query: &Query, response: Response| judge(module, query, &[Some(response)]).outcome;
+    let sides = [(&evidence.known, Outcome::Hit), (&evidence.made_up, Outcome::Miss)];
+    let is_judged = sides.into_iter().all(|(samples, wanted)| {
+        let mut all = samples.iter().flat_map(|it| it.responses.iter().map(|response| (&it.query, response)));
+        all.all(|(query, response)| outcome(&module, query, response.clone()) == wanted)
+    });
+    let Some(sample) = evidence.known.first().filter(|_| is_judged) else { return false };
+    let Some(response) = sample.responses.first() else { return false };
+    WORDS.failing_answers.iter().all(|(status, content_type, body)| {
+        let response = Response {
+            status: *status,
+            final_url: response.final_url.clone(),
+            headers: vec![("content-type".to_owned(), content_type.clone())],
+            body: body.as_bytes().to_vec(),
+            truncated: false,
+        };
+        let found = outcome(&module, &sample.query, response.clone());
+        !matches!(found, Outcome::Hit | Outcome::Miss)
+            || before.is_some_and(|before| outcome(before, &sample.query, response) == found)
+    })
+}
