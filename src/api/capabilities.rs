@@ -11,7 +11,6 @@ use super::context::{Api, Call, ok_json};
 use crate::base::clock::millis;
 use crate::http::Reply;
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
-use crate::modules::catalog::BundleReport;
 use crate::modules::query::SearchType;
 use crate::service::refusal::Refusal;
 
@@ -166,33 +165,9 @@ pub struct Health {
     pub time: Timestamp,
     /// Version of the program.
     pub release: &'static str,
-    /// Present only if the operator has stored a signed catalogue bundle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub catalog_bundle: Option<CatalogBundle>,
     /// Present only if true: the web is simulated, and no result is real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
-}
-
-/// The stored catalogue bundle.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct CatalogBundle {
-    /// Serial of the bundle.
-    pub serial: u64,
-    /// Time at which the bundle was made: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    pub created_at: Timestamp,
-    /// `in_use`, or `refused` if the server does not trust its signature or an entry has a mistake: searches then use the
-    /// catalogue without it.
-    pub status: &'static str,
-}
-
-impl CatalogBundle {
-    fn of(report: &BundleReport) -> Self {
-        let status = if report.refused.is_none() { "in_use" } else { "refused" };
-        Self { serial: report.serial, created_at: report.created_at, status }
-    }
 }
 
 /// Reports the state of the service.
@@ -210,7 +185,6 @@ pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
         streaming: true,
         time: api.clock.now(),
         release: env!("CARGO_PKG_VERSION"),
-        catalog_bundle: api.runs.catalog().bundle().map(CatalogBundle::of),
         sandbox: api.config.sandbox,
     }))
 }

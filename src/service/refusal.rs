@@ -15,13 +15,14 @@ use crate::model::credits::Charge;
 use crate::model::follow::MAX_SEARCHES;
 use crate::model::start::Refused;
 use crate::model::watch::{ChangeKind, WatchError};
+use crate::model::webhook::WebhookError;
 use crate::modules::catalog::ChoiceError;
 use crate::modules::query::QueryError;
 use crate::runs::batches::draft::InvalidRow;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::NotComparable;
 use crate::runs::service::StartError;
-use crate::webhooks::registry::{WebhookError, event_names};
+use crate::webhooks::registry::event_names;
 
 /// Declares the codes of errors: the documentation of each says when it happens, and its statuses follow, the usual one first.
 macro_rules! codes {
@@ -330,7 +331,6 @@ impl From<WebhookError> for Refusal {
             WebhookError::UnknownAccount => AccountError::InvalidKey.into(),
             WebhookError::UnknownWebhook => Self::no_such("webhook"),
             WebhookError::UnknownDelivery => Self::no_such("delivery"),
-            WebhookError::Random(_) => Self::internal(message),
             WebhookError::Storage(error) => error.into(),
         }
     }
