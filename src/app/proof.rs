@@ -15,8 +15,8 @@ use crate::modules::keys::OperatorKeys;
 use crate::modules::learn::{Learner, Lesson, NotLearned};
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
-use crate::runs::proof::question::ExpectedOutcome::{self, Exactly, Neither};
-use crate::runs::proof::{ModuleProof, ProofOptions, ProofProgress, SimulatedFault, Stop, Verdict, prove};
+use crate::runs::proof::ExpectedOutcome::{self, Exactly, Neither};
+use crate::runs::proof::{ModuleProof, ProofOptions, SimulatedFault, Stop, Verdict, prove};
 use crate::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
 
 /// The time limit for silent sites, of which there are many.
@@ -55,14 +55,15 @@ pub struct ProofRequest {
     pub faults: bool,
 }
 
-/// Tests every module, and calls `progress` after each. Returns the proofs in the order of the modules.
+/// Tests every module, and calls `progress` after each with the numbers of modules that are done and that fail. Returns the
+/// proofs in the order of the modules.
 ///
 /// # Errors
 /// Fails if the test cannot start.
 pub fn prove_modules(
     request: &ProofRequest,
     stop: &Stop,
-    progress: impl FnMut(ProofProgress),
+    progress: impl FnMut(usize, usize),
 ) -> Result<Vec<ModuleProof>, AppError> {
     let engine = &request.engine;
     let Some(options) = sandbox_options(engine.sandbox) else {

@@ -187,7 +187,7 @@ fn a_proof_respects_pauses_and_uses_second_sources() {
         timeout: Duration::from_secs(10),
         seed: 1,
     };
-    let proofs = prove(catalog.modules(), &options, &Stop::default(), |_| {});
+    let proofs = prove(catalog.modules(), &options, &Stop::default(), |_, _| {});
     assert_eq!(proofs.len(), 2);
     assert_eq!(web.asked("limit-000"), 1, "the made-up name is not asked for any more");
     assert!(web.asked("ok-two") > 0 && web.at_once.lock().contains_key("second.example.com"));

@@ -21,7 +21,7 @@ use crate::cli::serve::start_log;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
-use crate::runs::proof::{ProofProgress, Stop};
+use crate::runs::proof::Stop;
 
 /// Test modules with known names, which must hit, and with made-up ones, which must miss
 ///
@@ -108,7 +108,9 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     let (began, bar) = (Instant::now(), Bar::new());
     let stop = Stop::default();
     stop_on_interrupt(&stop)?;
-    let proofs = prove_modules(&request, &stop, |progress| show(&bar, progress));
+    let total = request.modules.len() as u64;
+    let show = |done, failing| bar.show(done as u64, total, &format!("{failing} failing"));
+    let proofs = prove_modules(&request, &stop, show);
     bar.clear();
     let proofs = proofs?;
     let repairs = args.repair.repair(&request.engine, &request.modules, &proofs, &stop)?;
@@ -164,8 +166,4 @@ fn enabled_copy(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
         let first = mistakes.first().map(ToString::to_string).unwrap_or_default();
         Failure::Failed(format!("cannot enable {}: {}", module.id(), plain(&first)))
     })
-}
-
-fn show(bar: &Bar, progress: ProofProgress) {
-    bar.show(progress.done as u64, progress.total as u64, &format!("{} failing", progress.failing));
 }
