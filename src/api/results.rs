@@ -22,7 +22,7 @@ use crate::report::body::RunHead;
 use crate::runs::graph::Graph;
 use crate::runs::leads::lead::Lead;
 use crate::runs::people::people;
-use crate::runs::people::person::{Person, Unattributed};
+use crate::runs::people::person::{Person, PersonAccount};
 use crate::runs::record::{Findings, RunRecord};
 use crate::service::refusal::Refusal;
 
@@ -149,7 +149,7 @@ pub struct PeopleList {
     /// The people with two or more accounts: the highest scores first.
     pub people: Vec<Person>,
     /// The accounts that nothing joins to another one, by platform and value.
-    pub unattributed: Vec<Unattributed>,
+    pub unattributed: Vec<PersonAccount>,
 }
 
 /// The query parameters of the list of people.

@@ -14,7 +14,7 @@ use crate::config::{EngineConfig, SuppressionConfig};
 use crate::model::account::{Account, Role};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, Cycle};
-use crate::model::follow::{FollowOrder, NewMember};
+use crate::model::follow::FollowOrder;
 use crate::model::run::{Progress, ResultRecord, RunOptions};
 use crate::model::search::Search;
 use crate::model::start::Cause;
@@ -128,7 +128,7 @@ pub fn search(
     while goes_on && !stop.is_set() && known.len() < usize::from(limit) {
         // One at a time: the leads of one level come before those of the next one.
         let Some(next) = runs.families.next(&records, &known).into_iter().next() else { break };
-        known.insert(next.lead);
+        known.insert(next.member.lead);
         goes_on = sink(SearchEvent::Child(&next)).is_continue();
         if goes_on && let Some(run) = start_child(runs, &start, next) {
             goes_on = local.watch(&run, stop, &mut sink).is_continue();
@@ -289,16 +289,14 @@ impl LocalSearches {
 /// Starts the search for a lead. Returns `None` if it cannot be started now.
 fn start_child(runs: &Arc<Runs>, root: &StartRequest, next: NextSearch) -> Option<Arc<LiveRun>> {
     let order = root.search.follow.as_ref()?;
-    let NextSearch { lead, class, query, place, .. } = next;
-    let max_searches = order.max_searches;
+    let NextSearch { member, query, .. } = next;
     let search = Search {
         options: root.search.options,
         choice: order.choice_for(query.search_type(), root.search.search_type),
         follow: root.search.follow.clone(),
         ..Search::plain(&query)
     };
-    let cause = Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request: false });
-    let request = StartRequest { search, cause, ..root.clone() };
+    let request = StartRequest { search, cause: Cause::Lead(member), ..root.clone() };
     match runs.start(request) {
         Ok(StartResult::Started(Found::Live(run))) => Some(run),
         _ => None,

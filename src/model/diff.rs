@@ -29,11 +29,9 @@ pub struct Diff {
     /// Number of results of each kind.
     pub counts: DiffCounts,
     /// Number of modules that came to a conclusion in both runs.
-    #[schema(examples(480))]
     pub modules_compared: usize,
     /// Number of modules that came to a conclusion in one run at most, or took part in one only. Nothing is known about
     /// changes on their sites.
-    #[schema(examples(23))]
     pub modules_not_compared: usize,
     /// Results of the run after that every module which found them looked for in the run before, without finding them.
     pub added: Vec<Difference>,
@@ -50,16 +48,13 @@ pub struct Diff {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ComparedRun {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// State of the run, which has ended.
     pub status: Status,
     /// Time at which the search was accepted: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
-    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
     /// Number of results.
-    #[schema(examples(42))]
     pub total_results: usize,
 }
 
@@ -67,19 +62,14 @@ pub struct ComparedRun {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DiffCounts {
     /// Number of results in `added`.
-    #[schema(examples(1))]
     pub added: usize,
     /// Number of results in `removed`.
-    #[schema(examples(0))]
     pub removed: usize,
     /// Number of results in `changed`.
-    #[schema(examples(2))]
     pub changed: usize,
     /// Number of results in `unknown`.
-    #[schema(examples(3))]
     pub unknown: usize,
     /// Number of results that are the same in both runs.
-    #[schema(examples(118))]
     pub unchanged: usize,
 }
 
@@ -100,10 +90,10 @@ pub struct Difference {
     #[schema(required, examples("https://github.com/octocat"))]
     pub profile_url: Option<String>,
     /// Number of the result in the run before; null if it is not there.
-    #[schema(required, minimum = 1, examples(3))]
+    #[schema(required, minimum = 1)]
     pub before_id: Option<u32>,
     /// Number of the result in the run after; null if it is not there.
-    #[schema(required, minimum = 1, examples(5))]
+    #[schema(required, minimum = 1)]
     pub after_id: Option<u32>,
     /// Data that differs: what identifies first, counts and times last. Empty if only one run has the result.
     pub fields: Vec<FieldChange>,
@@ -118,25 +108,17 @@ pub struct FieldChange {
     #[schema(examples("display_name"))]
     pub name: String,
     /// Value in the run before; null if it has none.
-    #[schema(schema_with = value_before)]
+    #[schema(schema_with = any_value)]
     pub before: Value,
     /// Value in the run after; null if it has none.
-    #[schema(schema_with = value_after)]
+    #[schema(schema_with = any_value)]
     pub after: Value,
 }
 
-fn value_before() -> Schema {
-    any_value("Value in the run before; null if it has none.", "The Octocat")
-}
-
-fn value_after() -> Schema {
-    any_value("Value in the run after; null if it has none.", "Mona Lisa")
-}
-
 /// Returns the schema of any JSON value. A field of the type [`Value`] would have no example.
-fn any_value(description: &str, example: &str) -> Schema {
+fn any_value() -> Schema {
     let value = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
-    value.description(Some(description)).examples([example]).build().into()
+    value.description(Some("Value in that run; null if it has none.")).examples(["Mona Lisa"]).build().into()
 }
 
 /// A module of which nobody can say whether its site has changed.

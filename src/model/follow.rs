@@ -109,26 +109,53 @@ pub struct FollowedLead {
     pub parent: RunId,
 }
 
-/// Why no further lead of a family is followed, although there are some.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Why a lead was not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// As many runs as allowed were started.
+pub enum LeadReason {
+    /// The search was not asked to follow leads.
+    NotRequested,
+    /// Only verified leads are followed.
+    NotVerified,
+    /// It is further away than leads are followed.
+    Depth,
+    /// As many leads as allowed were followed.
     Limit,
     /// The account has no credits left in this cycle.
     InsufficientCredits,
-    /// The owner stopped the search.
+    /// The search was stopped.
     Stopped,
+    /// The search that was started for it was deleted.
+    Deleted,
+    /// The identifier is never searched.
+    Suppressed,
+    /// The search has asked its module for this name already, without finding it.
+    AlreadyAsked,
+    /// Results contradict each other about who this is, so only a person can decide.
+    Conflict,
+    /// Anybody can have a mailbox at this domain.
+    MailProvider,
+    /// The address redirects to another one.
+    Shortener,
+    /// The page is on a site where many people publish, and is no profile.
+    SharedHost,
+    /// No module searches for it.
+    Unsupported,
+}
+
+impl LeadReason {
+    /// Returns whether the lead cannot be followed on request either.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::MailProvider | Self::Shortener | Self::SharedHost | Self::Unsupported)
+    }
 }
 
 /// The numbers of the leads of a family by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LeadCounts {
     /// Leads that were looked up, or for which a run was started.
-    #[schema(examples(4))]
     pub followed: u32,
     /// Leads that were not followed. Those that the family has found by itself count in neither number.
-    #[schema(examples(7))]
     pub not_followed: u32,
 }
 
@@ -139,7 +166,7 @@ pub struct FollowEnd {
     pub leads: LeadCounts,
     /// Why no further lead was followed, although there were some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<StopReason>,
+    pub stopped: Option<LeadReason>,
 }
 
 words! {

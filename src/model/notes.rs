@@ -54,7 +54,6 @@ pub struct Annotation {
     #[schema(required, max_length = 1000, examples("Same picture as on GitLab"))]
     pub note: Option<String>,
     /// Whether the result belongs to another person than the one who is searched.
-    #[schema(examples(true))]
     pub not_this_person: bool,
 }
 

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::model::coverage::Coverage;
+use crate::model::family::FollowState;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, TimeBudget};
 use crate::modules::query::SearchType;
-use crate::runs::family::state::FollowState;
 use crate::runs::record::RunRecord;
 
 /// A run without its results: an item of the list of searches.

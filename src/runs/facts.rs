@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use jiff::civil::Date;
-use serde_json::Value;
 use url::Url;
 
+use super::leads::links::texts;
 use crate::model::run::ResultRecord;
 
 /// The lists: the name, the members with the texts, and the form in which two texts are the same.
@@ -74,7 +74,8 @@ fn facts(results: &[&ResultRecord], members: &[&str], key: impl Fn(&str) -> Stri
     let mut found: Vec<Fact> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for result in results {
-        for text in members.iter().filter_map(|name| result.metadata.get(*name)).flat_map(texts) {
+        let texts = members.iter().filter_map(|name| result.metadata.get(*name)).flat_map(texts);
+        for text in texts.map(str::trim).filter(|text| !text.is_empty()) {
             let place = *places.entry(key(text)).or_insert_with(|| {
                 found.push(Fact { text: text.to_owned(), results: Vec::new() });
                 found.len() - 1
@@ -87,15 +88,6 @@ fn facts(results: &[&ResultRecord], members: &[&str], key: impl Fn(&str) -> Stri
     }
     found.sort_by_key(|fact| std::cmp::Reverse(fact.results.len()));
     found
-}
-
-/// Returns the text of a member, or all texts of a list.
-fn texts(value: &Value) -> Vec<&str> {
-    let all: Vec<&str> = match value {
-        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
-        other => other.as_str().into_iter().collect(),
-    };
-    all.into_iter().map(str::trim).filter(|text| !text.is_empty()).collect()
 }
 
 /// Returns an address without its scheme, `www.` and a final slash.
@@ -116,7 +108,7 @@ fn created(result: &ResultRecord) -> Option<Created> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn result(id: u32, metadata: &Value) -> ResultRecord {
         serde_json::from_value(json!({

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use super::family::state::FollowState;
+use super::context::RunContext;
 use super::follow::{Follower, Next};
 use super::live::LiveRun;
 use super::record::{RunRecord, RunState, read_run, results_after};
@@ -13,6 +13,7 @@ use super::registry::Registry;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::drive::Position;
+use crate::model::family::FollowState;
 use crate::model::notes::StoredNotes;
 use crate::model::page::{Cursor, ListFilter, Page};
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};

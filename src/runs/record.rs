@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::family::state::FollowState;
 use crate::base::ids::RunId;
 use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
+use crate::model::family::FollowState;
 use crate::model::follow::Lookup;
 use crate::model::notes::Annotation;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
@@ -47,10 +47,9 @@ pub struct RunState {
 }
 
 /// Names a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct ResultRef {
     /// The run of the result.
-    #[schema(value_type = uuid::Uuid)]
     pub run_id: RunId,
     /// The number of the result in its run.
     #[schema(minimum = 1)]

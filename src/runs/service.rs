@@ -13,7 +13,7 @@ use super::browsing::Browsing;
 pub use super::context::ChargeOf;
 use super::context::{Limits, RunContext};
 use super::drivers::Drivers;
-use super::family::service::FamilyService;
+use super::family::FamilyService;
 use super::figures::Figures;
 use super::health::HealthTable;
 pub use super::reader::{Found, Reader};

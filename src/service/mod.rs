@@ -19,7 +19,7 @@ use crate::model::watch::Watch;
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
 use crate::runs::batches::service::Batches;
-use crate::runs::family::service::FollowResult;
+use crate::runs::family::FollowResult;
 use crate::runs::retry::Retry;
 use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::store::Store;

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use sightline::base::secret::Secret;
-use sightline::model::follow::{Class, FollowOrder, MAX_LOOKUPS};
+use sightline::model::family::FollowState;
+use sightline::model::follow::{Class, FollowOrder, LeadReason, MAX_LOOKUPS};
 use sightline::model::page::ListFilter;
 use sightline::modules::definition::ResultType;
-use sightline::runs::family::service::{Family, FollowResult};
-use sightline::runs::family::state::FollowState;
-use sightline::runs::leads::lead::{FoundBy, Lead, LeadReason, LeadStatus};
+use sightline::runs::family::{Family, FollowResult};
+use sightline::runs::leads::lead::{FoundBy, Lead, LeadStatus};
 use sightline::runs::suppression::{SuppressKey, Suppressed};
 
 use super::*;

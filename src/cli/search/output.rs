@@ -130,7 +130,7 @@ impl<'o> Output<'o> {
     /// Writes that a lead starts a search.
     pub(super) fn child(&mut self, search: &NextSearch) -> Result<(), Failure> {
         let Self::Table { out, table, .. } = self else { return Ok(()) };
-        let (class, query) = (search.class.as_str(), plain(search.query.raw()));
+        let (class, query) = (search.member.class.as_str(), plain(search.query.raw()));
         Ok(table.heading(*out, &format!("{class} lead to the {} {query}", search.query.search_type()))?)
     }
 

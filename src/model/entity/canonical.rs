@@ -3,7 +3,7 @@
 //! Each function accepts any text, because old versions stored any text. Each function is idempotent: the form of a
 //! form is the form itself.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use unicode_normalization::UnicodeNormalization;
 use url::Url;
@@ -14,15 +14,6 @@ const HOST_RECORDS: [&str; 4] = ["cname", "dname", "ns", "ptr"];
 /// The minimum number of hex digits of a serial number that counts as unique: 64 bits, which the CA/Browser Forum
 /// requires of serial numbers. Shorter serial numbers and key ids can be equal by chance or on purpose.
 const UNIQUE_DIGITS: usize = 16;
-
-/// The canonical form of a value that may not be globally unique.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Named {
-    /// A form that is globally unique.
-    Alone(String),
-    /// A form that is unique only together with its issuer.
-    Within(String),
-}
 
 /// Returns the text composed (NFC), in lower case, trimmed, and with single spaces in place of other white space.
 pub fn folded(text: &str) -> String {
@@ -51,12 +42,7 @@ pub(super) fn email(text: &str) -> String {
 
 pub(super) fn ip_address(text: &str) -> String {
     let bare = text.trim().trim_start_matches('[').trim_end_matches(']');
-    let canonical = |address: Ipv6Addr| address.to_canonical().to_string();
-    match bare.parse::<IpAddr>() {
-        Ok(IpAddr::V4(address)) => address.to_string(),
-        Ok(IpAddr::V6(address)) => canonical(address),
-        Err(_) => folded(text),
-    }
+    bare.parse::<IpAddr>().map_or_else(|_| folded(text), |address| address.to_canonical().to_string())
 }
 
 pub(super) fn url(text: &str) -> String {
@@ -102,36 +88,37 @@ pub(super) fn breach(text: &str) -> String {
     or_folded(kept, text)
 }
 
-/// Returns the form of a certificate. Serial numbers are compared as numbers, so leading zeros are ignored.
-pub(super) fn certificate(text: &str, serial: Option<&str>) -> Named {
+/// Returns the form of a certificate, and whether it is globally unique. Otherwise it is only together with its issuer.
+/// Serial numbers are compared as numbers, so leading zeros are ignored.
+pub(super) fn certificate(text: &str, serial: Option<&str>) -> (String, bool) {
     if let Some(serial) = serial.and_then(hex_number).filter(|digits| digits.len() >= UNIQUE_DIGITS) {
-        return Named::Alone(format!("serial {serial}"));
+        return (format!("serial {serial}"), true);
     }
     match hex_number(text) {
-        Some(digits) if digits.len() >= UNIQUE_DIGITS => Named::Alone(digits),
-        Some(digits) => Named::Within(digits),
-        None if Url::parse(text.trim()).is_ok_and(|url| url.has_host()) => Named::Alone(url(text)),
-        None => Named::Within(folded(text)),
+        Some(digits) => (digits.clone(), digits.len() >= UNIQUE_DIGITS),
+        None if Url::parse(text.trim()).is_ok_and(|url| url.has_host()) => (url(text), true),
+        None => (folded(text), false),
     }
 }
 
-/// Returns the form of a public key. `sha256` is the digest of a key whose value is only the address of its owner.
-pub(super) fn public_key(text: &str, sha256: Option<&str>) -> Named {
+/// Returns the form of a public key, and whether it is globally unique. `sha256` is the digest of a key whose value is only
+/// the address of its owner.
+pub(super) fn public_key(text: &str, sha256: Option<&str>) -> (String, bool) {
     if let Some(digits) = hex_digits(text) {
-        return if digits.len() >= UNIQUE_DIGITS { Named::Alone(digits) } else { Named::Within(digits) };
+        return (digits.clone(), digits.len() >= UNIQUE_DIGITS);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_ssh = words.len() > 1 && ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| words[0].starts_with(kind));
     if is_ssh {
         // The text after the body of an SSH key is a comment.
-        return Named::Alone(words[..2].join(" "));
+        return (words[..2].join(" "), true);
     }
     if let Some(digits) = sha256.and_then(hex_digits).filter(|digits| digits.len() == 64) {
-        return Named::Alone(format!("sha256 {digits}"));
+        return (format!("sha256 {digits}"), true);
     }
     let whole = words.join(" ");
     let is_address = words.len() == 1 && whole.contains('@');
-    if is_address || whole.len() < UNIQUE_DIGITS { Named::Within(folded(text)) } else { Named::Alone(whole) }
+    if is_address || whole.len() < UNIQUE_DIGITS { (folded(text), false) } else { (whole, true) }
 }
 
 /// Returns the digits of a number in hex in one of the usual formats of serial numbers and fingerprints: in groups,
@@ -148,7 +135,7 @@ fn hex_digits(text: &str) -> Option<String> {
 fn hex_number(text: &str) -> Option<String> {
     let digits = hex_digits(text)?;
     let number = digits.trim_start_matches('0');
-    Some(if number.is_empty() { "0".to_owned() } else { number.to_owned() })
+    Some(if number.is_empty() { "0" } else { number }.to_owned())
 }
 
 pub(super) fn is_uuid(text: &str) -> bool {

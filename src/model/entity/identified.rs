@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
-use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{EntityKey, canonical, text_of};
@@ -18,20 +17,16 @@ use crate::modules::query::{Query, SearchType};
 const NAMESPACE: Uuid = Uuid::from_u128(0x6f1d_3c5e_8b0a_4f27_9c41_5d0e_7a92_b386);
 
 /// An entity. Two entities are equal if their ids are.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entity {
     /// Identifies the entity: the same entity has the same id in every search.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
     pub id: Uuid,
     /// Kind of entity: one of the types of results, with `account` for profiles and `domain` for subdomains and
     /// registrations.
-    #[schema(value_type = String, pattern = "^[a-z_]+$", examples("account"))]
     pub kind: ResultType,
     /// Primary value, such as a username or an address.
-    #[schema(examples("octocat"))]
     pub value: String,
     /// Name of the platform of an account; null for other kinds.
-    #[schema(required, examples("GitHub"))]
     pub platform: Option<String>,
 }
 
@@ -100,21 +95,16 @@ impl Entity {
     }
 
     fn of_account(record: &ResultRecord, value: &str, profiles: &ProfileIndex) -> Self {
-        let Some(url) = web_address(value) else {
-            // A list of accounts on other platforms names the platform of each.
-            return match text_of(record, "service") {
-                Some(service) => {
-                    Self::on_service(service, text_of(record, "username").unwrap_or(value), profiles)
-                }
-                None => Self::account(record.platform.as_deref().unwrap_or(&record.source), value),
-            };
-        };
-        if let Some(account) = profiles.account_at(&url) {
+        let url = web_address(value);
+        if let Some(account) = url.as_ref().and_then(|url| profiles.account_at(url)) {
             return Self::named_account(&account);
         }
-        match (text_of(record, "service"), text_of(record, "username")) {
-            (Some(service), Some(name)) => Self::on_service(service, name, profiles),
-            _ => Self::url(value),
+        // A list of accounts on other platforms names the platform of each.
+        match (text_of(record, "service"), text_of(record, "username"), url) {
+            (Some(service), Some(name), _) => Self::on_service(service, name, profiles),
+            (Some(service), None, None) => Self::on_service(service, value, profiles),
+            (None, _, None) => Self::account(record.platform.as_deref().unwrap_or(&record.source), value),
+            (_, _, Some(_)) => Self::url(value),
         }
     }
 

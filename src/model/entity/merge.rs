@@ -17,6 +17,8 @@
 //! The value is rounded to two decimals, is at most 0.99, and is never below the highest confidence. It depends only
 //! on the sources, not on their order.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -47,7 +49,7 @@ pub struct Source {
     #[schema(required, examples("GitHub"))]
     pub platform: Option<String>,
     /// Confidence that this source gives, from 0.0 to 1.0.
-    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
 }
 
@@ -127,16 +129,13 @@ fn add_missing(metadata: &mut Map<String, Value>, found: &Map<String, Value>) ->
 }
 
 fn combined(sources: &[Source]) -> f64 {
-    let mut platforms: Vec<(&str, f64)> = Vec::new();
+    let mut platforms: BTreeMap<&str, f64> = BTreeMap::new();
     for source in sources {
-        let platform = source.platform.as_deref().unwrap_or(&source.module);
         let confidence = if source.confidence.is_finite() { source.confidence.clamp(0.0, 1.0) } else { 0.0 };
-        match platforms.iter_mut().find(|(known, _)| *known == platform) {
-            Some((_, highest)) => *highest = highest.max(confidence),
-            None => platforms.push((platform, confidence)),
-        }
+        let highest = platforms.entry(source.platform.as_deref().unwrap_or(&source.module)).or_default();
+        *highest = highest.max(confidence);
     }
-    let mut confidences: Vec<f64> = platforms.into_iter().map(|(_, confidence)| confidence).collect();
+    let mut confidences: Vec<f64> = platforms.into_values().collect();
     confidences.sort_by(|one, other| other.total_cmp(one));
     let Some((highest, others)) = confidences.split_first() else { return 0.0 };
     let gap =

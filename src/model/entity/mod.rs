@@ -103,14 +103,14 @@ fn identity(record: &ResultRecord) -> (Vec<String>, Option<String>) {
         ResultType::Technology => (members(kind, record), form::folded(value)),
         ResultType::PersonName | ResultType::Username => (vec![], form::folded(value)),
         ResultType::Breach => (vec![], form::breach(value)),
-        ResultType::Certificate => match form::certificate(value, text_of(record, "serial")) {
-            form::Named::Alone(value) => (vec![], value),
-            form::Named::Within(value) => (issuer(record), value),
-        },
-        ResultType::PublicKey => match form::public_key(value, text_of(record, "key_sha256")) {
-            form::Named::Alone(value) => (vec![], value),
-            form::Named::Within(value) => (vec![record.source.clone()], value),
-        },
+        ResultType::Certificate => {
+            let (value, is_unique) = form::certificate(value, text_of(record, "serial"));
+            (if is_unique { vec![] } else { issuer(record) }, value)
+        }
+        ResultType::PublicKey => {
+            let (value, is_unique) = form::public_key(value, text_of(record, "key_sha256"));
+            (if is_unique { vec![] } else { vec![record.source.clone()] }, value)
+        }
         ResultType::Tenant if form::is_uuid(value) => (vec![], form::folded(value)),
         ResultType::Tenant => (platform(), form::folded(value)),
         ResultType::Reputation => (vec![record.source.clone()], value.to_owned()),

@@ -285,46 +285,6 @@ fn findings() -> impl Strategy<Value = Vec<ResultRecord>> {
     })
 }
 
-/// Generates findings that are identified by their metadata, with further members; some lack members. The texts are
-/// canonical, so different texts are different entities.
-fn scoped() -> impl Strategy<Value = Vec<ResultRecord>> {
-    let kind = prop::sample::select(vec![
-        ResultType::DnsRecord,
-        ResultType::Technology,
-        ResultType::Certificate,
-        ResultType::Archive,
-        ResultType::Email,
-    ]);
-    let value = prop::sample::select(vec!["a1", "b2", "f3a1b2c3d4e5f60718293a4b5c6d7e8f"]);
-    let text = prop::option::of(prop::sample::select(vec!["c1", "d2", "a3b1b2c3d4e5f60718293a4b5c6d7e8f"]));
-    let texts = prop::collection::vec(text, 4);
-    let one = (kind, value, texts, 0..4usize, 0..3usize).prop_map(|(kind, value, texts, module, note)| {
-        let members = kind.identifying().iter().zip(texts);
-        let mut metadata: serde_json::Map<String, Value> =
-            members.filter_map(|(name, text)| Some(((*name).to_owned(), json!(text?)))).collect();
-        metadata.insert(format!("note{note}"), json!(note));
-        finding(kind.as_str(), Some(value), &format!("m{module}"), Value::Object(metadata))
-    });
-    prop::collection::vec(one, 0..60)
-}
-
-/// Returns the values that identify a finding of [`scoped`], as in the tables above.
-fn said(found: &ResultRecord) -> Vec<String> {
-    let text = |name: &str| found.metadata.get(name).map_or("", |text| text.as_str().unwrap()).to_owned();
-    let value = found.value.clone().unwrap();
-    let rest = match found.result_type.as_str() {
-        "certificate" if text("serial").len() > 16 => vec![text("serial")],
-        "certificate" if value.len() > 16 => vec![String::new(), value],
-        "certificate" if text("issuer").is_empty() => vec![value, String::new(), found.source.clone()],
-        "certificate" => vec![value, text("issuer")],
-        "dns_record" => vec![value, text("record_type"), text("name")],
-        "technology" => vec![value, text("kind"), text("network"), text("service"), text("team_id")],
-        "archive" => vec![value, text("archive")],
-        _ => vec![value],
-    };
-    [vec![found.result_type.clone()], rest].concat()
-}
-
 /// The entities with the modules of their sources, their confidence and the names of their members.
 type World = BTreeMap<EntityKey, (BTreeSet<String>, u64, BTreeSet<String>)>;
 
@@ -345,12 +305,6 @@ fn world(findings: &[ResultRecord]) -> (World, Vec<ResultRecord>) {
         (EntityKey::of(record), (modules, record.confidence.to_bits(), members))
     });
     (shown.collect(), records)
-}
-
-fn name_of(named: canonical::Named) -> String {
-    match named {
-        canonical::Named::Alone(name) | canonical::Named::Within(name) => name,
-    }
 }
 
 proptest! {
@@ -375,34 +329,14 @@ proptest! {
     }
 
     #[test]
-    fn results_of_different_scopes_never_merge_in_any_order(
-        (findings, shuffled) in scoped().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
-    ) {
-        let want: BTreeSet<Vec<String>> = findings.iter().map(said).collect();
-        let mut keys = Vec::new();
-        for findings in [&findings, &shuffled] {
-            let (world, records) = world(findings);
-            prop_assert_eq!(&records.iter().map(said).collect::<BTreeSet<_>>(), &want);
-            prop_assert_eq!(records.len(), want.len());
-            for record in &records {
-                let same = findings.iter().filter(|found| said(found) == said(record));
-                let modules: BTreeSet<String> = same.map(|found| found.source.clone()).collect();
-                prop_assert_eq!(&world[&EntityKey::of(record)].0, &modules);
-            }
-            keys.push(world);
-        }
-        prop_assert_eq!(&keys[0], &keys[1]);
-    }
-
-    #[test]
     fn any_text_has_a_key_and_forms_are_idempotent(text in "\\PC{0,40}", kind in 0..5usize) {
         for name in ["email", "phone", "url", "certificate", "public_key", "breach", "ip_address", "domain"] {
             EntityKey::of(&finding(name, Some(&text), "m", json!({"serial": text})));
         }
-        let certificate = |text: &str| name_of(canonical::certificate(text, None));
+        let certificate = |text: &str| canonical::certificate(text, None).0;
         let form = [canonical::folded, canonical::phone, canonical::url, canonical::breach, certificate][kind];
         prop_assert_eq!(form(&form(&text)), form(&text));
-        let key = |text: &str| name_of(canonical::public_key(text, None));
+        let key = |text: &str| canonical::public_key(text, None).0;
         prop_assert_eq!(key(&key(&text)), key(&text));
     }
 }

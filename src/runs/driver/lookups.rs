@@ -14,7 +14,7 @@ use crate::modules::reason::Reason;
 use crate::runs::context::RunContext;
 use crate::runs::family::advance::advance;
 use crate::runs::family::plan::{Rules, next_lookups};
-use crate::runs::leads::RunLinks;
+use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::live::LiveRun;
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
@@ -74,7 +74,7 @@ pub(super) fn start_children(context: &Arc<RunContext>, run: &LiveRun) {
 fn keep_links(context: &RunContext, run: &LiveRun) {
     let (record, catalog) = (run.record(context.clock.now()), context.catalog.get());
     let Some(findings) = record.findings() else { return };
-    let links = RunLinks::of(&findings, catalog.profiles());
+    let links = RunLinks::of(&Subjects::of(&findings, catalog.profiles()));
     // The types have string keys and finite numbers only.
     let Ok(links) = serde_json::to_string(&links) else { return };
     if let Err(error) = context.store.keep_links(run.id(), run.lease(), &links) {

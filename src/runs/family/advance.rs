@@ -7,19 +7,20 @@ use std::collections::HashSet;
 use log::{info, log};
 use uuid::Uuid;
 
-use super::plan::{Lookups, NextSearch, Rules, next_searches, settle};
+use super::plan::{NextSearch, Rules, next_searches};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
-use crate::model::follow::{FollowEnd, LeadCounts, MAX_SEARCHES, NewMember, StopReason};
+use crate::model::follow::{FollowEnd, LeadCounts, LeadReason};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadStatus};
-use crate::runs::leads::{Leads, RunLinks, leads};
+use crate::runs::leads::links::{RunLinks, Subjects};
+use crate::runs::leads::{Leads, leads};
 use crate::runs::record::read_run;
 
 /// The number of idle families that are read at once.
@@ -55,10 +56,10 @@ fn try_to_advance(
         return Ok(());
     }
     let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
-    let mut leads = leads(links(context, &ended, root)?);
+    let leads = leads(links(context, &ended, root)?);
     let rules = Rules::of(context, &order, first.search_type);
     let stopped = match first.stopped_at {
-        Some(_) => Some(StopReason::Stopped),
+        Some(_) => Some(LeadReason::Stopped),
         None => start_next(context, &family, &leads, &rules, level)?,
     };
     // Runs that have ended since may name further leads. Maintenance continues with them.
@@ -66,13 +67,18 @@ fn try_to_advance(
     let is_over =
         |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
     if let Some(newer) = context.store.family(root, account)?.filter(is_over) {
-        let mut lookups = Lookups::new();
+        let exists = |run: RunId| newer.members.iter().any(|member| member.id == run);
+        let started = newer.followed.iter().filter(|it| exists(it.run)).map(|it| it.lead);
+        let mut followed: HashSet<Uuid> = started.collect();
         for run in &ended {
-            let of_run = context.store.lookups(run.id)?;
-            lookups.extend(of_run.into_iter().map(|it| (it.lead_id, (run.id, it.outcome))));
+            let looked_up = context.store.lookups(run.id)?.into_iter().filter(|it| it.outcome.is_some());
+            followed.extend(looked_up.map(|it| it.lead_id));
         }
-        settle(Some(&rules), &newer, &lookups, |_| false, &mut leads.all);
-        context.store.end_following(root, &FollowEnd { leads: counts(&leads.all), stopped })?;
+        let (followed, others): (Vec<&Lead>, Vec<&Lead>) =
+            leads.all.iter().partition(|lead| followed.contains(&lead.lead_id));
+        let not_followed = others.iter().filter(|lead| lead.status != LeadStatus::Found).count();
+        let leads = LeadCounts { followed: count(followed.len()), not_followed: count(not_followed) };
+        context.store.end_following(root, &FollowEnd { leads, stopped })?;
     }
     Ok(())
 }
@@ -92,7 +98,8 @@ fn links(context: &RunContext, ended: &[&RunSummary], root: RunId) -> Result<Vec
         } else {
             let record = read_run(&context.store, (*run).clone(), context.clock.now())?;
             let catalog = context.catalog.get();
-            links.extend(record.findings().map(|run| RunLinks::of(&run, catalog.profiles())));
+            let findings = record.findings();
+            links.extend(findings.map(|run| RunLinks::of(&Subjects::of(&run, catalog.profiles()))));
         }
     }
     Ok(links)
@@ -105,7 +112,7 @@ fn start_next(
     leads: &Leads,
     rules: &Rules<'_>,
     level: u8,
-) -> Result<Option<StopReason>, StorageError> {
+) -> Result<Option<LeadReason>, StorageError> {
     let Some(root) = family.members.first() else { return Ok(None) };
     let order = rules.order;
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
@@ -113,31 +120,22 @@ fn start_next(
     let mut stopped = None;
     let left = usize::from(order.max_searches).saturating_sub(known.len());
     if next.len() > left {
-        stopped = Some(StopReason::Limit);
+        stopped = Some(LeadReason::Limit);
         next.truncate(left);
     }
     for search in next {
         let Some(charge) = (context.charge_of)(root.account)? else { return Ok(None) };
         let named = !order.choice_for(search.query.search_type(), root.search_type).modules.is_empty();
-        match start(context, root, search, named, None, &charge)?.1 {
+        match start(context, root, search, named, Origin::SYSTEM, &charge)?.1 {
             Started::Refused(Refused::InsufficientCredits { .. }) => {
-                return Ok(Some(StopReason::InsufficientCredits));
+                return Ok(Some(LeadReason::InsufficientCredits));
             }
-            Started::Refused(Refused::FamilyFull) => return Ok(Some(StopReason::Limit)),
+            Started::Refused(Refused::FamilyFull) => return Ok(Some(LeadReason::Limit)),
             Started::Refused(Refused::FamilyGone | Refused::UnknownAccount) => return Ok(None),
             _ => {}
         }
     }
     Ok(stopped)
-}
-
-fn counts(leads: &[Lead]) -> LeadCounts {
-    let has =
-        |status: &[LeadStatus]| count(leads.iter().filter(|lead| status.contains(&lead.status)).count());
-    LeadCounts {
-        followed: has(&[LeadStatus::LookedUp, LeadStatus::Followed]),
-        not_followed: has(&[LeadStatus::NotFollowed, LeadStatus::Pending]),
-    }
 }
 
 /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
@@ -159,24 +157,20 @@ pub(in crate::runs) fn advance_idle(context: &RunContext) {
 }
 
 /// Charges the run for a lead, and queues it for any instance. It has the account and the options of `like`, a run of the
-/// family, and `named` tells whether its modules were named. `by_hand` is who asked for it, if it was not started by
-/// itself. Returns its id, which is in use only if it was created. If the answer of the commit is lost, the next try finds
-/// the run by its lead.
+/// family, and `named` tells whether its modules were named. Returns its id, which is in use only if it was created. If
+/// the answer of the commit is lost, the next try finds the run by its lead.
 ///
 /// # Errors
 /// Returns an error if the store fails.
 pub(super) fn start(
     context: &RunContext,
     like: &RunSummary,
-    search: NextSearch,
+    NextSearch { member, query, modules }: NextSearch,
     named: bool,
-    by_hand: Option<Origin>,
+    origin: Origin,
     charge: &Charge,
 ) -> Result<(RunId, Started), StorageError> {
-    let NextSearch { lead, class, query, modules, place } = search;
-    let is_on_request = by_hand.is_some();
-    let order = like.follow.as_deref().filter(|_| !is_on_request);
-    let max_searches = order.map_or(MAX_SEARCHES, |order| order.max_searches);
+    let parent = member.place.parent;
     let new = NewRun {
         id: RunId::new(),
         account: like.account,
@@ -185,7 +179,7 @@ pub(super) fn start(
             follow: like.follow.clone(),
             ..Search::plain(&query)
         },
-        cause: Cause::Lead(NewMember { place, lead, class, max_searches, is_on_request }),
+        cause: Cause::Lead(member),
         simulated: like.simulated,
         modules: modules.iter().map(|module| module.id().to_string()).collect(),
         created_at: context.clock.now(),
@@ -195,11 +189,11 @@ pub(super) fn start(
         // A lead is searched once.
         is_unconfirmed: false,
         idempotency: None,
-        origin: by_hand.unwrap_or(Origin::SYSTEM),
+        origin,
     };
     let started = context.store.start(&new, charge)?;
     if started == Started::Created {
-        info!("run {}: started for a lead of run {}", new.id, place.parent);
+        info!("run {}: started for a lead of run {parent}", new.id);
         context.figures.note_start(new.search.search_type, charge.credits);
         context.drivers.wake_maintenance();
     }

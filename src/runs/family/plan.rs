@@ -12,15 +12,16 @@ use uuid::Uuid;
 
 use crate::base::ids::RunId;
 use crate::model::family::StoredFamily;
-use crate::model::follow::{Class, FollowOrder, Lookup, MAX_LOOKUPS, Membership, StopReason};
+use crate::model::follow::{Class, FollowOrder, LeadReason, Lookup, MAX_LOOKUPS, Membership, NewMember};
 use crate::modules::catalog::{Catalog, Selection};
 use crate::modules::definition::{Contact, ResultType};
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::context::RunContext;
-use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
-use crate::runs::leads::{Leads, RunLinks, leads};
+use crate::runs::leads::lead::{Lead, LeadStatus};
+use crate::runs::leads::links::{RunLinks, Subjects};
+use crate::runs::leads::{Leads, leads};
 use crate::runs::record::Findings;
 use crate::runs::suppression::Suppressed;
 
@@ -37,15 +38,9 @@ pub(in crate::runs) struct Rules<'a> {
     suppressed: Arc<Suppressed>,
 }
 
-/// How a lead is followed.
-pub(super) enum Verdict {
-    /// Its module is asked for the account.
-    LookUp(Arc<Module>, Query),
-    /// A run is started for it.
-    Search(Query, Vec<Arc<Module>>),
-    /// It is not followed.
-    No(LeadReason),
-}
+/// How a lead is followed: the query and the modules that are asked. That of an account is asked within the run that has
+/// named it; for any other lead, a run is started.
+pub(super) type Way = (Query, Vec<Arc<Module>>);
 
 impl<'a> Rules<'a> {
     pub(in crate::runs) fn of(
@@ -57,60 +52,50 @@ impl<'a> Rules<'a> {
         Self { context, order, root_type, catalog, suppressed }
     }
 
-    /// Tells how a lead at this level is followed if no limit is reached. It must not be [`LeadStatus::Found`].
-    pub(super) fn judge(&self, lead: &Lead, level: u8) -> Verdict {
+    /// Returns how a lead at this level is followed if no limit is reached, or why not. It must not be
+    /// [`LeadStatus::Found`].
+    pub(super) fn judge(&self, lead: &Lead, level: u8) -> Result<Way, LeadReason> {
         if let Some(reason) = lead.reason.filter(|reason| *reason != LeadReason::NotRequested) {
-            return Verdict::No(reason);
+            return Err(reason);
         }
         if self.order.links == Class::Verified && lead.class != Class::Verified {
-            return Verdict::No(LeadReason::NotVerified);
+            return Err(LeadReason::NotVerified);
         }
         let search_type = match lead.kind {
             ResultType::Account | ResultType::Username => SearchType::Username,
             ResultType::Email => SearchType::Email,
             ResultType::Domain => SearchType::Domain,
-            _ => return Verdict::No(LeadReason::Unsupported),
+            _ => return Err(LeadReason::Unsupported),
         };
-        let Ok(query) = Query::parse(search_type, &lead.value) else {
-            return Verdict::No(LeadReason::Unsupported);
-        };
+        let query = Query::parse(search_type, &lead.value).map_err(|_| LeadReason::Unsupported)?;
         if self.suppressed.holds(&query) {
-            return Verdict::No(LeadReason::Suppressed);
+            return Err(LeadReason::Suppressed);
         }
         if level > self.order.depth {
-            return Verdict::No(LeadReason::Depth);
+            return Err(LeadReason::Depth);
         }
-        if lead.kind == ResultType::Account { self.look_up(lead, query) } else { self.search(query) }
-    }
-
-    /// A named module is never asked for what the choice of modules leaves out.
-    fn look_up(&self, lead: &Lead, query: Query) -> Verdict {
-        let module = lead.module.as_deref().and_then(|id| self.catalog.get(id)).filter(|module| {
-            let entry = module.entry();
-            let choice = &self.order.choice;
-            let is_excluded = choice.exclude_modules.iter().any(|id| **id == **module.id());
-            let is_adult = entry.nsfw && !choice.nsfw;
-            let is_passive = !choice.passive || entry.contact == Contact::ThirdParty;
-            let is_allowed = !is_excluded && !is_adult && is_passive && !module.is_premium();
-            is_allowed
-                && (self.context.discovery || !entry.discovery)
-                && module.why_skipped(&query, self.context.checker.keys()).is_none()
-        });
-        match module {
-            Some(module) => Verdict::LookUp(Arc::clone(module), query),
-            None => Verdict::No(LeadReason::Unsupported),
-        }
-    }
-
-    fn search(&self, query: Query) -> Verdict {
-        let search_type = query.search_type();
         let choice = self.order.choice_for(search_type, self.root_type);
-        let switches =
-            Selection { search_type, premium: false, discovery: self.context.discovery, nsfw: choice.nsfw };
-        match self.catalog.choose(&switches, &choice) {
-            Ok(modules) => Verdict::Search(query, modules),
-            Err(_) => Verdict::No(LeadReason::Unsupported),
-        }
+        let modules = if lead.kind == ResultType::Account {
+            self.module_of(lead, &query).map(|module| vec![Arc::clone(module)])
+        } else {
+            let (discovery, nsfw) = (self.context.discovery, choice.nsfw);
+            let switches = Selection { search_type, premium: false, discovery, nsfw };
+            self.catalog.choose(&switches, &choice).ok()
+        };
+        Ok((query, modules.ok_or(LeadReason::Unsupported)?))
+    }
+
+    /// Returns the module that looks an account up. It is never asked for what the choice of modules leaves out.
+    fn module_of(&self, lead: &Lead, query: &Query) -> Option<&Arc<Module>> {
+        let module = self.catalog.get(lead.module.as_deref()?)?;
+        let (entry, choice) = (module.entry(), &self.order.choice);
+        let is_left_out = choice.exclude_modules.iter().any(|id| **id == **module.id())
+            || entry.nsfw && !choice.nsfw
+            || choice.passive && entry.contact != Contact::ThirdParty
+            || entry.discovery && !self.context.discovery
+            || module.is_premium();
+        let is_asked = !is_left_out && module.why_skipped(query, self.context.checker.keys()).is_none();
+        is_asked.then_some(module)
     }
 }
 
@@ -124,6 +109,22 @@ pub(super) fn is_asked(lead: &Lead, members: &[Findings<'_>]) -> bool {
         })
 }
 
+/// Returns the accounts, or the other leads, that are followed next, each with how. `known` are those that were followed.
+fn open<'l>(
+    rules: &Rules<'_>,
+    leads: &'l Leads,
+    are_accounts: bool,
+    known: &HashSet<Uuid>,
+) -> impl Iterator<Item = (&'l Lead, Way)> {
+    let is_open = move |lead: &&Lead| {
+        lead.status != LeadStatus::Found
+            && (lead.kind == ResultType::Account) == are_accounts
+            && !known.contains(&lead.lead_id)
+    };
+    let open = leads.all.iter().filter(is_open);
+    open.filter_map(|lead| Some((lead, rules.judge(lead, lead.level()).ok()?)))
+}
+
 /// Returns the accounts that a run looks up next. `known` are those that were planned before. The order and the number
 /// do not depend on the order in which results were found.
 pub(in crate::runs) fn next_lookups(
@@ -131,15 +132,11 @@ pub(in crate::runs) fn next_lookups(
     member: &Findings<'_>,
     known: &[Lookup],
 ) -> Vec<(Lookup, Arc<Module>, Query)> {
-    let found = leads(vec![RunLinks::of(member, rules.catalog.profiles())]);
+    let subjects = Subjects::of(member, rules.catalog.profiles());
+    let found = leads(vec![RunLinks::of(&subjects)]);
     let planned: HashSet<Uuid> = known.iter().map(|lookup| lookup.lead_id).collect();
-    let open = found.all.iter().filter(|lead| {
-        lead.status != LeadStatus::Found
-            && !planned.contains(&lead.lead_id)
-            && !is_asked(lead, std::slice::from_ref(member))
-    });
-    let next = open.filter_map(|lead| {
-        let Verdict::LookUp(module, query) = rules.judge(lead, lead.level()) else { return None };
+    let next = open(rules, &found, true, &planned).filter_map(|(lead, (query, mut modules))| {
+        let module = modules.pop().filter(|_| !is_asked(lead, std::slice::from_ref(member)))?;
         let lookup = Lookup {
             lead_id: lead.lead_id,
             class: lead.class,
@@ -158,16 +155,12 @@ pub(in crate::runs) fn next_lookups(
 /// A run that a lead is to start.
 #[derive(Debug)]
 pub struct NextSearch {
-    /// The lead.
-    pub lead: Uuid,
-    /// The class of the lead.
-    pub class: Class,
+    /// The lead, and the place of the run in the family.
+    pub member: NewMember,
     /// The query.
     pub query: Query,
     /// The modules.
     pub modules: Vec<Arc<Module>>,
-    /// The place of the run in the family.
-    pub place: Membership,
 }
 
 /// Returns the runs that the leads of a family start next, without the limit on their number. `known` are the leads for
@@ -179,21 +172,18 @@ pub(super) fn next_searches(
     known: &HashSet<Uuid>,
     level: u8,
 ) -> Vec<NextSearch> {
-    let open = leads.all.iter().filter(|lead| {
-        lead.status != LeadStatus::Found
-            && lead.kind != ResultType::Account
-            && !known.contains(&lead.lead_id)
-            && lead.level() <= level
-    });
-    let next = open.filter_map(|lead| {
-        let Verdict::Search(query, modules) = rules.judge(lead, lead.level()) else { return None };
-        let place = Membership { root, parent: lead.nearest.1.run_id, depth: lead.level() };
-        Some(NextSearch { lead: lead.lead_id, class: lead.class, query, modules, place })
-    });
-    let mut next: Vec<NextSearch> = next.collect();
+    let open = open(rules, leads, false, known).filter(|(lead, _)| lead.level() <= level);
+    let mut next: Vec<NextSearch> = open
+        .map(|(lead, (query, modules))| {
+            let place = Membership { root, parent: lead.nearest.1.run_id, depth: lead.level() };
+            let (class, max_searches) = (lead.class, rules.order.max_searches);
+            let member = NewMember { place, lead: lead.lead_id, class, max_searches, is_on_request: false };
+            NextSearch { member, query, modules }
+        })
+        .collect();
     // The runs of this level may name the leads of further levels as well, which are then nearer to the root.
-    let nearest = next.iter().map(|search| search.place.depth).min();
-    next.retain(|search| Some(search.place.depth) == nearest);
+    let nearest = next.iter().map(|search| search.member.place.depth).min();
+    next.retain(|search| Some(search.member.place.depth) == nearest);
     next
 }
 
@@ -217,37 +207,26 @@ pub(super) fn settle(
         family.members.iter().any(|member| !member.status.is_terminal() && names(member.id))
     };
     for lead in leads {
+        let search = searches.get(&lead.lead_id);
         if let Some((run, outcome)) = lookups.get(&lead.lead_id) {
             lead.status = if outcome.is_some() { LeadStatus::LookedUp } else { LeadStatus::Pending };
             (lead.reason, lead.outcome) = (None, *outcome);
             lead.run_id.get_or_insert(*run);
-            continue;
-        }
-        let search = searches.get(&lead.lead_id);
-        if let Some(run) = search.filter(|run| exists(run)) {
+        } else if let Some(run) = search.filter(|run| exists(run)) {
             (lead.status, lead.reason) = (LeadStatus::Followed, None);
             (lead.run_id, lead.result_id) = (Some(*run), None);
-            continue;
+        } else if lead.status != LeadStatus::Found && (search.is_some() || rules.is_some()) {
+            let judged = rules.filter(|_| search.is_none()).map(|rules| rules.judge(lead, lead.level()));
+            lead.reason = match (judged, lead.kind) {
+                (None, _) => Some(LeadReason::Deleted),
+                (Some(Err(reason)), _) => Some(reason),
+                (Some(Ok(_)), ResultType::Account) if is_asked(lead) => Some(LeadReason::AlreadyAsked),
+                (Some(Ok(_)), ResultType::Account) => (!is_pending(lead)).then_some(LeadReason::Limit),
+                (Some(Ok(_)), _) if family.is_following => None,
+                (Some(Ok(_)), _) => Some(family.end.and_then(|end| end.stopped).unwrap_or(LeadReason::Limit)),
+            };
+            let is_followed = lead.reason.is_none();
+            lead.status = if is_followed { LeadStatus::Pending } else { LeadStatus::NotFollowed };
         }
-        if lead.status == LeadStatus::Found {
-            continue;
-        }
-        let reason = match (search, rules) {
-            (Some(_), _) => Some(LeadReason::Deleted),
-            (None, None) => continue,
-            (None, Some(rules)) => match rules.judge(lead, lead.level()) {
-                Verdict::No(reason) => Some(reason),
-                Verdict::LookUp(..) if is_asked(lead) => Some(LeadReason::AlreadyAsked),
-                Verdict::LookUp(..) => (!is_pending(lead)).then_some(LeadReason::Limit),
-                Verdict::Search(..) if family.is_following => None,
-                Verdict::Search(..) => Some(match family.end.and_then(|end| end.stopped) {
-                    Some(StopReason::InsufficientCredits) => LeadReason::InsufficientCredits,
-                    Some(StopReason::Stopped) => LeadReason::Stopped,
-                    Some(StopReason::Limit) | None => LeadReason::Limit,
-                }),
-            },
-        };
-        lead.status = if reason.is_some() { LeadStatus::NotFollowed } else { LeadStatus::Pending };
-        lead.reason = reason;
     }
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::base::ids::RunId;
 use crate::model::entity::identified::Entity;
-use crate::model::follow::Class;
+use crate::model::follow::{Class, LeadReason};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
 use crate::runs::record::ResultRef;
@@ -39,10 +39,9 @@ impl FoundBy {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct LeadSource {
     /// The run of the result.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// The number of the result in its run.
-    #[schema(minimum = 1, examples(3))]
+    #[schema(minimum = 1)]
     pub result_id: u32,
     /// The member of `metadata` that names the lead, or `value` if the result itself is the lead.
     #[schema(examples("website"))]
@@ -68,52 +67,10 @@ pub enum LeadStatus {
     NotFollowed,
 }
 
-/// Why a lead was not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LeadReason {
-    /// The search was not asked to follow leads.
-    NotRequested,
-    /// Only verified leads are followed.
-    NotVerified,
-    /// It is further away than leads are followed.
-    Depth,
-    /// As many leads as allowed were followed.
-    Limit,
-    /// The account has no credits left in this cycle.
-    InsufficientCredits,
-    /// The search was stopped.
-    Stopped,
-    /// The search that was started for it was deleted.
-    Deleted,
-    /// The identifier is never searched.
-    Suppressed,
-    /// The search has asked its module for this name already, without finding it.
-    AlreadyAsked,
-    /// Results contradict each other about who this is, so only a person can decide.
-    Conflict,
-    /// Anybody can have a mailbox at this domain.
-    MailProvider,
-    /// The address redirects to another one.
-    Shortener,
-    /// The page is on a site where many people publish, and is no profile.
-    SharedHost,
-    /// No module searches for it.
-    Unsupported,
-}
-
-impl LeadReason {
-    /// Returns whether the lead cannot be followed on request either.
-    pub fn is_final(self) -> bool {
-        matches!(self, Self::MailProvider | Self::Shortener | Self::SharedHost | Self::Unsupported)
-    }
-}
-
 /// Something that a result points to.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Lead {
     /// Identifies the lead in its search: the id of the entity.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
     pub lead_id: Uuid,
     /// Kind of the lead: `account`, `username`, `email`, `domain` or `url`.
     #[serde(rename = "type")]
@@ -131,7 +88,7 @@ pub struct Lead {
     /// The strongest class of its sources.
     pub class: Class,
     /// The highest confidence of the results that name it, from 0.0 to 1.0.
-    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
     /// The places where it is named, in the order of results.
     pub sources: Vec<LeadSource>,
@@ -144,10 +101,10 @@ pub struct Lead {
     #[schema(required)]
     pub outcome: Option<Outcome>,
     /// The run that has the result about it, or that searches for it; null if there is none.
-    #[schema(value_type = Option<Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    #[schema(required)]
     pub run_id: Option<RunId>,
     /// The number of the result about it in `run_id`; null if there is none.
-    #[schema(required, examples(7))]
+    #[schema(required)]
     pub result_id: Option<u32>,
     /// The nearest result that names it, by the number of leads between the query of the family's root and the result.
     #[serde(skip)]

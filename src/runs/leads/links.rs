@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::lead::{FOUND_BY, FoundBy, LeadReason};
+use super::lead::{FOUND_BY, FoundBy};
 use crate::base::ids::RunId;
 use crate::model::entity::identified::{Entity, web_address};
 use crate::model::entity::merge;
-use crate::model::follow::Class;
+use crate::model::follow::{Class, LeadReason};
 use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex, is_id};
@@ -35,19 +35,12 @@ use crate::runs::record::{Findings, ResultRef};
 
 /// The most links of one run. A run has fewer unless a site shows lists of foreign links.
 const MAX_LINKS: usize = 2_000;
-/// The number of targets of one result after which no more texts are read.
-const MAX_TARGETS: usize = 200;
-/// The most bytes of a free text that are read.
-const MAX_TEXT_BYTES: usize = 16 * 1024;
+/// The number of links of one result after which no more texts are read.
+const MAX_LINKS_OF_RESULT: usize = 200;
+/// The most characters of a free text that are read.
+const MAX_TEXT_CHARS: usize = 16 * 1024;
 /// The name of the field of a result that names itself.
 const VALUE: &str = "value";
-
-const VERIFIED_LINKS: &str = "verified_links";
-const LINKS: [&str; 2] = ["website", "links"];
-const EMAILS: [&str; 2] = ["email", "emails"];
-const TEXTS: [&str; 2] = ["bio", "description"];
-/// Members whose names are also names of platforms.
-const NO_HANDLES: [&str; 6] = ["about", "url", "location", "name", "status", "team"];
 
 /// A link from one entity to another, as a result shows it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,8 +51,6 @@ pub struct Link {
     pub to: Entity,
     /// The module that can look up `to`, for an account.
     pub module: Option<String>,
-    /// The username of the account, if a person has chosen it: other accounts may have it, too.
-    pub name: Option<String>,
     /// How sure the link is.
     pub class: Class,
     /// Whether the platform itself has checked it.
@@ -81,19 +72,69 @@ pub struct Link {
 }
 
 impl Link {
+    /// Returns the username of the account, if a person has chosen it: other accounts may have it, too. Ids are given by
+    /// platforms, and short names are taken by somebody else on most of them.
+    pub(super) fn chosen_name(&self) -> Option<&str> {
+        let name = self.module.as_ref().map(|_| self.to.value.as_str())?;
+        let is_chosen = name.chars().count() >= 4 && name.chars().any(char::is_alphabetic) && !is_id(name);
+        is_chosen.then_some(name)
+    }
+
     /// Returns whether the result itself is what the link leads to.
     pub(in crate::runs) fn is_listed(&self) -> bool {
         self.field == VALUE
     }
 
     /// Returns the result with its level.
-    pub(super) fn place(&self) -> (u8, ResultRef) {
+    pub(in crate::runs) fn place(&self) -> (u8, ResultRef) {
         (self.level, ResultRef { run_id: self.run_id, result_id: self.result_id })
     }
 }
 
+/// What the results of one run point to: all of which leads are made. As JSON, it is stored with a run of a family that
+/// has ended, so that its results are not read again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunLinks {
+    /// The entity that the run searched for.
+    pub(super) asked: Uuid,
+    /// The entities that are results about an account, or that look-ups have found, each with the first of these results.
+    /// An entity that is only listed on another page was not looked up.
+    pub(super) found: Vec<(Uuid, ResultRef)>,
+    links: Vec<Link>,
+    /// How many more there were than are kept of one result and of one run.
+    omitted: usize,
+}
+
+impl RunLinks {
+    /// Reads the results of a run.
+    pub fn of(subjects: &Subjects<'_>) -> Self {
+        let (run, profiles) = (subjects.run, subjects.profiles);
+        let (mut found, mut links, mut omitted) = (Vec::new(), Vec::new(), 0);
+        let mut levels: HashMap<u32, u8> = HashMap::new();
+        for (record, entity) in subjects.results() {
+            let by = FoundBy::of(&record.metadata);
+            let at = ResultRef { run_id: run.run_id, result_id: record.id };
+            if record.metadata.contains_key("profile_url") {
+                found.push((entity.id, at));
+            }
+            found.extend(by.map(|by| (by.lead_id, at)));
+            // A result that named an account was there before the account was looked up, so its number is lower.
+            let named = by.and_then(|by| levels.get(&by.result_id).copied());
+            let level = named.map_or(run.depth, |named| named.saturating_add(1));
+            levels.insert(record.id, level);
+            let from = subjects.owners(record, entity);
+            let mut reader = Reader { run, record, from, level, profiles, links: Vec::new(), omitted: 0 };
+            reader.read();
+            links.append(&mut reader.links);
+            // After each result, so that the links of many results are never in memory together.
+            omitted += reader.omitted + links.len().saturating_sub(MAX_LINKS);
+            links.truncate(MAX_LINKS);
+        }
+        Self { asked: subjects.asked.id, found, links, omitted }
+    }
+}
+
 /// The links of runs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Links {
     /// The links, by the order of their runs and results.
     pub all: Vec<Link>,
@@ -101,50 +142,20 @@ pub struct Links {
     pub omitted: usize,
 }
 
-/// Returns the links in all results of the runs. A link whose other end links back is verified.
-pub fn links(runs: &[Subjects<'_>]) -> Links {
-    Links::together(runs.iter().map(Links::of))
-}
-
-impl Links {
-    /// Returns the links in the results of one run.
-    pub(super) fn of(subjects: &Subjects<'_>) -> Self {
-        let mut links = Self::default();
-        let (run, profiles) = (subjects.run, subjects.profiles);
-        let mut levels: HashMap<u32, u8> = HashMap::new();
-        for (record, entity) in subjects.results() {
-            // A result that named an account was there before the account was looked up, so its number is lower.
-            let by = FoundBy::of(&record.metadata).and_then(|by| levels.get(&by.result_id).copied());
-            let level = by.map_or(run.depth, |named: u8| named.saturating_add(1));
-            levels.insert(record.id, level);
-            let from = subjects.owners(record, entity);
-            let mut reader =
-                Reader { run, record, from, level, profiles, links: Vec::new(), targets: 0, omitted: 0 };
-            reader.read();
-            links.omitted += reader.omitted;
-            links.all.extend(reader.links);
-            // After each result, so that the links of many results are never in memory together.
-            links.omitted += links.all.len().saturating_sub(MAX_LINKS);
-            links.all.truncate(MAX_LINKS);
-        }
-        links
+/// Joins the links of several runs. Links between two entities that link to each other become verified.
+pub fn links(runs: impl IntoIterator<Item = RunLinks>) -> Links {
+    let (mut all, mut omitted) = (Vec::new(), 0);
+    for mut run in runs {
+        all.append(&mut run.links);
+        omitted += run.omitted;
     }
-
-    /// Joins the links of several runs. Links between two entities that link to each other become verified.
-    pub(super) fn together(runs: impl IntoIterator<Item = Self>) -> Self {
-        let mut links = Self::default();
-        for run in runs {
-            links.all.extend(run.all);
-            links.omitted += run.omitted;
+    let pairs: HashSet<(Uuid, Uuid)> = all.iter().map(|link: &Link| (link.from.id, link.to.id)).collect();
+    for link in &mut all {
+        if pairs.contains(&(link.to.id, link.from.id)) {
+            link.class = Class::Verified;
         }
-        let pairs: HashSet<(Uuid, Uuid)> = links.all.iter().map(|link| (link.from.id, link.to.id)).collect();
-        for link in &mut links.all {
-            if pairs.contains(&(link.to.id, link.from.id)) {
-                link.class = Class::Verified;
-            }
-        }
-        links
     }
+    Links { all, omitted }
 }
 
 /// What the results of a run are about. It is read once for links, leads, people and graphs.
@@ -200,11 +211,23 @@ impl<'a> Subjects<'a> {
 }
 
 /// What a text names.
-enum Named {
-    Account(NamedAccount),
-    Other(Entity),
-    /// Something that is never followed.
-    Barred(Entity, LeadReason),
+struct Named {
+    to: Entity,
+    /// The module that can look up an account.
+    module: Option<String>,
+    /// Why it is never followed.
+    barred: Option<LeadReason>,
+}
+
+impl Named {
+    fn account(account: &NamedAccount) -> Self {
+        let module = Some(account.module.id().to_string());
+        Self { to: Entity::named_account(account), module, barred: None }
+    }
+
+    fn other(to: Entity, barred: Option<LeadReason>) -> Self {
+        Self { to, module: None, barred }
+    }
 }
 
 /// Reads what the texts of a result name.
@@ -216,8 +239,6 @@ struct Reader<'a> {
     level: u8,
     profiles: &'a ProfileIndex,
     links: Vec<Link>,
-    /// The number of entities that are named.
-    targets: usize,
     /// The number of texts that were not read, because there are enough.
     omitted: usize,
 }
@@ -231,41 +252,33 @@ impl Reader<'_> {
             self.add(VALUE, class, named_by_value(record, profiles));
         }
         for (field, value) in &record.metadata {
-            let name = field.as_str();
             let texts = texts(value);
-            if name == VERIFIED_LINKS {
-                texts.for_each(|text| self.link(name, Class::Verified, text));
-            } else if LINKS.contains(&name) {
-                texts.for_each(|text| self.link(name, Class::Stated, text));
-            } else if EMAILS.contains(&name) {
-                texts.for_each(|text| self.email(name, text));
-            } else if TEXTS.contains(&name) {
-                texts.for_each(|text| self.free_text(name, text));
-            } else if !NO_HANDLES.contains(&name) && profiles.knows_service(name) {
-                texts.for_each(|text| self.handle(name, name, text));
+            match field.as_str() {
+                "verified_links" => texts.for_each(|text| self.link(field, Class::Verified, text)),
+                "website" | "links" => texts.for_each(|text| self.link(field, Class::Stated, text)),
+                "email" | "emails" => texts.for_each(|text| self.email(field, text)),
+                "bio" | "description" => texts.for_each(|text| self.free_text(field, text)),
+                // These are also the names of platforms.
+                "about" | "url" | "location" | "name" | "status" | "team" => {}
+                name if profiles.knows_service(name) => {
+                    texts.for_each(|text| self.handle(field, name, text));
+                }
+                _ => {}
             }
         }
     }
 
     /// Adds a link from each of the entities that the result says something about.
     fn add(&mut self, field: &str, class: Class, named: Option<Named>) {
-        let (to, account, barred) = match named {
-            None => return,
-            Some(Named::Account(account)) => (Entity::named_account(&account), Some(account), None),
-            Some(Named::Other(entity)) => (entity, None, None),
-            Some(Named::Barred(entity, reason)) => (entity, None, Some(reason)),
-        };
+        let Some(Named { to, module, barred }) = named else { return };
         if self.links.iter().any(|link| link.to == to && link.field == field && link.class == class) {
             return;
         }
-        self.targets += 1;
-        let name = account.as_ref().map(|account| account.query.normal()).filter(|name| is_chosen(name));
         let (run, record) = (self.run, self.record);
         self.links.extend(self.from.iter().filter(|from| **from != to).map(|from| Link {
             from: from.clone(),
             to: to.clone(),
-            module: account.as_ref().map(|account| account.module.id().to_string()),
-            name: name.map(str::to_owned),
+            module: module.clone(),
             class,
             is_checked: class == Class::Verified,
             field: field.to_owned(),
@@ -280,7 +293,7 @@ impl Reader<'_> {
 
     /// Returns whether there are enough targets, so that a further text is only counted.
     fn is_full(&mut self) -> bool {
-        let is_full = self.targets >= MAX_TARGETS;
+        let is_full = self.links.len() >= MAX_LINKS_OF_RESULT;
         self.omitted += usize::from(is_full);
         is_full
     }
@@ -310,7 +323,7 @@ impl Reader<'_> {
         }
         let address = text.trim().split('?').next().unwrap_or_default();
         if Query::parse(SearchType::Email, address).is_ok() {
-            self.add(field, Class::Stated, Some(Named::Other(Entity::email(address))));
+            self.add(field, Class::Stated, Some(Named::other(Entity::email(address), None)));
         }
     }
 
@@ -321,23 +334,25 @@ impl Reader<'_> {
             return self.link(field, Class::Stated, text);
         }
         if !self.is_full() {
-            self.add(field, Class::Stated, self.profiles.account_on(service, text).map(Named::Account));
+            self.add(
+                field,
+                Class::Stated,
+                self.profiles.account_on(service, text).as_ref().map(Named::account),
+            );
         }
     }
 
     fn free_text(&mut self, field: &str, text: &str) {
-        let is_end = |at: &usize| text.is_char_boundary(*at);
-        let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(is_end).unwrap_or_default();
-        let text = &text[..end];
-        for link in LINK_IN_TEXT.find_iter(text) {
+        let text: String = text.chars().take(MAX_TEXT_CHARS).collect();
+        for link in LINK_IN_TEXT.find_iter(&text) {
             let link =
                 link.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '"', '>']);
             self.link(field, Class::Stated, link);
         }
-        for address in EMAIL_IN_TEXT.find_iter(text) {
+        for address in EMAIL_IN_TEXT.find_iter(&text) {
             self.email(field, address.as_str().trim_end_matches('.'));
         }
-        for named in HANDLE_IN_TEXT.captures_iter(text) {
+        for named in HANDLE_IN_TEXT.captures_iter(&text) {
             let (service, name) = (&named[1], named[2].trim_end_matches(['.', '-']));
             if self.profiles.knows_service(service) {
                 self.handle(field, service, name);
@@ -346,32 +361,26 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether a person has chosen the name. Ids are given by platforms, and short names are taken by somebody else on
-/// most of them.
-fn is_chosen(name: &str) -> bool {
-    name.chars().count() >= 4 && name.chars().any(char::is_alphabetic) && !is_id(name)
-}
-
 /// Returns the account whose profile has this address, or else the domain of its site. Sites where many people publish
 /// are not domains of anybody.
 fn named_by_link(address: &str, profiles: &ProfileIndex) -> Option<Named> {
     let url = web_address(address)?;
     if let Some(account) = profiles.account_at(&url) {
-        return Some(Named::Account(account));
+        return Some(Named::account(&account));
     }
     let host = url.host_str()?;
     let shared = if profiles.is_platform(host) { Some(SharedHost::Platform) } else { shared_host(host) };
-    let barred = |reason| Named::Barred(Entity::url(address), reason);
-    Some(match (shared, Query::parse(SearchType::Domain, host)) {
-        (Some(SharedHost::Shortener), _) => barred(LeadReason::Shortener),
-        (Some(SharedHost::MailProvider), _) => barred(LeadReason::MailProvider),
-        (Some(SharedHost::Platform), _) => barred(LeadReason::SharedHost),
-        (None, Err(_)) => barred(LeadReason::Unsupported),
+    let reason = match (shared, Query::parse(SearchType::Domain, host)) {
+        (Some(SharedHost::Shortener), _) => LeadReason::Shortener,
+        (Some(SharedHost::MailProvider), _) => LeadReason::MailProvider,
+        (Some(SharedHost::Platform), _) => LeadReason::SharedHost,
+        (None, Err(_)) => LeadReason::Unsupported,
         (None, Ok(query)) => {
             let name = query.normal();
-            Named::Other(Entity::domain(name.strip_prefix("www.").unwrap_or(name)))
+            return Some(Named::other(Entity::domain(name.strip_prefix("www.").unwrap_or(name)), None));
         }
-    })
+    };
+    Some(Named::other(Entity::url(address), Some(reason)))
 }
 
 /// Returns what a result names that names itself.
@@ -383,22 +392,21 @@ fn named_by_value(record: &ResultRecord, profiles: &ProfileIndex) -> Option<Name
             let text = |name: &str| record.metadata.get(name).and_then(Value::as_str);
             let by_address = web_address(value).and_then(|url| profiles.account_at(&url));
             let by_name = || profiles.account_on(text("service")?, text("username").unwrap_or(value));
-            Some(match by_address.or_else(by_name) {
-                Some(account) => Named::Account(account),
-                None => match named_by_link(value, profiles) {
-                    // A site of one's own, such as the one that Keybase has checked.
-                    Some(site @ Named::Other(_)) => site,
-                    _ => Named::Barred(Entity::of_result(record, profiles), LeadReason::Unsupported),
-                },
-            })
+            if let Some(account) = by_address.or_else(by_name) {
+                return Some(Named::account(&account));
+            }
+            // A site of one's own, such as the one that Keybase has checked.
+            let site = named_by_link(value, profiles).filter(|site| site.barred.is_none());
+            let entity = || Entity::of_result(record, profiles);
+            Some(site.unwrap_or_else(|| Named::other(entity(), Some(LeadReason::Unsupported))))
         }
         "email" => {
             let is_valid = Query::parse(SearchType::Email, value).is_ok();
-            is_valid.then(|| Named::Other(Entity::email(value)))
+            is_valid.then(|| Named::other(Entity::email(value), None))
         }
         "username" => {
             let query = Query::parse(SearchType::Username, value).ok().filter(|it| !is_id(it.normal()));
-            query.map(|_| Named::Other(Entity::username(value)))
+            query.map(|_| Named::other(Entity::username(value), None))
         }
         _ => None,
     }
@@ -435,13 +443,9 @@ fn is_below(record: &ResultRecord, query: &Query) -> bool {
 }
 
 /// Returns the texts of a value: the value itself, or the elements of an array.
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    let (one, many) = match value {
-        Value::String(text) => (Some(text.as_str()), &[][..]),
-        Value::Array(values) => (None, values.as_slice()),
-        _ => (None, &[][..]),
-    };
-    one.into_iter().chain(many.iter().filter_map(Value::as_str))
+pub(in crate::runs) fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    all.iter().filter_map(Value::as_str)
 }
 
 fn pattern(text: &str) -> Regex {

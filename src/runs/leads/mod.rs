@@ -12,49 +12,18 @@
 pub mod lead;
 pub mod links;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::base::ids::RunId;
 use crate::model::entity::identified::Entity;
-use crate::model::follow::Class;
+use crate::model::follow::{Class, LeadReason};
 use crate::modules::definition::ResultType;
-use crate::modules::profile_index::ProfileIndex;
-use crate::runs::record::{Findings, ResultRef};
-use lead::{FoundBy, Lead, LeadReason, LeadSource, LeadStatus};
-use links::{Link, Links, Subjects};
-
-/// What the results of one run point to: all of which leads are made. As JSON, it is stored with a run of a family that
-/// has ended, so that its results are not read again.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RunLinks {
-    run_id: RunId,
-    /// The entity that the run searched for.
-    asked: Uuid,
-    links: Links,
-    /// The entities that are results about an account, or that look-ups have found, each with the first of these results.
-    /// An entity that is only listed on another page was not looked up.
-    found: Vec<(Uuid, u32)>,
-}
-
-impl RunLinks {
-    /// Reads the results of a run.
-    pub fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
-        let subjects = Subjects::of(run, profiles);
-        let mut found: Vec<(Uuid, u32)> = Vec::new();
-        for (record, entity) in subjects.results() {
-            if record.metadata.contains_key("profile_url") {
-                found.push((entity.id, record.id));
-            }
-            found.extend(FoundBy::of(&record.metadata).map(|by| (by.lead_id, record.id)));
-        }
-        Self { run_id: run.run_id, asked: subjects.asked.id, links: Links::of(&subjects), found }
-    }
-}
+use crate::runs::record::ResultRef;
+use lead::{Lead, LeadSource, LeadStatus};
+use links::{Link, RunLinks, links};
 
 /// The leads of runs.
 #[derive(Debug, Clone, Default)]
@@ -70,17 +39,15 @@ pub struct Leads {
 pub fn leads(runs: Vec<RunLinks>) -> Leads {
     let asked = runs.first().map(|run| run.asked);
     let mut found: HashMap<Uuid, ResultRef> = HashMap::new();
-    for RunLinks { run_id, found: of_run, .. } in &runs {
-        for (entity, result_id) in of_run {
-            found.entry(*entity).or_insert(ResultRef { run_id: *run_id, result_id: *result_id });
-        }
+    for (entity, at) in runs.iter().flat_map(|run| &run.found) {
+        found.entry(*entity).or_insert(*at);
     }
-    let links = Links::together(runs.into_iter().map(|run| run.links));
+    let links = links(runs);
     let conflicting = conflicting(&links.all);
     let mut by_entity: BTreeMap<Uuid, Lead> = BTreeMap::new();
     for link in &links.all {
         // An account also leads to its username on all platforms.
-        let username = link.name.as_deref().map(|name| (Entity::username(name), None));
+        let username = link.chosen_name().map(|name| (Entity::username(name), None));
         for (entity, module) in [(link.to.clone(), link.module.clone())].into_iter().chain(username) {
             if Some(entity.id) != asked {
                 let lead = by_entity.entry(entity.id).or_insert_with(|| new_lead(entity, module, link));

@@ -7,14 +7,16 @@ use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::graph::{EdgeClass, Graph};
+use crate::runs::leads::links::Subjects;
+use crate::runs::record::Findings;
 
-fn catalog() -> &'static Catalog {
+pub(in crate::runs) fn catalog() -> &'static Catalog {
     static CATALOG: std::sync::OnceLock<Catalog> = std::sync::OnceLock::new();
     CATALOG.get_or_init(|| Catalog::builtin().unwrap())
 }
 
 /// A result of the main kind of a module, as a search for `name` gives it.
-fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
+pub(in crate::runs) fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
     let platform = catalog().get(module).unwrap().platform().to_owned();
     let mut members = Map::new();
     members.insert("profile_url".into(), json!(format!("https://{module}.example/{name}")));
@@ -34,7 +36,13 @@ fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
     }
 }
 
-fn listed(id: u32, module: &str, kind: &str, value: &str, metadata: Value) -> ResultRecord {
+pub(in crate::runs) fn listed(
+    id: u32,
+    module: &str,
+    kind: &str,
+    value: &str,
+    metadata: Value,
+) -> ResultRecord {
     let Value::Object(members) = metadata else { panic!("not an object") };
     let record = profile(id, module, value, json!({}));
     ResultRecord { result_type: kind.into(), entity_type: kind.into(), metadata: members, ..record }
@@ -46,7 +54,8 @@ fn run_id() -> RunId {
 
 fn leads_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> Leads {
     let query = Query::parse(kind, query).unwrap();
-    leads(vec![RunLinks::of(&Findings::new(run_id(), query, results), catalog().profiles())])
+    let run = Findings::new(run_id(), query, results);
+    leads(vec![RunLinks::of(&Subjects::of(&run, catalog().profiles()))])
 }
 
 fn shown(leads: &Leads) -> Vec<String> {
@@ -150,7 +159,7 @@ fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
     );
     let query = Query::parse(SearchType::Username, "octocat").unwrap();
     let run = Findings::new(run_id(), query, &results);
-    let links = links::links(&[links::Subjects::of(&run, catalog().profiles())]);
+    let links = links([RunLinks::of(&Subjects::of(&run, catalog().profiles()))]);
     let keybase = Entity::account("Keybase", "octocat");
     assert!(links.all.iter().all(|link| link.from == keybase), "{:#?}", links.all);
     assert_eq!(links.all.last().unwrap().to, Entity::account("unknownservice", "oc"));

@@ -8,9 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::words::{contradict, full_name, sentences};
 use crate::base::encoding::hex;
-use crate::base::ids::RunId;
 use crate::model::entity::identified::Entity;
 use crate::model::entity::{EntityKey, folded, merge};
 use crate::model::follow::Class;
@@ -18,7 +16,7 @@ use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
-use crate::runs::leads::links::{Link, Subjects, links};
+use crate::runs::leads::links::{Link, RunLinks, Subjects, links};
 use crate::runs::pictures::avatar::{AVATAR_URL, Avatar, Likeness};
 use crate::runs::record::{Findings, ResultRef};
 
@@ -26,6 +24,17 @@ use crate::runs::record::{Findings, ResultRef};
 const MAX_SIGNS: usize = 32;
 /// The number of accounts that one account names from which on it is a page of links.
 const PAGE_OF_LINKS: usize = 25;
+
+/// The fewest letters of a full name.
+const MIN_NAME_LETTERS: usize = 6;
+/// The most words of a full name. A longer text is a slogan.
+const MAX_NAME_WORDS: usize = 5;
+/// The fewest words and characters of a distinctive sentence.
+const MIN_SENTENCE: (usize, usize) = (6, 30);
+/// The most sentences of one bio that are compared.
+const MAX_SENTENCES: usize = 5;
+/// The most characters of a bio that are read.
+const MAX_BIO_CHARS: usize = 4096;
 
 const NAMES: [&str; 3] = ["display_name", "full_name", "real_name"];
 const BIOS: [&str; 3] = ["bio", "description", "about"];
@@ -71,6 +80,8 @@ pub(super) struct Account {
     pub(super) entity: Entity,
     /// The highest confidence of the results about it, or of those that name it if there are none.
     pub(super) confidence: f64,
+    /// The highest confidence of the results that name it.
+    named_with: f64,
     /// The results about it.
     pub(super) results: BTreeSet<ResultRef>,
     /// The names as it shows them.
@@ -93,6 +104,7 @@ impl Account {
         Self {
             entity,
             confidence: 0.0,
+            named_with: 0.0,
             results: BTreeSet::new(),
             names: BTreeSet::new(),
             full_names: BTreeSet::new(),
@@ -105,8 +117,9 @@ impl Account {
     }
 
     /// Adds what a result about the account says.
-    fn add(&mut self, at: ResultRef, confidence: f64, metadata: &Map<String, Value>) {
-        self.add_result(at, confidence);
+    fn add(&mut self, at: ResultRef, record: &ResultRecord, known: &Known) {
+        self.add_result(at, record.confidence);
+        let metadata = &record.metadata;
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::trim);
         let texts = |names: &'static [&'static str]| {
             names.iter().filter_map(move |name| text(name)).filter(|text| !text.is_empty())
@@ -118,15 +131,15 @@ impl Account {
         let stated = Mention { is_stated: true, at };
         texts(&BIOS).flat_map(sentences).for_each(|sentence| self.hold(Sign::Bio(sentence), stated));
         texts(&KEYS).for_each(|key| self.hold(Sign::Key(folded(key)), stated));
-        for hash in texts(&HASHES) {
-            self.hold(Sign::EmailHash(hash.to_lowercase()), Mention { is_stated: false, at });
-        }
-        // A picture without a perceptual hash has only two colours.
-        if let Some(Avatar { sha256, likeness: Some(likeness) }) = Avatar::of(metadata)
-            && !text(AVATAR_URL).is_some_and(is_default_picture)
-        {
+        let email = |hash: String| match known.emails.get(&hash) {
+            Some(email) => Sign::Email(email.clone()),
+            None => Sign::EmailHash(hash),
+        };
+        texts(&HASHES)
+            .for_each(|hash| self.hold(email(hash.to_lowercase()), Mention { is_stated: false, at }));
+        if let Some((sha256, likeness)) = picture(metadata) {
             self.hold(Sign::Picture(sha256), stated);
-            self.hold(Sign::Likeness(likeness), stated);
+            self.hold(Sign::Likeness(known.likenesses.get(&likeness).copied().unwrap_or(likeness)), stated);
         }
         self.is_verified |= metadata.get("verified") == Some(&Value::Bool(true));
         let time = |text: &str| text.parse::<Timestamp>().ok();
@@ -139,8 +152,12 @@ impl Account {
         self.confidence = self.confidence.max(confidence);
     }
 
+    /// Adds a sign, or keeps the better mention that is known. The first signs stay if there are too many.
     fn hold(&mut self, sign: Sign, mention: Mention) {
         keep_better(&mut self.signs, sign, mention);
+        if self.signs.len() > MAX_SIGNS {
+            self.signs.pop_last();
+        }
     }
 
     /// Returns whether the account is a page of links, most of which lead to accounts of others.
@@ -176,33 +193,12 @@ fn keep_better<K: Ord>(mentions: &mut BTreeMap<K, Mention>, of: K, mention: Ment
     *known = mention.min(*known);
 }
 
-fn is_default_picture(address: &str) -> bool {
-    let address = address.to_lowercase();
-    DEFAULT_PICTURES.split(' ').any(|part| address.contains(part))
-}
-
-/// Returns the accounts that the runs have found, and those that their results name, by platform and value.
-pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Account> {
-    let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
-    let links = links(&subjects).all;
-    let mut found: Vec<Found<'_>> = Vec::new();
-    for subjects in &subjects {
-        found.extend(subjects.found_accounts().map(|(record, entity)| (subjects.run, record, entity)));
-    }
-    let named = links.iter().map(|link| &link.to).filter(|to| to.kind == ResultType::Account);
-    let mut collected = Collected::new(found.iter().map(|(.., entity)| *entity).chain(named));
-    collected.add_found(&found);
-    collected.add_links(&links, runs);
-    runs.iter().for_each(|run| collected.add_keys(run, &found));
-    collected.settle_signs(runs);
-    collected.all
-}
-
-/// A result about an account.
-type Found<'a> = (&'a Findings<'a>, &'a ResultRecord, &'a Entity);
-
-fn result(run_id: RunId, result_id: u32) -> ResultRef {
-    ResultRef { run_id, result_id }
+/// Returns the hashes of a profile picture that is neither a default one nor of only two colours.
+fn picture(metadata: &Map<String, Value>) -> Option<(String, Likeness)> {
+    let address = metadata.get(AVATAR_URL).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    let is_default = DEFAULT_PICTURES.split(' ').any(|part| address.contains(part));
+    let Avatar { sha256, likeness } = Avatar::of(metadata).filter(|_| !is_default)?;
+    Some((sha256, likeness?))
 }
 
 /// Returns the form in which an address is compared and hashed.
@@ -213,6 +209,67 @@ fn address(text: &str) -> String {
 /// Returns the address that an email search has asked for.
 fn asked_address(run: &Findings<'_>) -> Option<String> {
     (run.query.search_type() == SearchType::Email).then(|| address(run.query.normal()))
+}
+
+/// What the signs of one account may be known by from others.
+struct Known {
+    /// The addresses that the runs name, by their hashes.
+    emails: HashMap<String, String>,
+    /// For each perceptual hash the least one that is connected with it by hashes of nearly the same picture.
+    likenesses: BTreeMap<Likeness, Likeness>,
+}
+
+impl Known {
+    fn of(runs: &[Findings<'_>], links: &[Link], found: &[Found<'_>]) -> Self {
+        let named = links.iter().map(|link| &link.to).filter(|to| to.kind == ResultType::Email);
+        let emails = named.map(|to| address(&to.value)).chain(runs.iter().filter_map(asked_address));
+        let hashes = |email: &String| [hex(&Md5::digest(email)), hex(&Sha256::digest(email))];
+        let emails = emails.flat_map(|email| hashes(&email).map(|hash| (hash, email.clone()))).collect();
+        let pictures = found.iter().filter_map(|(_, record, _)| picture(&record.metadata));
+        let all: BTreeSet<Likeness> = pictures.map(|(_, likeness)| likeness).collect();
+        let mut left: Vec<Likeness> = all.into_iter().collect();
+        let mut likenesses = BTreeMap::new();
+        while !left.is_empty() {
+            let first = left.remove(0);
+            let mut reached = vec![first];
+            while let Some(at) = reached.pop() {
+                likenesses.insert(at, first);
+                reached.extend(left.extract_if(.., |other| at.is_near(*other)));
+            }
+        }
+        Self { emails, likenesses }
+    }
+}
+
+/// A result about an account.
+type Found<'a> = (&'a Findings<'a>, &'a ResultRecord, &'a Entity);
+
+/// Returns the accounts that the runs have found, and those that their results name, by platform and value.
+pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Account> {
+    let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
+    let links = links(subjects.iter().map(RunLinks::of)).all;
+    let mut found: Vec<Found<'_>> = Vec::new();
+    for subjects in &subjects {
+        found.extend(subjects.found_accounts().map(|(record, entity)| (subjects.run, record, entity)));
+    }
+    let known = Known::of(runs, &links, &found);
+    let named = links.iter().map(|link| &link.to).filter(|to| to.kind == ResultType::Account);
+    let mut collected = Collected::new(found.iter().map(|(.., entity)| *entity).chain(named));
+    for (run, record, entity) in &found {
+        let at = ResultRef { run_id: run.run_id, result_id: record.id };
+        let account = &mut collected.all[collected.positions[&entity.id]];
+        account.add(at, record, &known);
+        if let Some(email) = asked_address(run) {
+            account.hold(Sign::Email(email), Mention { is_stated: false, at });
+        }
+    }
+    let of_run: HashMap<_, &Findings<'_>> = runs.iter().map(|run| (run.run_id, run)).collect();
+    links.iter().for_each(|link| collected.add_link(link, of_run[&link.run_id]));
+    for account in collected.all.iter_mut().filter(|account| account.results.is_empty()) {
+        account.confidence = account.named_with;
+    }
+    runs.iter().for_each(|run| collected.add_keys(run, &found));
+    collected.all
 }
 
 struct Collected {
@@ -238,55 +295,20 @@ impl Collected {
         Self { all, positions }
     }
 
-    fn add_found(&mut self, found: &[Found<'_>]) {
-        for (run, record, entity) in found {
-            let at = result(run.run_id, record.id);
-            let account = &mut self.all[self.positions[&entity.id]];
-            account.add(at, record.confidence, &record.metadata);
-            if let Some(email) = asked_address(run) {
-                account.hold(Sign::Email(email), Mention { is_stated: false, at });
-            }
-        }
-    }
-
-    fn add_links(&mut self, links: &[Link], runs: &[Findings<'_>]) {
-        // An email search names accounts on the platform that answered, or only links in a profile.
-        let of_run = |run| move |email| (run, email);
-        let mut listed: HashMap<ResultRef, (String, &str)> = HashMap::new();
-        for (run, email) in runs.iter().filter_map(|run| asked_address(run).map(of_run(run))) {
-            for record in run.results {
-                let platform = record.platform.as_deref().unwrap_or_default();
-                listed.insert(result(run.run_id, record.id), (email.clone(), platform));
-            }
-        }
-        for link in links.iter().filter(|link| link.is_listed() && link.to.kind == ResultType::Account) {
-            let at = result(link.run_id, link.result_id);
-            let account = &mut self.all[self.positions[&link.to.id]];
-            account.add_result(at, link.confidence);
-            let is_own = |platform: &str| {
-                link.to.platform.as_deref().is_some_and(|own| folded(own) == folded(platform))
-            };
-            if let Some((email, platform)) = listed.get(&at)
-                && (link.from.kind == ResultType::Email || is_own(platform))
-            {
-                account.hold(Sign::Email(email.clone()), Mention { is_stated: false, at });
-            }
-        }
-        links.iter().for_each(|link| self.add_link(link));
-    }
-
-    fn add_link(&mut self, link: &Link) {
-        let at = result(link.run_id, link.result_id);
+    /// Adds what a link says about the accounts at its ends.
+    fn add_link(&mut self, link: &Link, run: &Findings<'_>) {
+        let (_, at) = link.place();
         let checked = Mention { is_stated: !link.is_checked, at };
         let verified = Mention { is_stated: link.class != Class::Verified, at };
         let from = self.positions.get(&link.from.id).copied();
         match (from, link.to.kind) {
             (from, ResultType::Account) => {
                 let to = self.positions[&link.to.id];
-                let account = &mut self.all[to];
-                if account.results.is_empty() {
-                    account.confidence = account.confidence.max(link.confidence);
+                if link.is_listed() {
+                    self.add_listed(to, link, run);
                 }
+                let account = &mut self.all[to];
+                account.named_with = account.named_with.max(link.confidence);
                 if link.from.kind == ResultType::Domain {
                     account.hold(Sign::Site(link.from.value.clone()), verified);
                 }
@@ -301,6 +323,21 @@ impl Collected {
                 self.all[from].hold(Sign::Site(link.to.value.clone()), verified);
             }
             _ => {}
+        }
+    }
+
+    /// Adds an account that a result lists. An email search names accounts on the platform that answered, or only links in
+    /// a profile.
+    fn add_listed(&mut self, to: usize, link: &Link, run: &Findings<'_>) {
+        let ((_, at), account) = (link.place(), &mut self.all[to]);
+        account.add_result(at, link.confidence);
+        let record = run.results.iter().find(|record| record.id == link.result_id);
+        let platform = record.and_then(|record| record.platform.as_deref()).unwrap_or_default();
+        let own = link.to.platform.as_deref();
+        if let Some(email) = asked_address(run)
+            && (link.from.kind == ResultType::Email || own.is_some_and(|own| folded(own) == folded(platform)))
+        {
+            account.hold(Sign::Email(email), Mention { is_stated: false, at });
         }
     }
 
@@ -321,85 +358,88 @@ impl Collected {
         // A module that has found several accounts does not say whose key it is.
         of_module.retain(|_, accounts| accounts.len() == 1);
         let email = asked_address(run).map(Sign::Email);
+        let has_address = |at: &usize| email.as_ref().is_some_and(|it| self.all[*at].signs.contains_key(it));
+        let with_address: BTreeSet<usize> = (0..self.all.len()).filter(has_address).collect();
         for record in keys {
-            let sign = Sign::Key(hex(&EntityKey::of(record).0));
-            let stated = Mention { is_stated: true, at: result(run.run_id, record.id) };
-            let mut owners: BTreeSet<usize> = BTreeSet::new();
-            owners.extend(merge::modules(record).iter().filter_map(|it| of_module.get(it)).flatten());
-            let has_address = |(_, account): &(usize, &Account)| {
-                email.as_ref().is_some_and(|email| account.signs.contains_key(email))
-            };
-            owners.extend(self.all.iter().enumerate().filter(has_address).map(|(at, _)| at));
-            owners.into_iter().for_each(|at| self.all[at].hold(sign.clone(), stated));
-        }
-    }
-
-    /// Replaces the hashes of addresses that the runs name, and the perceptual hashes of pictures that are nearly the same
-    /// by the first of them, and drops the signs over the limit.
-    fn settle_signs(&mut self, runs: &[Findings<'_>]) {
-        let mut emails: BTreeSet<String> = runs.iter().filter_map(asked_address).collect();
-        let mut likenesses = BTreeSet::new();
-        for sign in self.all.iter().flat_map(|account| account.signs.keys()) {
-            match sign {
-                Sign::Email(email) => _ = emails.insert(email.clone()),
-                Sign::Likeness(likeness) => _ = likenesses.insert(*likeness),
-                _ => {}
-            }
-        }
-        let hashes = |email: &String| [hex(&Md5::digest(email)), hex(&Sha256::digest(email))];
-        let of_hash: HashMap<String, &String> =
-            emails.iter().flat_map(|email| hashes(email).map(|hash| (hash, email))).collect();
-        let first = first_likenesses(&likenesses);
-        for account in &mut self.all {
-            for (sign, mention) in std::mem::take(&mut account.signs) {
-                let known = match &sign {
-                    Sign::EmailHash(hash) => of_hash.get(hash).map(|email| Sign::Email((*email).clone())),
-                    Sign::Likeness(likeness) => first.get(likeness).copied().map(Sign::Likeness),
-                    _ => None,
-                };
-                account.hold(known.unwrap_or(sign), mention);
-            }
-            while account.signs.len() > MAX_SIGNS {
-                account.signs.pop_last();
+            let at = ResultRef { run_id: run.run_id, result_id: record.id };
+            let modules = merge::modules(record);
+            let of_modules = modules.iter().filter_map(|module| of_module.get(module)).flatten();
+            for owner in with_address.iter().chain(of_modules) {
+                let sign = Sign::Key(hex(&EntityKey::of(record).0));
+                self.all[*owner].hold(sign, Mention { is_stated: true, at });
             }
         }
     }
 }
 
-/// Returns for each perceptual hash the least one that is connected with it by hashes of nearly the same picture.
-fn first_likenesses(all: &BTreeSet<Likeness>) -> BTreeMap<Likeness, Likeness> {
-    let mut left: Vec<Likeness> = all.iter().copied().collect();
-    let mut first = BTreeMap::new();
-    for start in all {
-        if first.contains_key(start) {
-            continue;
-        }
-        let mut reached = vec![*start];
-        while let Some(at) = reached.pop() {
-            first.insert(at, *start);
-            reached.extend(left.extract_if(.., |other| at.is_near(*other)).filter(|other| *other != at));
-        }
-    }
-    first
-}
-
-/// A link between two accounts, by their positions, and the result that shows it.
-pub(super) type AccountLink = ([usize; 2], ResultRef);
-
-/// Removes the links that cannot mean the account at their other end, and returns them. A platform gives a name that has
-/// become free to somebody else, and old links stay.
-pub(super) fn take_impossible(all: &mut [Account]) -> Vec<AccountLink> {
+/// Removes the links that cannot mean the account at their other end, and returns them with the results that show them. A
+/// platform gives a name that has become free to somebody else, and old links stay.
+pub(super) fn take_impossible(all: &mut [Account]) -> Vec<([usize; 2], ResultRef)> {
     let created: Vec<_> = all.iter().map(|account| account.created).collect();
     let mut impossible = Vec::new();
     for (from, account) in all.iter_mut().enumerate() {
         let Some(used) = account.used else { continue };
         account.named.retain(|to, naming| {
-            let is_possible = created[*to].is_none_or(|created| created <= used);
-            if !is_possible {
+            let is_later = created[*to].is_some_and(|created| created > used);
+            if is_later {
                 impossible.push(([from, *to], naming.at));
             }
-            is_possible
+            !is_later
         });
     }
     impossible
+}
+
+/// Returns the words of a full name in lower case, or `None` for a text that is not one: a single word, which may be
+/// the username, or a text with digits.
+pub(super) fn full_name(text: &str) -> Option<String> {
+    if text.contains(|c: char| c.is_numeric() || "@/|:".contains(c)) {
+        return None;
+    }
+    let is_inner = |c: char| c.is_alphabetic() || "-'’".contains(c);
+    let folded = folded(text);
+    let words = folded.split(|c: char| !is_inner(c)).filter(|word| word.chars().count() > 1);
+    let words: Vec<&str> = words.collect();
+    let letters: usize = words.iter().map(|word| word.chars().count()).sum();
+    let is_full = (2..=MAX_NAME_WORDS).contains(&words.len()) && letters >= MIN_NAME_LETTERS;
+    is_full.then(|| words.join(" "))
+}
+
+/// Returns whether two full names have no word in common. Names in different scripts may be the same, so names with
+/// other than ASCII letters never contradict.
+pub(super) fn contradict(one: &str, other: &str) -> bool {
+    let has = |word: &str| other.split(' ').any(|it| it == word);
+    one.is_ascii() && other.is_ascii() && !one.split(' ').any(has)
+}
+
+/// Returns the distinctive sentences of a bio in lower case.
+pub(super) fn sentences(bio: &str) -> Vec<String> {
+    let bio: String = bio.chars().take(MAX_BIO_CHARS).collect();
+    let (words, chars) = MIN_SENTENCE;
+    let is_distinctive = |text: &String| text.split(' ').count() >= words && text.chars().count() >= chars;
+    let all = bio.split(['.', '!', '?', ';', '|', '•', '\n', '\r']).map(folded);
+    all.filter(is_distinctive).take(MAX_SENTENCES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_names_have_two_words_and_no_digits() {
+        assert_eq!(full_name(" Jane  Q. DOE 🦀").as_deref(), Some("jane doe"));
+        assert_eq!(full_name("Анна Петрова").as_deref(), Some("анна петрова"));
+        for text in ["octocat", "Jane", "Jo Li", "jane doe 42", "a@b c@d", "One Two Three Four Five Six"] {
+            assert_eq!(full_name(text), None, "{text}");
+        }
+        assert!(contradict("jane doe", "bob lee"));
+        assert!(!contradict("jane doe", "doe janet"));
+        assert!(!contradict("anna petrova", "анна петрова"));
+    }
+
+    #[test]
+    fn only_long_sentences_are_distinctive() {
+        let bio = "Rust. I paint owls on very old bicycles in Oslo! Coffee | dad";
+        assert_eq!(sentences(bio), ["i paint owls on very old bicycles in oslo"]);
+    }
 }

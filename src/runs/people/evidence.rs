@@ -94,16 +94,8 @@ pub(super) enum Grade {
 }
 
 impl EvidenceKind {
-    /// Returns the weight in log-odds.
-    pub fn weight(self) -> f64 {
-        self.grade_and_weight().1
-    }
-
-    pub(super) fn grade(self) -> Grade {
-        self.grade_and_weight().0
-    }
-
-    fn grade_and_weight(self) -> (Grade, f64) {
+    /// Returns who can produce it, and its weight in log-odds.
+    pub(super) fn grade_and_weight(self) -> (Grade, f64) {
         match self {
             Self::VerifiedLink => (Grade::Proof, 6.5),
             Self::MutualLink | Self::SameEmail | Self::VerifiedSite => (Grade::Proof, 5.5),
@@ -143,8 +135,9 @@ impl EvidenceKind {
 
 /// Returns the score of two accounts that are joined by these kinds of evidence, rounded to three decimals.
 pub(super) fn score(kinds: &[EvidenceKind]) -> f64 {
+    let weighed = || kinds.iter().map(|kind| kind.grade_and_weight());
     let sum_of =
-        |grade| -> f64 { kinds.iter().filter(|kind| kind.grade() == grade).map(|kind| kind.weight()).sum() };
+        |of: Grade| -> f64 { weighed().filter(|(grade, _)| *grade == of).map(|(_, weight)| weight).sum() };
     let claimed = (sum_of(Grade::Claim) + sum_of(Grade::Copy).min(MOST_COPIED)).min(MOST_CLAIMED);
     let log_odds = PRIOR + sum_of(Grade::Proof) + claimed + sum_of(Grade::Counter);
     (1000.0 / (1.0 + (-log_odds).exp())).round() / 1000.0
@@ -186,7 +179,8 @@ mod tests {
         let source = include_str!("evidence.rs");
         for kind in EvidenceKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
-            let alone = format!("`{}` | {:.1} | {:.3} |", kind.as_str(), kind.weight(), score(&[kind]));
+            let alone =
+                format!("`{}` | {:.1} | {:.3} |", kind.as_str(), kind.grade_and_weight().1, score(&[kind]));
             assert!(source.contains(&alone), "{alone}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::accounts::{Account, AccountLink};
+use super::accounts::Account;
 use super::evidence::{Band, Grade, MOST_UNANSWERED};
 use super::pairs::{Pair, ordered};
 use super::person::{Conflict, ConflictKind};
@@ -14,12 +14,11 @@ const MAX_NAMES: usize = 8;
 /// Accounts that probably belong together.
 #[derive(Debug, Default)]
 pub(super) struct Group<'a> {
-    pub(super) members: Vec<usize>,
+    /// The accounts, each with its score if there are several.
+    pub(super) members: BTreeMap<usize, Option<f64>>,
     /// The pairs that have joined them, which form a tree. The score is lowered if one account names the other without
     /// an answer.
     pub(super) joins: Vec<Pair>,
-    /// The verified profiles with full names.
-    named: Vec<usize>,
     /// The accounts to which verified links lead, by platform.
     verified: BTreeMap<&'a str, BTreeSet<usize>>,
 }
@@ -40,7 +39,11 @@ type Contradiction = (ConflictKind, [usize; 2], Option<ResultRef>);
 
 impl<'a> Groups<'a> {
     /// Joins accounts by pairs: the highest scores first.
-    pub(super) fn of(accounts: &'a [Account], pairs: Vec<Pair>, impossible: &[AccountLink]) -> Self {
+    pub(super) fn of(
+        accounts: &'a [Account],
+        pairs: Vec<Pair>,
+        impossible: &[([usize; 2], ResultRef)],
+    ) -> Self {
         let mut groups = Self::single(accounts);
         let mut refused: HashSet<([usize; 4], Grade)> = HashSet::new();
         for pair in pairs {
@@ -64,12 +67,8 @@ impl<'a> Groups<'a> {
 
     /// Returns groups of one account each.
     fn single(accounts: &'a [Account]) -> Self {
-        let group = |(at, account): (usize, &'a Account)| {
-            let is_named = account.is_verified && !account.full_names.is_empty();
-            let named = if is_named { vec![at] } else { Vec::new() };
-            Group { members: vec![at], named, ..Group::default() }
-        };
-        let mut all: Vec<Group<'a>> = accounts.iter().enumerate().map(group).collect();
+        let group = |at| Group { members: BTreeMap::from([(at, None)]), ..Group::default() };
+        let mut all: Vec<Group<'a>> = (0..accounts.len()).map(group).collect();
         for (from, account) in accounts.iter().enumerate() {
             let mut by_platform: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
             for (to, _) in account.named.iter().filter(|(_, naming)| !naming.is_stated) {
@@ -116,9 +115,15 @@ impl<'a> Groups<'a> {
 
     /// Returns two verified profiles of the groups with names that contradict each other.
     fn other_name(&self, one: &Group<'_>, other: &Group<'_>) -> Option<Contradiction> {
-        let accounts = one.named.iter().find_map(|at| {
-            let is_other = |it: &&usize| self.accounts[*at].has_other_name(&self.accounts[**it]);
-            Some([*at, *other.named.iter().find(is_other)?])
+        let is_named =
+            |at: &usize| self.accounts[*at].is_verified && !self.accounts[*at].full_names.is_empty();
+        let named = |group: &Group<'_>| -> Vec<usize> {
+            group.members.keys().copied().filter(is_named).take(MAX_NAMES).collect()
+        };
+        let others = named(other);
+        let accounts = named(one).into_iter().find_map(|at| {
+            let is_other = |it: &&usize| self.accounts[at].has_other_name(&self.accounts[**it]);
+            Some([at, *others.iter().find(is_other)?])
         })?;
         Some((ConflictKind::OtherName, ordered(accounts), None))
     }
@@ -126,16 +131,14 @@ impl<'a> Groups<'a> {
     /// Returns a link from one group to the other that has no link back, though the other group links to accounts or has
     /// several: then one of the first could be expected among them.
     fn no_link_back(&self, from: &Group<'_>, to: &Group<'_>) -> Option<Contradiction> {
-        let is_in = |at: usize, group: &Group<'_>| self.group_of[at] == self.group_of[group.members[0]];
-        let named = |group: &Group<'_>| {
-            let members = group.members.clone();
+        let named = |group: &'_ Group<'_>| {
+            let members: Vec<usize> = group.members.keys().copied().collect();
             members.into_iter().flat_map(|from| self.accounts[from].named.iter().map(move |it| (from, it)))
         };
-        let (from_account, (to_account, naming)) = named(from).find(|(_, (named, _))| is_in(**named, to))?;
+        let (one, (other, naming)) = named(from).find(|(_, (at, _))| to.members.contains_key(*at))?;
         let is_known = to.members.len() > 1 || named(to).next().is_some();
-        let answers = named(to).any(|(_, (named, _))| is_in(*named, from));
-        let accounts = [from_account, *to_account];
-        (is_known && !answers).then_some((ConflictKind::NoLinkBack, accounts, Some(naming.at)))
+        let answers = named(to).any(|(_, (at, _))| from.members.contains_key(at));
+        (is_known && !answers).then_some((ConflictKind::NoLinkBack, [one, *other], Some(naming.at)))
     }
 
     fn note(&mut self, (kind, accounts, at): Contradiction) {
@@ -150,18 +153,19 @@ impl<'a> Groups<'a> {
         }
     }
 
+    /// Joins two groups. The accounts of the smaller one are at most as sure as what joins it to the other.
     fn join(&mut self, one: usize, other: usize, join: Pair) {
         let (kept, gone) = (one.min(other), one.max(other));
-        let gone = std::mem::take(&mut self.all[gone]);
-        gone.members.iter().for_each(|at| self.group_of[*at] = kept);
+        let mut gone = std::mem::take(&mut self.all[gone]);
+        gone.members.keys().for_each(|at| self.group_of[*at] = kept);
         let group = &mut self.all[kept];
-        group.members.extend(gone.members);
-        group.members.sort_unstable();
+        let is_smaller = gone.members.len() <= group.members.len();
+        let smaller = if is_smaller { &mut gone.members } else { &mut group.members };
+        smaller.values_mut().for_each(|score| *score = Some(score.unwrap_or(1.0).min(join.score)));
+        group.members.append(&mut gone.members);
+        group.members.values_mut().for_each(|score| *score = score.or(Some(join.score)));
         group.joins.extend(gone.joins);
         group.joins.push(join);
-        group.named.extend(gone.named);
-        group.named.sort_unstable();
-        group.named.truncate(MAX_NAMES);
         for (platform, targets) in gone.verified {
             group.verified.entry(platform).or_default().extend(targets);
         }

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::accounts::{Account, Sign};
-use super::evidence::{Band, EvidenceKind, Grade, score};
+use super::accounts::{Account, Sign, contradict};
+use super::evidence::{Band, EvidenceKind as Kind, Grade, score};
 use super::person::Evidence;
-use super::words::contradict;
 use crate::runs::record::ResultRef;
 
 /// The most accounts that are visited to find whether links lead back.
@@ -99,20 +98,20 @@ impl<'a> Comparison<'a> {
     /// Compares two accounts. Returns `None` if they do not probably belong together.
     fn pair(&self, accounts: [usize; 2]) -> Option<Pair> {
         // Two ways in which many share something are one reason: a team has both an address and a site.
-        let mut evidence: BTreeMap<EvidenceKind, Evidence> = BTreeMap::new();
+        let mut evidence: BTreeMap<Kind, Evidence> = BTreeMap::new();
         evidence.extend(self.by_links(accounts).map(|link| (link.kind, link)));
         self.add_signs(accounts, &mut evidence);
         evidence.extend(self.by_names(accounts, &evidence).map(|names| (names.kind, names)));
-        let kinds: Vec<EvidenceKind> = evidence.keys().copied().collect();
+        let kinds: Vec<Kind> = evidence.keys().copied().collect();
         let score = score(&kinds);
-        let grade = kinds.iter().map(|kind| kind.grade()).min()?;
+        let grade = kinds.iter().map(|kind| kind.grade_and_weight().0).min()?;
         Band::of(score).map(|_| Pair { accounts, evidence: evidence.into_values().collect(), score, grade })
     }
 
     /// Returns evidence about two accounts, the first of which names the other, with the results that show it.
     fn evidence(
         &self,
-        kind: EvidenceKind,
+        kind: Kind,
         accounts: [usize; 2],
         sign: Option<&Sign>,
         at: [Option<ResultRef>; 2],
@@ -121,29 +120,30 @@ impl<'a> Comparison<'a> {
         let mut results: Vec<ResultRef> = at.into_iter().flatten().collect();
         results.dedup();
         let text = kind.sentence(&one.label(), &other.label(), &shared(sign));
-        Evidence { kind, weight: kind.weight(), accounts: [one.entity.id, other.entity.id], results, text }
+        Evidence {
+            kind,
+            weight: kind.grade_and_weight().1,
+            accounts: [one.entity.id, other.entity.id],
+            results,
+            text,
+        }
     }
 
     fn by_links(&self, [one, other]: [usize; 2]) -> Option<Evidence> {
-        let forth = self.accounts[one].named.get(&other);
-        let back = self.accounts[other].named.get(&one);
-        let (from, to, naming) = match (forth, back) {
-            (Some(forth), Some(back)) if back < forth => (other, one, back),
-            (Some(forth), _) => (one, other, forth),
-            (None, Some(back)) => (other, one, back),
-            (None, None) => return None,
-        };
+        let naming = |from: usize, to: usize| Some((self.accounts[from].named.get(&to)?, from, to));
+        let (forth, back) = (naming(one, other), naming(other, one));
+        let (naming, from, to) = forth.into_iter().chain(back).min()?;
         let is_page = |at: usize| self.accounts[at].is_page_of_links();
         let kind = if !naming.is_stated {
-            EvidenceKind::VerifiedLink
+            Kind::VerifiedLink
         } else if is_page(from) || is_page(to) {
-            EvidenceKind::SharedByMany
+            Kind::SharedByMany
         } else if forth.is_some() && back.is_some() {
-            EvidenceKind::MutualLink
+            Kind::MutualLink
         } else if self.leads_back(to, from) {
-            EvidenceKind::LinkCircle
+            Kind::LinkCircle
         } else {
-            EvidenceKind::StatedLink
+            Kind::StatedLink
         };
         let first = |at: usize| self.accounts[at].results.first().copied();
         // A listed account is a result of its own. Then the first account has another one.
@@ -154,11 +154,9 @@ impl<'a> Comparison<'a> {
 
     /// Returns whether links lead from one account to another, over few others and no pages of links.
     fn leads_back(&self, from: usize, to: usize) -> bool {
-        let mut visited = vec![from];
-        let mut next = 0;
-        while let Some(at) = visited.get(next).copied() {
+        let (mut visited, mut next) = (vec![from], 0);
+        while let Some(account) = visited.get(next).map(|at: &usize| &self.accounts[*at]) {
             next += 1;
-            let account = &self.accounts[at];
             if account.is_page_of_links() {
                 continue;
             }
@@ -174,37 +172,36 @@ impl<'a> Comparison<'a> {
         false
     }
 
-    fn add_signs(&self, accounts: [usize; 2], evidence: &mut BTreeMap<EvidenceKind, Evidence>) {
+    fn add_signs(&self, accounts: [usize; 2], evidence: &mut BTreeMap<Kind, Evidence>) {
         let [one, other] = accounts.map(|at| &self.accounts[at]);
         let are_on_one_platform = one.entity.platform == other.entity.platform;
         for (sign, mention) in &one.signs {
             let Some(other_mention) = other.signs.get(sign) else { continue };
             let is_stated = mention.is_stated || other_mention.is_stated;
-            let kind = match (sign, self.is_crowded(sign, is_stated)) {
+            let is_crowded = self.is_crowded(sign, is_stated);
+            let kind = match sign {
                 // Platforms write texts of their own in the place of a bio, and show pictures of their own.
-                (Sign::Bio(_) | Sign::Picture(_) | Sign::Likeness(_), is_crowded)
-                    if is_crowded || are_on_one_platform =>
-                {
+                Sign::Bio(_) | Sign::Picture(_) | Sign::Likeness(_) if is_crowded || are_on_one_platform => {
                     continue;
                 }
-                (_, true) => EvidenceKind::SharedByMany,
-                (Sign::Picture(_), _) => EvidenceKind::SamePicture,
-                (Sign::Likeness(_), _) => EvidenceKind::SimilarPicture,
-                (Sign::Bio(_), _) => EvidenceKind::SameBio,
-                (Sign::Key(_), _) => EvidenceKind::SameKey,
-                (Sign::Email(_) | Sign::EmailHash(_), _) if is_stated => EvidenceKind::StatedEmail,
-                (Sign::Email(_) | Sign::EmailHash(_), _) => EvidenceKind::SameEmail,
-                (Sign::Site(_), _) if is_stated => EvidenceKind::SameSite,
-                (Sign::Site(_), _) => EvidenceKind::VerifiedSite,
+                _ if is_crowded => Kind::SharedByMany,
+                Sign::Picture(_) => Kind::SamePicture,
+                Sign::Likeness(_) => Kind::SimilarPicture,
+                Sign::Bio(_) => Kind::SameBio,
+                Sign::Key(_) => Kind::SameKey,
+                Sign::Email(_) | Sign::EmailHash(_) if is_stated => Kind::StatedEmail,
+                Sign::Email(_) | Sign::EmailHash(_) => Kind::SameEmail,
+                Sign::Site(_) if is_stated => Kind::SameSite,
+                Sign::Site(_) => Kind::VerifiedSite,
             };
             let at = [Some(mention.at), Some(other_mention.at)];
             evidence.entry(kind).or_insert_with(|| self.evidence(kind, accounts, Some(sign), at));
         }
         // Of two kinds for addresses, for sites or for pictures, only the stronger one counts.
         for (strong, weak) in [
-            (EvidenceKind::SameEmail, EvidenceKind::StatedEmail),
-            (EvidenceKind::VerifiedSite, EvidenceKind::SameSite),
-            (EvidenceKind::SamePicture, EvidenceKind::SimilarPicture),
+            (Kind::SameEmail, Kind::StatedEmail),
+            (Kind::VerifiedSite, Kind::SameSite),
+            (Kind::SamePicture, Kind::SimilarPicture),
         ] {
             if evidence.contains_key(&strong) {
                 evidence.remove(&weak);
@@ -214,17 +211,13 @@ impl<'a> Comparison<'a> {
 
     /// Returns what the names say. Another name says nothing against what the platforms have checked, since people show
     /// different names; but friends, too, link to each other.
-    fn by_names(
-        &self,
-        accounts: [usize; 2],
-        evidence: &BTreeMap<EvidenceKind, Evidence>,
-    ) -> Option<Evidence> {
+    fn by_names(&self, accounts: [usize; 2], evidence: &BTreeMap<Kind, Evidence>) -> Option<Evidence> {
         let [one, other] = accounts.map(|at| &self.accounts[at]);
-        let checked = [EvidenceKind::VerifiedLink, EvidenceKind::SameEmail];
+        let checked = [Kind::VerifiedLink, Kind::SameEmail];
         let kind = if !one.full_names.is_disjoint(&other.full_names) {
-            EvidenceKind::SameName
+            Kind::SameName
         } else if one.has_other_name(other) && !checked.iter().any(|kind| evidence.contains_key(kind)) {
-            EvidenceKind::OtherName
+            Kind::OtherName
         } else {
             return None;
         };
@@ -251,27 +244,20 @@ fn shared(sign: Option<&Sign>) -> String {
 /// with unrelated usernames share is the one that a platform gives to everybody, or a popular one.
 fn is_crowd<'a>(holders: impl Iterator<Item = &'a Account> + Clone, is_picture: bool) -> bool {
     let usernames: BTreeSet<String> = holders.clone().filter_map(Account::username).collect();
-    let are_unrelated = |one: &String, other: &String| !one.contains(other) && !other.contains(one);
+    let full_names: BTreeSet<&String> = holders.flat_map(|account| &account.full_names).collect();
+    let are_unrelated = |one: &str, other: &str| !one.contains(other) && !other.contains(one);
     usernames.len() > MANY_USERNAMES
-        || is_picture && has_many_unrelated(usernames.iter(), are_unrelated)
-        || has_many_unrelated(holders.flat_map(|account| &account.full_names), |one, other| {
-            contradict(one, other)
-        })
+        || is_picture && are_many(usernames.iter(), are_unrelated)
+        || are_many(full_names.into_iter(), contradict)
 }
 
 /// Returns whether too many of the names for one person are unrelated to each other.
-fn has_many_unrelated<'a>(
-    names: impl Iterator<Item = &'a String>,
-    are_unrelated: impl Fn(&String, &String) -> bool,
-) -> bool {
+fn are_many<'a>(names: impl Iterator<Item = &'a String>, are_unrelated: impl Fn(&str, &str) -> bool) -> bool {
     let mut unrelated: Vec<&String> = Vec::new();
-    for name in names.collect::<BTreeSet<_>>() {
+    for name in names {
         if unrelated.iter().all(|known| are_unrelated(known, name)) {
             unrelated.push(name);
         }
-        if unrelated.len() >= MANY_NAMES {
-            return true;
-        }
     }
-    false
+    unrelated.len() >= MANY_NAMES
 }

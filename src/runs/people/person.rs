@@ -14,18 +14,17 @@ pub struct People {
     /// The people with two or more accounts: the highest scores first.
     pub people: Vec<Person>,
     /// The accounts that nothing joins to another one, by platform and value.
-    pub unattributed: Vec<Unattributed>,
+    pub unattributed: Vec<PersonAccount>,
 }
 
 /// Accounts that probably belong to one person or organization.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Person {
     /// Identifies the person by the first of the accounts: it may change when further results are found.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
     pub id: Uuid,
     /// How probable it is that all the accounts belong together, from 0.5 to 1.0: that of the weakest of the joins
     /// between them.
-    #[schema(minimum = 0.5, maximum = 1, examples(0.987))]
+    #[schema(minimum = 0.5, maximum = 1)]
     pub score: f64,
     /// The band of the score.
     pub band: Band,
@@ -52,11 +51,10 @@ impl Person {
     }
 }
 
-/// An account of a person.
+/// An account of a person, or one that nothing joins to another.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct PersonAccount {
     /// Identifies the account: it has the same id in every search, and in the graph.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
     pub id: Uuid,
     /// Name of the platform; null where only the address of the profile is known.
     #[schema(required, examples("GitHub"))]
@@ -69,39 +67,20 @@ pub struct PersonAccount {
     pub display_name: Option<String>,
     /// The highest confidence of its results, from 0.0 to 1.0. For an account that is only named, it is that of the
     /// result that names it.
-    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
-    /// How probable it is that the account belongs to the person whose best joined account is the reference, from 0.5
-    /// to 1.0.
-    #[schema(minimum = 0.5, maximum = 1, examples(0.987))]
-    pub score: f64,
+    /// Present only for an account of a person: how probable it is that it belongs to the largest part of the accounts that
+    /// are surer of each other, from 0.5 to 1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0.5, maximum = 1)]
+    pub score: Option<f64>,
     /// The band of the score.
-    pub band: Band,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub band: Option<Band>,
     /// The results about it. There are none if another account only names it.
     pub results: Vec<ResultRef>,
-}
-
-/// An account that nothing joins to another one.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct Unattributed {
-    /// Identifies the account: it has the same id in every search, and in the graph.
-    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
-    pub id: Uuid,
-    /// Name of the platform; null where only the address of the profile is known.
-    #[schema(required, examples("GitHub"))]
-    pub platform: Option<String>,
-    /// Primary value, such as a username or an address.
-    #[schema(examples("octocat"))]
-    pub value: String,
-    /// Name that the account shows; null where there is none.
-    #[schema(required, examples("The Octocat"))]
-    pub display_name: Option<String>,
-    /// The highest confidence of its results, from 0.0 to 1.0.
-    #[schema(minimum = 0, maximum = 1, examples(0.95))]
-    pub confidence: f64,
-    /// The results about it.
-    pub results: Vec<ResultRef>,
-    /// What kept it apart from other accounts.
+    /// What speaks against it, or kept it apart from other accounts.
     pub conflicts: Vec<Conflict>,
 }
 
@@ -112,10 +91,9 @@ pub struct Evidence {
     pub kind: EvidenceKind,
     /// The change of the log-odds, which is negative for counter-evidence. Weak kinds count only up to a limit
     /// together.
-    #[schema(examples(6.5))]
     pub weight: f64,
     /// The two accounts. The first is the one that names the other.
-    #[schema(min_items = 2, max_items = 2, examples(json!(["0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968", "5d0e7a92-b386-5c41-9c41-8b0a4f279c41"])))]
+    #[schema(min_items = 2, max_items = 2)]
     pub accounts: [Uuid; 2],
     /// The results that show it: one of each account, or only one if it shows both.
     pub results: Vec<ResultRef>,
@@ -160,7 +138,7 @@ pub struct Conflict {
     /// The kind.
     pub kind: ConflictKind,
     /// The two accounts.
-    #[schema(min_items = 2, max_items = 2, examples(json!(["0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968", "5d0e7a92-b386-5c41-9c41-8b0a4f279c41"])))]
+    #[schema(min_items = 2, max_items = 2)]
     pub accounts: [Uuid; 2],
     /// The results that show it: one of each account where there is one.
     pub results: Vec<ResultRef>,

@@ -1,50 +1,18 @@
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::base::ids::RunId;
 use crate::model::run::ResultRecord;
-use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
+use crate::runs::leads::tests::{catalog, listed, profile};
 use crate::runs::people::evidence::EvidenceKind;
 use crate::runs::people::person::ConflictKind;
 
 mod pictures;
 
-fn catalog() -> &'static Catalog {
-    static CATALOG: std::sync::OnceLock<Catalog> = std::sync::OnceLock::new();
-    CATALOG.get_or_init(|| Catalog::builtin().unwrap())
-}
-
 fn run_id(number: u32) -> RunId {
     format!("018f4a7e-5c1d-7b3a-9e2f-0123{number:08x}").parse().unwrap()
-}
-
-/// A result of the main kind of a module, as a search for `name` gives it.
-fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
-    let mut members = Map::new();
-    members.insert("profile_url".into(), json!(format!("https://{module}.example/{name}")));
-    if let Value::Object(given) = metadata {
-        members.extend(given);
-    }
-    ResultRecord {
-        id,
-        result_type: "profile".into(),
-        entity_type: "profile".into(),
-        platform: Some(catalog().get(module).unwrap().platform().to_owned()),
-        value: Some(name.into()),
-        confidence: 0.9,
-        source: module.into(),
-        metadata: members,
-        created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
-        annotation: None,
-    }
-}
-
-fn listed(id: u32, module: &str, kind: &str, value: &str, metadata: Value) -> ResultRecord {
-    let mut record = profile(id, module, value, metadata);
-    record.metadata.shift_remove("profile_url");
-    ResultRecord { result_type: kind.into(), entity_type: kind.into(), ..record }
 }
 
 fn people_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> People {
@@ -267,7 +235,7 @@ fn an_impostor_without_a_link_back_stays_apart() {
     all.push(profile(4, "keybase", "0ctocat", with_site(copied(&["https://github.com/octocat"]))));
     let found = super::tests::found(&all);
     assert_eq!((found.people[0].accounts.len(), found.people[0].band), (3, Band::Possible), "{found:#?}");
-    let bands: Vec<Band> = found.people[0].accounts.iter().map(|account| account.band).collect();
+    let bands: Vec<Band> = found.people[0].accounts.iter().filter_map(|account| account.band).collect();
     assert_eq!(bands, [Band::Confirmed, Band::Confirmed, Band::Possible]);
 }
 

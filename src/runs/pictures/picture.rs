@@ -41,25 +41,15 @@ const ACCEPT: &str = "image/webp,image/png,image/jpeg,image/gif;q=0.9";
 /// 200 MB.
 pub(super) static DECODING: Mutex<()> = Mutex::new(());
 
-/// A reason for which a picture is not decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PictureRefusal {
-    /// The bytes begin like no PNG, JPEG, GIF or WebP. SVG and AVIF are not decoded.
-    #[error("unknown format: expected PNG, JPEG, GIF or WebP")]
-    Format,
-    /// The picture has more than one frame.
-    #[error("animated: expected one frame")]
-    Animated,
-    /// Its header states more pixels, or a longer side, than is allowed.
-    #[error("too many pixels: at most 16 million are allowed, and 16,384 on a side")]
-    TooManyPixels,
-    /// It is too small to show anybody, such as a spacer of one pixel.
-    #[error("too small: expected 8 pixels on each side")]
-    TooSmall,
-    /// It is damaged, or ends too early.
-    #[error("damaged or truncated")]
-    Broken,
-}
+/// The reasons for which a picture is not decoded.
+pub(super) const UNKNOWN: &str = "unknown format: expected PNG, JPEG, GIF or WebP";
+pub(super) const ANIMATED: &str = "animated: expected one frame";
+pub(super) const TOO_LARGE: &str = "too many pixels: at most 16 million are allowed, and 16,384 on a side";
+pub(super) const TOO_SMALL: &str = "too small: expected 8 pixels on each side";
+pub(super) const BROKEN: &str = "damaged or truncated";
+pub(super) const LATE: &str = "not decoded in time";
+
+type Result<T> = std::result::Result<T, &'static str>;
 
 /// A decoded picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,18 +61,17 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Decodes a file, and waits until `deadline` at most for other pictures to be decoded. Returns `Ok(None)` if the
-    /// deadline has passed.
+    /// Decodes a file, and waits until `deadline` at most for other pictures to be decoded.
     ///
     /// # Errors
-    /// Returns the reason if the file is not a picture within the limits.
-    pub fn decode(file: &[u8], deadline: Instant) -> Result<Option<Self>, PictureRefusal> {
-        let Some(_decoding) = DECODING.try_lock_until(deadline) else { return Ok(None) };
+    /// Returns the reason if the deadline has passed, or the file is not a picture within the limits.
+    pub fn decode(file: &[u8], deadline: Instant) -> Result<Self> {
+        let _decoding = DECODING.try_lock_until(deadline).ok_or(LATE)?;
         let small = decoded(file)?.thumbnail(THUMBNAIL_SIDE);
-        Ok(Some(Self {
+        Ok(Self {
             avatar: Avatar { sha256: hex(&Sha256::digest(file)), likeness: Likeness::of(&small) },
-            thumbnail: small.to_png().map_err(|_| PictureRefusal::Broken)?,
-        }))
+            thumbnail: small.to_png().map_err(|_| BROKEN)?,
+        })
     }
 }
 
@@ -90,17 +79,17 @@ impl Picture {
 ///
 /// # Errors
 /// Returns the reason if the file is not a picture within the limits.
-pub(super) fn decoded(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+pub(super) fn decoded(file: &[u8]) -> Result<Pixels> {
     match file {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => png(file),
         [0xff, 0xd8, 0xff, ..] => jpeg(file),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => gif(file),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(file),
-        _ => Err(PictureRefusal::Format),
+        _ => Err(UNKNOWN),
     }
 }
 
-fn png(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+fn png(file: &[u8]) -> Result<Pixels> {
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes: MAX_PNG_BYTES });
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
@@ -109,7 +98,7 @@ fn png(file: &[u8]) -> Result<Pixels, PictureRefusal> {
     let (width, height) = sides(header.width, header.height)?;
     let mut reader = decoder.read_info().map_err(broken)?;
     if reader.info().animation_control().is_some() {
-        return Err(PictureRefusal::Animated);
+        return Err(ANIMATED);
     }
     let channels = reader.output_color_type().0.samples();
     let mut bytes = vec![0; width * height * channels];
@@ -117,29 +106,29 @@ fn png(file: &[u8]) -> Result<Pixels, PictureRefusal> {
     Ok(Pixels { width, height, channels, bytes })
 }
 
-fn jpeg(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+fn jpeg(file: &[u8]) -> Result<Pixels> {
     let options =
         DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(Cursor::new(file), options);
     decoder.decode_headers().map_err(broken)?;
-    let info = decoder.info().ok_or(PictureRefusal::Broken)?;
+    let info = decoder.info().ok_or(BROKEN)?;
     let (width, height) = sides(info.width.into(), info.height.into())?;
     Ok(Pixels { width, height, channels: 3, bytes: decoder.decode().map_err(broken)? })
 }
 
-fn gif(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+fn gif(file: &[u8]) -> Result<Pixels> {
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::RGBA);
     let mut decoder = options.read_info(file).map_err(broken)?;
     let (width, height) = sides(decoder.width().into(), decoder.height().into())?;
-    let frame = decoder.next_frame_info().map_err(broken)?.ok_or(PictureRefusal::Broken)?;
+    let frame = decoder.next_frame_info().map_err(broken)?.ok_or(BROKEN)?;
     at_most_allowed(frame.width.into(), frame.height.into())?;
     let (left, top) = (usize::from(frame.left), usize::from(frame.top));
     let line = 4 * usize::from(frame.width);
     let mut drawn = vec![0; line * usize::from(frame.height)];
     decoder.read_into_buffer(&mut drawn).map_err(broken)?;
     if decoder.next_frame_info().map_err(broken)?.is_some() {
-        return Err(PictureRefusal::Animated);
+        return Err(ANIMATED);
     }
     // The frame may lie anywhere in the picture, and reach beyond it.
     let mut bytes = vec![0; 4 * width * height];
@@ -151,10 +140,10 @@ fn gif(file: &[u8]) -> Result<Pixels, PictureRefusal> {
     Ok(Pixels { width, height, channels: 4, bytes })
 }
 
-fn webp(file: &[u8]) -> Result<Pixels, PictureRefusal> {
+fn webp(file: &[u8]) -> Result<Pixels> {
     let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(broken)?;
     if decoder.is_animated() {
-        return Err(PictureRefusal::Animated);
+        return Err(ANIMATED);
     }
     webp_frames(file).try_for_each(|(width, height)| sides(width, height).map(drop))?;
     let (width, height) = decoder.dimensions();
@@ -194,23 +183,23 @@ fn webp_frame_size(kind: &[u8], content: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Returns the width and height of a picture, if they are within the limits.
-fn sides(width: u32, height: u32) -> Result<(usize, usize), PictureRefusal> {
+fn sides(width: u32, height: u32) -> Result<(usize, usize)> {
     at_most_allowed(width, height)?;
     if width < MIN_SIDE || height < MIN_SIDE {
-        return Err(PictureRefusal::TooSmall);
+        return Err(TOO_SMALL);
     }
     Ok((width as usize, height as usize))
 }
 
-fn at_most_allowed(width: u32, height: u32) -> Result<(), PictureRefusal> {
+fn at_most_allowed(width: u32, height: u32) -> Result<()> {
     if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return Err(PictureRefusal::TooManyPixels);
+        return Err(TOO_LARGE);
     }
     Ok(())
 }
 
-fn broken<E>(_: E) -> PictureRefusal {
-    PictureRefusal::Broken
+fn broken<E>(_: E) -> &'static str {
+    BROKEN
 }
 
 /// Fetches and decodes the picture at an address until `deadline` at most. Returns `None` if there is no picture within
@@ -238,13 +227,13 @@ pub(in crate::runs) fn fetch(
         let answer = prober.send(&request, &mut CookieJar::default(), deadline);
         match answer.map_err(|error| error.reason().to_string())? {
             answer if answer.status == 200 && !answer.truncated => {
-                Picture::decode(&answer.body, deadline).map_err(|refusal| refusal.to_string())
+                Picture::decode(&answer.body, deadline).map_err(str::to_owned)
             }
             answer => Err(format!("status {}, truncated: {}", answer.status, answer.truncated)),
         }
     }));
     match fetched {
-        Ok(Ok(picture)) => picture,
+        Ok(Ok(picture)) => Some(picture),
         Ok(Err(why)) => {
             debug!("no picture for {module}: {why}");
             None

@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use crate::base::ids::RunId;
 use crate::model::entity::identified::web_address;
-use crate::model::follow::Class;
+use crate::model::follow::{Class, LeadReason};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
-use crate::runs::family::service::{Family, FamilyService};
+use crate::runs::family::{Family, FamilyService};
 use crate::runs::graph::{self, Edge, Graph, Node};
-use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
+use crate::runs::leads::lead::{Lead, LeadSource, LeadStatus};
 use crate::web::service::Web;
 
 /// The most places where a lead is named that are shown.
