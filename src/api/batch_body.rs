@@ -99,7 +99,7 @@ impl BatchOrder {
     pub(super) fn read(api: &Api, http: &Request, caller: &Caller) -> Result<Self, Refusal> {
         let BatchParameters { search_type, name, dry_run } = request::query(http)?;
         let order = if is_csv(http) {
-            let draft = table::read(&http.body, search_type)?;
+            let draft = table::read(&http.body, |_| search_type)?;
             Self { draft, name: checked_name(name)?, dry_run }
         } else {
             request::require_json(http)
@@ -146,9 +146,12 @@ fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {
     if number > MAX_SEARCHES {
         return Err(TableError::number(number).into());
     }
+    // A variant that the list has already is no duplicate: the caller has not sent it twice.
+    let sent_twice = draft.duplicates.len();
     for (row, (query, search)) in (count(searches.len()) + 1..).zip(variants) {
-        draft.add_variant(row, &query, search);
+        draft.add(row, &query, search);
     }
+    draft.duplicates.truncate(sent_twice);
     Ok(draft)
 }
 

@@ -14,11 +14,12 @@ use super::request;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Response};
-use crate::model::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
+use crate::model::batch::{self, BatchRow, BatchStatus, Counts, MAX_SEARCHES, RowRefusal, RowState};
 use crate::model::run::count;
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::batch::{BatchMatrix, BatchReport, file_name, write_batch};
+use crate::report::batch::{BatchReport, file_name, write_batch};
+use crate::runs::batches::BatchMatrix;
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
 use crate::service::refusal::Refusal;
 
@@ -147,7 +148,7 @@ pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     }
     let BatchOrder { draft, name, .. } = order;
     let id = api.services.create_batch(caller, name, &draft, key, &call.origin()?)?;
-    let batch = api.batches.find(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("batch"))?;
+    let batch = api.store.batch(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("batch"))?;
     let answer = AcceptedBatch {
         batch: BatchHead::new(&batch, api.clock.now()),
         credits: draft.cost(),
@@ -188,7 +189,7 @@ page_of! {
     responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String)))))]
 pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let PageParameters { limit, cursor } = request::query(call.request)?;
-    let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor.map(BatchId), limit)?;
+    let (batches, has_more) = api.runs.batches(call.caller()?.account.id, cursor.map(BatchId), limit)?;
     let now = api.clock.now();
     let next = batches.last().filter(|_| has_more).map(|batch| batch.id);
     let batches = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
@@ -271,7 +272,7 @@ pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let parameters: RowParameters = request::query(call.request)?;
     let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
     let batch = api.find_batch(call)?;
-    let mut rows = api.batches.rows(batch.id, after, limit + 1)?;
+    let mut rows = api.store.batch_rows(batch.id, after, limit + 1)?;
     let next_after = cut(&mut rows, limit).map(|row| row.position);
     let page = BatchWithSearches {
         batch: BatchHead::new(&batch, api.clock.now()),
@@ -290,7 +291,7 @@ pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     responses((status = 204, description = "The batch is stopped.")))]
 pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
-    no_content(api.batches.stop(account, call.id("batch")?, &call.origin()?)?, "batch")
+    no_content(api.runs.stop_batch(account, call.id("batch")?, &call.origin()?)?, "batch")
 }
 
 /// The query parameters of an export.
@@ -329,7 +330,7 @@ pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
     let (api, request_id) = (Arc::clone(api), call.request_id.clone());
     Ok(Reply::file(head, move |out| {
-        let written = write_batch(&api.batches, &api.runs, &batch, format, out);
+        let written = write_batch(&api.store, &api.runs, &batch, format, out);
         written.inspect_err(|error| error.log("a batch", &request_id)).is_ok()
     }))
 }
@@ -354,7 +355,7 @@ fn matrix_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Fo
 #[utoipa::path(get, path = "/v1/batches/{batch_id}/matrix",
     params(MatrixParameters),
     responses((status = 200, description = "The matrix.",
-        content((BatchMatrix<'_> = "application/json"), (String = "text/csv")),
+        content((BatchMatrix = "application/json"), (String = "text/csv")),
         headers(("Content-Disposition" = String)))))]
 pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let MatrixParameters { format } = request::query(call.request)?;
@@ -363,9 +364,7 @@ pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusa
     let name = file_name(&batch, "matrix", "csv");
     let api = Arc::clone(api);
     Ok(call.later(move || {
-        let matrix = api.batches.matrix(batch.id)?;
-        let columns = matrix.columns();
-        let body = BatchMatrix::new(&matrix, &columns);
+        let body = api.runs.matrix(batch.id, 0, MAX_SEARCHES)?;
         if format == Format::Json {
             return Ok(ok_json(&body));
         }

@@ -143,7 +143,7 @@ impl Api {
     /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
     pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, Refusal> {
         let account = call.caller()?.account.id;
-        self.batches.find(account, call.id("batch")?)?.ok_or_else(|| Refusal::no_such("batch"))
+        self.store.batch(account, call.id("batch")?)?.ok_or_else(|| Refusal::no_such("batch"))
     }
 
     /// Returns the watch of the call's path if it belongs to the caller.

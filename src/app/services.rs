@@ -19,7 +19,6 @@ use crate::model::drive::{Notification, Subscriber};
 use crate::model::quota::Policy;
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
-use crate::runs::batches::service::Batches;
 use crate::runs::service::{RunHooks, Runs};
 use crate::runs::suppression::Suppressed;
 use crate::service;
@@ -75,12 +74,10 @@ impl Services {
         }
         let (webhooks, deliveries) = webhooks::start(config, &store, &clock)?;
         let (runs, simulated) = (&engine.runs, engine.sandbox.is_some());
-        let batches = Arc::new(Batches::new(Arc::clone(runs)));
         let shared = service::Services {
             accounts: Arc::clone(&accounts),
             limiter: Arc::clone(&limiter),
             runs: Arc::clone(runs),
-            batches,
             webhooks,
             store: Arc::clone(&store),
             clock: Arc::clone(&clock),

@@ -67,22 +67,16 @@ words! {
 #[schema(as = BatchCounts)]
 pub struct Counts {
     /// Searches that have not begun.
-    #[schema(examples(900))]
     pub pending: u32,
     /// Searches that are in progress.
-    #[schema(examples(4))]
     pub running: u32,
     /// Searches that are completed.
-    #[schema(examples(94))]
     pub completed: u32,
     /// Searches that failed. Their credits were refunded.
-    #[schema(examples(1))]
     pub failed: u32,
     /// Searches that were refused when their turn came. They were not charged.
-    #[schema(examples(1))]
     pub refused: u32,
     /// Searches that had not begun when the batch was stopped. They were not charged.
-    #[schema(examples(0))]
     pub skipped: u32,
 }
 

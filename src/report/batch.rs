@@ -16,10 +16,10 @@ use crate::model::run::ResultRecord;
 use crate::model::search::Search;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::runs::batches::matrix::{Column, Matrix};
-use crate::runs::batches::service::Batches;
+use crate::runs::batches::{BatchMatrix, MatrixColumn};
 use crate::runs::record::RunRecord;
 use crate::runs::service::Runs;
+use crate::store::Store;
 
 /// The number of searches that are read from the store at once.
 const PAGE: usize = 50;
@@ -151,7 +151,7 @@ impl<'a> BatchWriter<'a> {
 /// # Errors
 /// Returns an error if the store or `out` fails. The file is then incomplete.
 pub fn write_batch(
-    batches: &Batches,
+    store: &Store,
     runs: &Runs,
     batch: &Batch,
     format: Format,
@@ -160,7 +160,8 @@ pub fn write_batch(
     let (batch_id, name, status) = (batch.id, batch.name.as_deref(), batch.status());
     let head = BatchReport { batch_id, name, status, searches: Vec::new() };
     let mut file = BatchWriter::begin(out, format, &head)?;
-    let rows = |last: Option<&BatchRow>| batches.rows(batch.id, last.map_or(0, |last| last.position), PAGE);
+    let rows =
+        |last: Option<&BatchRow>| store.batch_rows(batch.id, last.map_or(0, |last| last.position), PAGE);
     each_item(PAGE, rows, |row| {
         let found = match row.run() {
             Some(run) => runs.reader.find(run.id, batch.account)?,
@@ -173,70 +174,14 @@ pub fn write_batch(
     Ok(file.end()?)
 }
 
-/// A module that at least one search has asked: a column of the matrix.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct MatrixColumn<'a> {
-    /// Module id: see `GET /v1/modules`.
-    #[schema(examples("github"))]
-    pub module: &'a str,
-    /// Name of its platform.
-    #[schema(examples("GitHub"))]
-    pub platform: &'a str,
-}
-
-/// A query of the batch with its outcomes: a row of the matrix.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct MatrixRow<'a> {
-    /// Place of the search in the request, from 1.
-    #[schema(minimum = 1, examples(1))]
-    pub row: u32,
-    /// Type of the query.
-    #[serde(rename = "type")]
-    pub search_type: SearchType,
-    /// Query as the caller sent it.
-    #[schema(examples("octocat"))]
-    pub query: &'a str,
-    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
-    #[schema(examples("completed"))]
-    pub status: &'a str,
-    /// Run of the search; null if it was not started.
-    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
-    pub run_id: Option<RunId>,
-    /// An outcome for each column; null for a module that was not asked, or not yet.
-    pub outcomes: Vec<Option<Outcome>>,
-}
-
-/// The queries of a batch by the platforms that were asked.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct BatchMatrix<'a> {
-    /// The columns: those with the most hits first, then by platform.
-    pub columns: Vec<MatrixColumn<'a>>,
-    /// The rows, in the order of the request.
-    pub rows: Vec<MatrixRow<'a>>,
-}
-
-impl<'a> BatchMatrix<'a> {
-    /// Returns the JSON form of a matrix.
-    pub fn new(matrix: &'a Matrix, columns: &'a [Column<'a>]) -> Self {
-        let rows = matrix.rows(columns).map(|(row, outcomes)| MatrixRow {
-            row: row.position,
-            search_type: row.search.search_type,
-            query: &row.search.query,
-            status: row.status(),
-            run_id: row.run().map(|run| run.id),
-            outcomes,
-        });
-        let named = columns.iter().map(|Column { module, platform, .. }| MatrixColumn { module, platform });
-        Self { columns: named.collect(), rows: rows.collect() }
-    }
-
+impl BatchMatrix {
     /// Returns the names of the columns. A platform with several modules has a column for each, with the id of the
     /// module in its name.
     pub fn titles(&self) -> Vec<String> {
         let mut modules: HashMap<&str, usize> = HashMap::new();
-        self.columns.iter().for_each(|column| *modules.entry(column.platform).or_default() += 1);
-        let title = |MatrixColumn { module, platform }: &MatrixColumn<'_>| match modules[platform] {
-            1 => (*platform).to_owned(),
+        self.columns.iter().for_each(|column| *modules.entry(&column.platform).or_default() += 1);
+        let title = |MatrixColumn { module, platform, .. }: &MatrixColumn| match modules[platform.as_str()] {
+            1 => platform.clone(),
             _ => format!("{platform} ({module})"),
         };
         self.columns.iter().map(title).collect()
@@ -258,7 +203,7 @@ impl<'a> BatchMatrix<'a> {
             let mut cells = vec![
                 row.row.to_string(),
                 row.search_type.to_string(),
-                cell(row.query),
+                cell(&row.query),
                 row.status.to_owned(),
             ];
             cells.extend(row.outcomes.iter().map(|outcome| outcome.map_or("", Outcome::as_str).to_owned()));

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use super::context::RunContext;
 use super::follow::{Follower, Next};
 use super::live::LiveRun;
 use super::record::{RunRecord, RunState, read_run, results_after};

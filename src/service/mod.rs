@@ -18,7 +18,6 @@ use crate::model::start::{Cause, Idempotency, Refused, Started};
 use crate::model::watch::Watch;
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
-use crate::runs::batches::service::Batches;
 use crate::runs::family::FollowResult;
 use crate::runs::retry::Retry;
 use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult, idempotency_valid_since};
@@ -36,8 +35,6 @@ pub struct Services {
     pub limiter: Arc<RateLimiter>,
     /// The searches.
     pub runs: Arc<Runs>,
-    /// The batches of searches.
-    pub batches: Arc<Batches>,
     /// The webhooks.
     pub webhooks: Arc<Webhooks>,
     /// The stored data.
@@ -175,7 +172,7 @@ impl Services {
     ) -> Result<BatchId, Refusal> {
         let idempotency = key.map(|key| self.idempotency(key, draft.fingerprint(name.as_deref())));
         let rows = draft.rows.clone();
-        match self.batches.create(caller.account.id, name, rows, idempotency, origin)? {
+        match self.runs.create_batch(caller.account.id, name, rows, idempotency, origin)? {
             (_, Started::Refused(refused)) => Err(refused.into()),
             (id, Started::Created | Started::Repeated(_)) => Ok(id),
         }

@@ -81,7 +81,7 @@ impl Queries {
                 SearchType::recognized(query)
             }))
         };
-        let draft = table::read_with(&bytes, of_query)
+        let draft = table::read(&bytes, of_query)
             .map_err(|error| Failure::Usage(format!("invalid list {name}: {error}")))?;
         if !draft.invalid.is_empty() {
             let rows = draft.invalid.iter().map(|row| {

@@ -94,8 +94,8 @@ mod tests {
             platform: None,
             display_name: None,
             confidence: 1.0,
-            runs: Vec::new(),
-            results: Vec::new(),
+            runs: Default::default(),
+            results: Default::default(),
             entity_kind: ResultType::Account,
             seen: None,
         }

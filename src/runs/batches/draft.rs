@@ -15,10 +15,9 @@ use crate::modules::query::Query;
 #[schema(as = InvalidSearch)]
 pub struct InvalidRow {
     /// Place of the search in the request, from 1.
-    #[schema(examples(2))]
     pub row: u32,
     /// Line of the search in a CSV file, from 1; null for JSON.
-    #[schema(required, examples(3))]
+    #[schema(required)]
     pub line: Option<u64>,
     /// The invalid part of the search.
     #[schema(examples("query"))]
@@ -37,10 +36,8 @@ pub struct InvalidRow {
 #[schema(as = DuplicateSearch)]
 pub struct Duplicate {
     /// Place of the search in the list, from 1.
-    #[schema(examples(7))]
     pub row: u32,
     /// Place of the earlier one.
-    #[schema(examples(2))]
     pub same_as: u32,
 }
 
@@ -59,28 +56,16 @@ pub struct Draft {
 impl Draft {
     /// Adds a search. Two searches are the same if their queries have the same normal form, and all options are equal.
     pub fn add(&mut self, row: u32, query: &Query, search: Search) {
-        if let Some(first) = self.insert(row, query, search) {
-            self.duplicates.push(Duplicate { row, same_as: first });
-        }
-    }
-
-    /// Adds a variant of an earlier search. If the list has that search already, nothing is told: the caller has not sent
-    /// it twice.
-    pub fn add_variant(&mut self, row: u32, query: &Query, search: Search) {
-        self.insert(row, query, search);
-    }
-
-    /// Adds a search unless the list has the same one. Returns the place of that one.
-    fn insert(&mut self, row: u32, query: &Query, search: Search) -> Option<u32> {
         let normal = Search { query: query.normal().to_owned(), ..search.clone() };
         // Numbers and texts only, so this does not fail; a search without a text would be a duplicate of no other.
         let text = serde_json::to_string(&normal).unwrap_or_else(|_| format!("row {row}"));
         match self.known.entry(text) {
-            Entry::Occupied(first) => return Some(*first.get()),
-            Entry::Vacant(place) => place.insert(row),
-        };
-        self.rows.push((row, search));
-        None
+            Entry::Occupied(first) => self.duplicates.push(Duplicate { row, same_as: *first.get() }),
+            Entry::Vacant(place) => {
+                place.insert(row);
+                self.rows.push((row, search));
+            }
+        }
     }
 
     /// Returns the cost of all searches in credits, without the searches that leads start.

@@ -8,10 +8,251 @@
 //! |---|---|
 //! | [`table`] | searches as CSV |
 //! | [`draft`] | a list of searches that is checked before it becomes a batch |
-//! | [`matrix`] | queries by platforms |
-//! | [`service`] | the use cases of the owners of batches, and the start of the rows whose turn has come |
 
 pub mod draft;
-pub mod matrix;
-pub mod service;
 pub mod table;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use log::{debug, info, log};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::drivers::Slot;
+use super::service::Runs;
+use super::start_request::{StartError, StartRequest};
+use crate::base::ids::{AccountId, BatchId, RunId};
+use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::batch::{Batch, BatchRow, NewBatch, NextRow, RowRefusal};
+use crate::model::credits::Charge;
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency, Refused, Started};
+use crate::modules::outcome::Outcome;
+use crate::modules::query::SearchType;
+
+/// The maximum number of rows whose reports are read at once.
+const REPORT_ROWS: usize = 50;
+/// The time after which a batch whose account had not enough credits is tried again.
+const CREDIT_PAUSE: Duration = Duration::from_secs(5);
+
+/// A module that at least one search has asked: a column of the matrix.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MatrixColumn {
+    /// Module id: see `GET /v1/modules`.
+    #[schema(examples("github"))]
+    pub module: String,
+    /// Name of its platform.
+    #[schema(examples("GitHub"))]
+    pub platform: String,
+    /// The number of searches with a hit.
+    #[serde(skip)]
+    pub hits: usize,
+}
+
+/// A query of the batch with its outcomes: a row of the matrix.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MatrixRow {
+    /// Place of the search in the request, from 1.
+    #[schema(minimum = 1)]
+    pub row: u32,
+    /// Type of the query.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
+    pub query: String,
+    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
+    #[schema(examples("completed"))]
+    pub status: &'static str,
+    /// Run of the search; null if it was not started.
+    #[schema(required)]
+    pub run_id: Option<RunId>,
+    /// An outcome for each column; null for a module that was not asked, or not yet.
+    pub outcomes: Vec<Option<Outcome>>,
+}
+
+/// The queries of a batch by the platforms that were asked.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchMatrix {
+    /// The columns: those with the most hits first, then by platform.
+    pub columns: Vec<MatrixColumn>,
+    /// The rows, in the order of the request.
+    pub rows: Vec<MatrixRow>,
+}
+
+impl BatchMatrix {
+    fn of(rows: Vec<(BatchRow, HashMap<String, Outcome>)>, platforms: BTreeMap<String, String>) -> Self {
+        let columns = platforms.into_iter().map(|(module, platform)| {
+            let is_hit = |outcomes: &HashMap<_, _>| outcomes.get(&module) == Some(&Outcome::Hit);
+            let hits = rows.iter().filter(|(_, outcomes)| is_hit(outcomes)).count();
+            MatrixColumn { module, platform, hits }
+        });
+        let mut columns: Vec<MatrixColumn> = columns.collect();
+        columns.sort_by_cached_key(|it| (Reverse(it.hits), it.platform.to_lowercase(), it.module.clone()));
+        let rows = rows.into_iter().map(|(row, outcomes)| MatrixRow {
+            row: row.position,
+            search_type: row.search.search_type,
+            status: row.status(),
+            run_id: row.run().map(|run| run.id),
+            outcomes: columns.iter().map(|column| outcomes.get(&column.module).copied()).collect(),
+            query: row.search.query,
+        });
+        Self { rows: rows.collect(), columns }
+    }
+}
+
+impl Runs {
+    /// Creates a batch, whose searches then start one after the other. Returns its id, which that of another batch has
+    /// if the request is repeated.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn create_batch(
+        &self,
+        account: AccountId,
+        name: Option<String>,
+        rows: Vec<(u32, Search)>,
+        idempotency: Option<Idempotency>,
+        by: &Origin,
+    ) -> Result<(BatchId, Started), StorageError> {
+        let context = &self.context;
+        let (id, created_at, simulated) = (BatchId::new(), context.clock.now(), context.simulated);
+        let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
+        let added = context.store.add_batch(&batch, by)?;
+        self.wake();
+        Ok((if let Started::Repeated(RunId(earlier)) = added { BatchId(earlier) } else { id }, added))
+    }
+
+    /// Returns at most `limit` batches of an account that are older than `before`, the newest first. Returns whether
+    /// there are older ones, too.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn batches(
+        &self,
+        account: AccountId,
+        before: Option<BatchId>,
+        limit: usize,
+    ) -> Result<(Vec<Batch>, bool), StorageError> {
+        let store = &self.context.store;
+        let place = match before.map(|id| store.batch(account, id)).transpose()? {
+            None => None,
+            Some(Some(batch)) => Some((batch.created_at, batch.id)),
+            // There are none before one that is gone.
+            Some(None) => return Ok((Vec::new(), false)),
+        };
+        let mut batches = store.batches(account, place, limit.saturating_add(1))?;
+        let has_more = batches.len() > limit;
+        batches.truncate(limit);
+        Ok((batches, has_more))
+    }
+
+    /// Returns the outcomes by platform of at most `limit` searches of a batch with positions above `after`.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn matrix(&self, id: BatchId, mut after: u32, limit: usize) -> Result<BatchMatrix, StorageError> {
+        let store = &self.context.store;
+        let (mut all, mut platforms) = (Vec::new(), BTreeMap::new());
+        loop {
+            let most = REPORT_ROWS.min(limit - all.len());
+            let rows = store.batch_rows(id, after, most)?;
+            let reports: HashMap<_, _> = store.batch_reports(id, after, most)?.into_iter().collect();
+            let Some(last) = rows.last() else { return Ok(BatchMatrix::of(all, platforms)) };
+            after = last.position;
+            for row in rows {
+                let mut outcomes = HashMap::new();
+                for report in row.run().and_then(|run| reports.get(&run.id)).into_iter().flatten() {
+                    outcomes.insert(report.module.clone(), report.status);
+                    platforms.entry(report.module.clone()).or_insert_with(|| report.platform.clone());
+                }
+                all.push((row, outcomes));
+            }
+        }
+    }
+
+    /// Stops a batch: what has not begun is not searched. Returns `false` if the account has no such batch.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn stop_batch(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool, StorageError> {
+        let known = self.context.store.stop_batch(account, id, self.context.clock.now(), by)?;
+        self.wake();
+        Ok(known)
+    }
+
+    /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
+    /// thread calls this after free drivers have taken the runs that wait.
+    pub(in crate::runs) fn feed_batches(self: &Arc<Self>) {
+        let Some(most) = self.most_of_batches else { return };
+        if let Err(error) = self.try_to_feed(most) {
+            log!(error.log_level(), "cannot continue the batches for now: {error}");
+        }
+    }
+
+    fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), StorageError> {
+        let simulated = self.context.simulated;
+        for batch in self.context.store.end_batches(simulated)? {
+            info!("batch {batch}: ended");
+        }
+        while let Some(slot) = self.driver_for_batch(most) {
+            let Some(next) = self.context.store.next_row(simulated)? else { break };
+            if !self.start_row(next, slot)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
+    /// have their share of the drivers.
+    fn driver_for_batch(&self, most: usize) -> Option<Slot> {
+        let drivers = &self.context.drivers;
+        let is_full = drivers.waiting() > 0 || self.registry.driven_of_batches() >= most;
+        if is_full { None } else { drivers.reserve(1).pop() }
+    }
+
+    /// Starts or refuses a row. Returns whether further rows can be started.
+    fn start_row(self: &Arc<Self>, next: NextRow, slot: Slot) -> Result<bool, StorageError> {
+        let NextRow { row, account, search } = next;
+        let refuse = |reason: RowRefusal| {
+            debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
+            self.context.store.refuse_row(row, reason).map(|()| true)
+        };
+        let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
+        let Some(charge) = (self.context.charge_of)(account)? else {
+            // The account is being deleted, or its plan is not configured.
+            self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
+            return Ok(true);
+        };
+        let request = StartRequest {
+            account,
+            charge: Charge { credits: search.cost(), ..charge },
+            search,
+            cause: Cause::Row(row),
+            idempotency: None,
+            origin: Origin::SYSTEM,
+        };
+        match self.begin(request, || Some(slot)) {
+            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
+                self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
+                Ok(true)
+            }
+            // An account that is being deleted has no batches a moment later. The others can be tried again then.
+            Err(
+                StartError::ShuttingDown | StartError::Refused(Refused::UnknownAccount | Refused::Overloaded),
+            ) => Ok(false),
+            Err(StartError::Query(_)) => refuse(RowRefusal::Unreadable),
+            Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
+            Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
+            Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),
+            Err(StartError::Storage(error)) => Err(error),
+            // Another process has started the row, or the batch was stopped.
+            Ok(_) | Err(_) => Ok(true),
+        }
+    }
+}

@@ -39,21 +39,13 @@ impl TableError {
     }
 }
 
-/// Reads a file of searches. `default_type` is the type of queries that have none. Empty lines are left out. A first line
-/// with a cell `query` is the header.
+/// Reads a file of searches. `default_type` returns the type of a query that has none. Empty lines are left out. A first
+/// line with a cell `query` is the header.
 ///
 /// # Errors
 /// Returns an error if the file is not CSV in UTF-8, if it has several columns and no header, or if the number of its
 /// searches is not allowed.
-pub fn read(bytes: &[u8], default_type: Option<SearchType>) -> Result<Draft, TableError> {
-    read_with(bytes, |_| default_type)
-}
-
-/// Reads a file of searches as [`read`] does. `default_type` returns the type of a query that has none.
-///
-/// # Errors
-/// Returns an error in the same cases as [`read`].
-pub fn read_with(
+pub fn read(
     bytes: &[u8],
     mut default_type: impl FnMut(&str) -> Option<SearchType>,
 ) -> Result<Draft, TableError> {
@@ -70,13 +62,10 @@ pub fn read_with(
         .from_reader(text.as_bytes());
     let records = reader.records().collect::<Result<Vec<StringRecord>, _>>();
     let records = records.map_err(|_| TableError::new("the file is not CSV", ALLOWED))?;
-    let mut records = records.iter().filter(|record| record.iter().any(|cell| !cell.is_empty())).peekable();
-    let columns = match records.peek() {
-        Some(first) => Columns::of(first)?,
-        None => return Err(TableError::number(0)),
-    };
-    let mut records: Vec<&StringRecord> = records.collect();
-    let columns = columns.named_by(&records);
+    let mut records: Vec<&StringRecord> =
+        records.iter().filter(|record| record.iter().any(|cell| !cell.is_empty())).collect();
+    let first = records.first().ok_or_else(|| TableError::number(0))?;
+    let columns = Columns::of(first, records.get(1).copied())?;
     if columns.has_header {
         records.remove(0);
     }
@@ -165,7 +154,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(first: &StringRecord) -> Result<Self, TableError> {
+    fn of(first: &StringRecord, second: Option<&StringRecord>) -> Result<Self, TableError> {
         let place = |name: &str| first.iter().position(|cell| cell.eq_ignore_ascii_case(name));
         if let Some(query) = place("query") {
             return Ok(Self { has_header: true, search_type: place("type"), query, named: None });
@@ -174,19 +163,13 @@ impl Columns {
         if first.iter().skip(1).any(|cell| !cell.is_empty()) {
             return Err(TableError::new("the first line names no column query", ALLOWED));
         }
-        Ok(Self { has_header: false, search_type: None, query: 0, named: None })
-    }
-
-    /// Takes the first line for a header if it is the name of a type, as in an exported column `email`, and the next line
-    /// is a query of that type.
-    fn named_by(self, records: &[&StringRecord]) -> Self {
-        let [first, second, ..] = records else { return self };
-        let cell = |record: &StringRecord| record.get(0).unwrap_or_default().to_owned();
-        let named = SearchType::from_name(&cell(first).to_ascii_lowercase()).filter(|_| !self.has_header);
-        match named.filter(|named| Query::parse(*named, &cell(second)).is_ok()) {
-            Some(named) => Self { has_header: true, named: Some(named), ..self },
-            None => self,
-        }
+        // The name of a type above a query of that type is a header, as in an exported column `email`.
+        let is_query = |named: &SearchType| {
+            second.and_then(|second| second.get(0)).is_some_and(|text| Query::parse(*named, text).is_ok())
+        };
+        let named = first.get(0).and_then(|name| SearchType::from_name(&name.to_ascii_lowercase()));
+        let named = named.filter(is_query);
+        Ok(Self { has_header: named.is_some(), search_type: None, query: 0, named })
     }
 
     fn search(
@@ -218,7 +201,7 @@ mod tests {
     const USERNAME: Option<SearchType> = Some(SearchType::Username);
 
     fn searches(text: &str, default_type: Option<SearchType>) -> Vec<(SearchType, String)> {
-        let draft = read(text.as_bytes(), default_type).unwrap();
+        let draft = read(text.as_bytes(), |_| default_type).unwrap();
         assert_eq!(draft.invalid, [], "{text:?}");
         draft.rows.into_iter().map(|(_, search)| (search.search_type, search.query)).collect()
     }
@@ -245,7 +228,7 @@ mod tests {
                 units().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
                 units().flat_map(u16::to_be_bytes).collect(),
             ] {
-                assert_eq!(read(&bytes, USERNAME).unwrap().rows.len(), want.len(), "{text:?}");
+                assert_eq!(read(&bytes, |_| USERNAME).unwrap().rows.len(), want.len(), "{text:?}");
             }
         }
     }
@@ -274,7 +257,7 @@ mod tests {
     #[test]
     fn invalid_rows_are_told_with_their_lines() {
         let draft =
-            read(b"type,query\nusername,alice\n\nnick,bob\nemail,nobody\nusername\n,x\n", None).unwrap();
+            read(b"type,query\nusername,alice\n\nnick,bob\nemail,nobody\nusername\n,x\n", |_| None).unwrap();
         let told: Vec<(u32, Option<u64>, &str)> =
             draft.invalid.iter().map(|row| (row.row, row.line, row.field.as_str())).collect();
         assert_eq!(
@@ -285,7 +268,7 @@ mod tests {
         for end in ["\n", "\r\n", "\r"] {
             let text =
                 "sep=,\n# x\ntype,query\n#\n\nnick,bob\nusername,\"b\nob\"\nnick,bob\n".replace('\n', end);
-            let draft = read(text.as_bytes(), None).unwrap();
+            let draft = read(text.as_bytes(), |_| None).unwrap();
             let told: Vec<_> = draft.invalid.iter().map(|row| (row.row, row.line)).collect();
             assert_eq!(told, [(1, Some(6)), (2, Some(7)), (3, Some(9))], "{text:?}");
         }
@@ -299,16 +282,16 @@ mod tests {
             (b"a,b\n", "the first line names no column query"),
             (b"\xff\xfex", "the file is not text in UTF-8"),
         ] {
-            assert_eq!(read(bytes, USERNAME).unwrap_err().message, message);
+            assert_eq!(read(bytes, |_| USERNAME).unwrap_err().message, message);
         }
         let many = "alice\n".repeat(MAX_SEARCHES + 1);
-        assert_eq!(read(many.as_bytes(), USERNAME).unwrap_err().message, "there are 1001 searches");
+        assert_eq!(read(many.as_bytes(), |_| USERNAME).unwrap_err().message, "there are 1001 searches");
     }
 
     proptest! {
         #[test]
         fn any_file_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(draft) = read(&bytes, USERNAME) {
+            if let Ok(draft) = read(&bytes, |_| USERNAME) {
                 prop_assert!(draft.rows.len() + draft.invalid.len() + draft.duplicates.len() > 0);
             }
         }
@@ -318,7 +301,7 @@ mod tests {
             let mut writer = csv::Writer::from_writer(Vec::new());
             writer.write_record(["type", "query"]).unwrap();
             names.iter().for_each(|name| writer.write_record(["username", name]).unwrap());
-            let draft = read(&writer.into_inner().unwrap(), None).unwrap();
+            let draft = read(&writer.into_inner().unwrap(), |_| None).unwrap();
             let read: Vec<&str> = draft.rows.iter().map(|(_, search)| search.query.as_str()).collect();
             prop_assert_eq!(read, names.iter().map(String::as_str).collect::<Vec<_>>());
         }

@@ -26,7 +26,7 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
         .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
     let web = Arc::clone(web);
     Ok(Reply::file(head, move |out| {
-        let written = write_batch(&web.parts.batches, &web.parts.runs, &batch, format, out);
+        let written = write_batch(&web.parts.store, &web.parts.runs, &batch, format, out);
         written.inspect_err(|error| error.log("a batch", &visit.request_id)).is_ok()
     }))
 }

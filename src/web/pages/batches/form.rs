@@ -70,7 +70,7 @@ impl BatchForm {
     /// Returns an error if the name is not allowed, or if the text is no list of 1 to 1,000 searches.
     pub(super) fn order(&self) -> Result<BatchOrder, Mistake> {
         let name = batch_name(&self.name).map_err(|allowed| Mistake::Name(format!("Allowed: {allowed}.")))?;
-        let draft = table::read(self.list.as_bytes(), self.search_type).map_err(|error| {
+        let draft = table::read(self.list.as_bytes(), |_| self.search_type).map_err(|error| {
             Mistake::List(format!("{}. Allowed: {}.", sentence(&error.message), error.allowed))
         })?;
         Ok(BatchOrder { name, draft })

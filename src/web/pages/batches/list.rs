@@ -43,7 +43,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 /// Returns 503 if the store is unavailable.
 pub(super) fn show(web: &Web, visit: Visit, status: u16, form: BatchForm) -> Result<Response, WebError> {
     let before: Option<BatchId> = visit.query().get("before").parse().ok();
-    let (batches, has_more) = web.parts.batches.page(visit.caller()?.account.id, before, PAGE)?;
+    let (batches, has_more) = web.parts.runs.batches(visit.caller()?.account.id, before, PAGE)?;
     let page = Page {
         form,
         older: batches.last().filter(|_| has_more).map(|batch| batch.id),

@@ -7,11 +7,10 @@ use askama::Template;
 
 use super::page::shown_name;
 use super::page::{after, find};
-use crate::base::ids::{BatchId, RunId};
+use crate::base::ids::BatchId;
 use crate::http::{Reply, Response};
 use crate::model::batch::Batch;
-use crate::modules::outcome::Outcome;
-use crate::report::batch::BatchMatrix;
+use crate::runs::batches::MatrixRow;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::service::Web;
@@ -35,17 +34,10 @@ struct Page {
     /// The number of platforms without a hit.
     others: usize,
     titles: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<MatrixRow>,
     after: u32,
     /// The last row of this page, if there are more.
     next: Option<u32>,
-}
-
-struct Row {
-    query: String,
-    status: String,
-    run: Option<RunId>,
-    outcomes: Vec<Option<Outcome>>,
 }
 
 /// Handles `GET /app/batches/{batch_id}/matrix`: shows the outcomes of some searches. With `all`, also the platforms
@@ -60,32 +52,25 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 
 fn show(web: &Web, visit: Visit, batch: &Batch) -> Result<Response, WebError> {
     let (after, shows_all) = (after(&visit), visit.query().is_checked("all"));
-    let matrix = web.parts.batches.part_of_matrix(batch.id, after, PAGE)?;
-    let mut columns = matrix.columns();
-    let asked = columns.len();
-    let with_hits = columns.iter().filter(|column| column.hits > 0).count();
+    let mut matrix = web.parts.runs.matrix(batch.id, after, PAGE)?;
+    let others = matrix.columns.iter().filter(|column| column.hits == 0).count();
     if !shows_all {
-        columns.truncate(with_hits);
+        let with_hits = matrix.columns.len() - others;
+        matrix.columns.truncate(with_hits);
+        matrix.rows.iter_mut().for_each(|row| row.outcomes.truncate(with_hits));
     }
-    let body = BatchMatrix::new(&matrix, &columns);
-    let last = body.rows.last().map_or(after, |row| row.row);
-    let has_more = !web.parts.batches.rows(batch.id, last, 1)?.is_empty();
-    let rows = body.rows.iter().map(|row| Row {
-        query: row.query.to_owned(),
-        status: row.status.to_owned(),
-        run: row.run_id,
-        outcomes: row.outcomes.clone(),
-    });
+    let last = matrix.rows.last().map_or(after, |row| row.row);
+    let has_more = !web.parts.store.batch_rows(batch.id, last, 1)?.is_empty();
     Ok(render(&Page {
         id: batch.id,
         name: shown_name(batch),
-        first: body.rows.first().map_or(0, |row| row.row),
+        first: matrix.rows.first().map_or(0, |row| row.row),
         last,
         total: batch.counts.total(),
         shows_all,
-        others: asked - with_hits,
-        titles: body.titles(),
-        rows: rows.collect(),
+        others,
+        titles: matrix.titles(),
+        rows: matrix.rows,
         after,
         next: Some(last).filter(|_| has_more),
         frame: visit.frame,

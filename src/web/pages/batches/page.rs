@@ -59,7 +59,7 @@ pub(in crate::web) fn state(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebEr
 
 fn live(web: &Web, visit: &Visit, batch: &Batch) -> Result<Live, WebError> {
     let after = after(visit);
-    let mut rows = web.parts.batches.rows(batch.id, after, PAGE + 1)?;
+    let mut rows = web.parts.store.batch_rows(batch.id, after, PAGE + 1)?;
     let has_more = rows.len() > PAGE;
     rows.truncate(PAGE);
     let remaining = batch.remaining_secs(web.parts.clock.now());
@@ -168,7 +168,7 @@ pub(in crate::web) fn confirm_stop(web: &Arc<Web>, visit: Visit) -> Result<Reply
 /// Returns the same errors as [`confirm_stop`].
 pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let id = visit.id("batch_id")?;
-    if !web.parts.batches.stop(visit.caller()?.account.id, id, &visit.origin()?)? {
+    if !web.parts.runs.stop_batch(visit.caller()?.account.id, id, &visit.origin()?)? {
         return Err(WebError::no_such_page());
     }
     Ok(Reply::Now(web.redirect(&format!("/app/batches/{id}"))))
@@ -186,7 +186,7 @@ pub(super) fn shown_name(batch: &Batch) -> String {
 /// Returns 503 if the store is unavailable.
 pub(super) fn find(web: &Web, visit: &Visit) -> Result<Batch, WebError> {
     let (account, id) = (visit.caller()?.account.id, visit.id("batch_id")?);
-    web.parts.batches.find(account, id)?.ok_or_else(WebError::no_such_page)
+    web.parts.store.batch(account, id)?.ok_or_else(WebError::no_such_page)
 }
 
 /// Returns the place after which the rows of a page begin. An invalid one is ignored.
