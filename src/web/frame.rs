@@ -1,13 +1,43 @@
-//! The parts of every page around its content, and the rendering of templates.
+//! The parts of every page around its content, the rendering of templates, and the styles and scripts. The binary contains
+//! these; their addresses contain a hash of their content.
+
+use std::sync::{Arc, LazyLock};
 
 use askama::Template;
-use log::error;
 
-use super::assets::ASSETS;
-use super::notice::Notice;
-use crate::http::Response;
+use super::cookies::Notice;
+use super::error::{Shown, WebError};
+use super::visit::Answer;
+use crate::http::{Asset, Assets, Reply, Response};
 
-const HTML: &str = "text/html; charset=utf-8";
+/// All files. Each has the name by which templates refer to it.
+pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
+    Assets(vec![
+        Asset::plain("app.css", STYLES.as_bytes()),
+        Asset::plain("app.js", SCRIPTS.as_bytes()),
+        Asset::plain("icon.svg", include_bytes!("../api/docs/assets/icon.svg")),
+    ])
+});
+
+/// The styles of all pages. Reports share the colours of outcomes, and some parts.
+const STYLES: &str = concat!(
+    include_str!("../report/html/outcomes.css"),
+    include_str!("assets/app.css"),
+    include_str!("../report/html/parts.css"),
+);
+
+/// The scripts of all pages in one file, to keep the number of requests low. The first applies to every page,
+/// the others do nothing on pages that are not theirs. Each has its own scope.
+const SCRIPTS: &str = concat!(
+    include_str!("assets/app.js"),
+    "{\n",
+    include_str!("assets/search.js"),
+    "}\n{\n",
+    include_str!("assets/batch.js"),
+    "}\n{\n",
+    include_str!("assets/refresh.js"),
+    "}\n",
+);
 
 /// The data of `layout.html`. The struct of every page has it in the field `frame`.
 #[derive(Debug, Clone)]
@@ -22,6 +52,8 @@ pub struct Frame {
     pub csrf: String,
     /// The notice to show once.
     pub notice: Option<Notice>,
+    /// The reason why the form that was sent is shown again.
+    pub error: Option<Arc<WebError>>,
     /// Whether a simulated web answers every search.
     pub sandbox: bool,
 }
@@ -41,11 +73,6 @@ impl Frame {
         format!("{}/app/assets/{}", self.root, ASSETS.address(name))
     }
 
-    /// Returns whether the entry is the current page.
-    pub fn current(&self, pattern: &str) -> bool {
-        self.here == pattern
-    }
-
     /// Returns `aria-current` for the menu entry of a page and the pages below it: `page`, `true`, or none.
     pub fn section(&self, pattern: &str) -> Option<&'static str> {
         match self.here.strip_prefix(pattern) {
@@ -54,40 +81,23 @@ impl Frame {
             _ => None,
         }
     }
-}
 
-/// A page that asks whether to do what cannot be undone. Its form posts to the address of the page.
-#[derive(Template)]
-#[template(path = "confirm.html", config = "src/web/askama.toml")]
-pub struct Confirm {
-    /// The frame.
-    pub frame: Frame,
-    /// The question, which is the title.
-    pub question: &'static str,
-    /// What it is about.
-    pub subject: String,
-    /// What happens.
-    pub text: String,
-    /// The name and the label of a check box.
-    pub also: Option<(&'static str, String)>,
-    /// The label of the button.
-    pub button: &'static str,
-    /// The page to which the other answer leads.
-    pub back: String,
+    /// Returns the error to show at this field of the form.
+    pub(super) fn wrong(&self, field: &str) -> Option<&str> {
+        self.error.as_ref().filter(|error| error.shown == Shown::Field(field)).map(|error| &*error.text)
+    }
+
+    /// Returns the error to show above the content of the page.
+    pub(super) fn form_error(&self) -> Option<&WebError> {
+        self.error.as_deref().filter(|error| matches!(error.shown, Shown::Form | Shown::NewForm))
+    }
 }
 
 /// Renders a page with status 200.
-pub fn render(page: &impl Template) -> Response {
-    render_as(200, page)
-}
-
-/// Renders a page with this status.
-pub fn render_as(status: u16, page: &impl Template) -> Response {
-    match page.render() {
-        Ok(text) => Response::new(status, HTML, text.into_bytes()),
-        Err(failure) => {
-            error!("cannot render a page: {failure}");
-            Response::new(500, "text/plain; charset=utf-8", *b"Internal error.")
-        }
-    }
+///
+/// # Errors
+/// Returns 500 if a template cannot be rendered.
+pub(super) fn render(page: &impl Template) -> Answer {
+    let text = page.render().map_err(WebError::internal)?;
+    Ok(Reply::Now(Response::new(200, "text/html; charset=utf-8", text.into_bytes())))
 }

@@ -3,14 +3,11 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: method, path, access, handler |
-//! | `handler` | the middleware of all pages: session, protection from forged requests, rate limits, headers |
-//! | [`service`] | [`Web`]: configuration, parts, cookies and redirects, which all pages share |
+//! | [`server`] | [`Web`]: sessions, protection from forged requests, rate limits, redirects, headers |
 //! | [`visit`] | a request with its session and its form |
-//! | [`frame`] | the parts around every page; rendering |
-//! | [`notice`] | notices that the next page shows once |
-//! | [`error`] | errors as pages |
-//! | `cookies`, `guard` | cookies; protection against forged requests |
-//! | [`assets`] | styles and scripts, at addresses with a hash of their content |
+//! | [`frame`] | the parts around every page; rendering; styles and scripts |
+//! | [`error`] | errors: on the form that was sent, or as pages |
+//! | `cookies` | cookies, and notices that the next page shows once |
 //! | [`show`] | times and durations as text |
 //! | `pages` | the handlers of pages |
 //! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` is the frame of each page |
@@ -18,24 +15,25 @@
 //! Addresses in templates begin with `{{ frame.root }}`, so the app works under any path of the base URL.
 //!
 //! To add a page: add a row in [`routes`], a handler in `pages`, and a template that extends `layout.html`
-//! and whose struct has a field `frame`. A form that changes something includes `csrf.html`.
+//! and whose struct has a field `frame`. A form that changes something includes `csrf.html`. A handler of a form decodes
+//! it, does the work, and redirects. It gives an error to [`visit::Visit::refuse`] with the function that shows the page
+//! of the form.
 
-pub mod assets;
 mod cookies;
 pub mod error;
 pub mod frame;
-mod guard;
-mod handler;
-pub mod notice;
 #[expect(
     clippy::needless_pass_by_value,
     reason = "all handlers have the signature of the route table, and some need the visit by value"
 )]
 mod pages;
 pub mod routes;
-pub mod service;
+pub mod server;
 pub mod show;
 pub mod visit;
 
-pub use handler::is_app_path;
-pub use service::{Parts, Web, WebConfig};
+use error::{WebError, sentence};
+use frame::{Frame, render};
+pub use server::{Parts, Web, WebConfig, is_app_path};
+use show::Moment;
+use visit::{Answer, Form, Visit};

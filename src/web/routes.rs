@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use super::error::WebError;
-use super::pages;
-use super::pages::run::{actions, diff, family, graph, page as run};
+use super::pages::run::{actions, diff, graph};
 use super::pages::{
-    account, batches, history, keys, operator, operator_accounts, search, sign_in, watches, webhooks,
+    account, asset, batches, history, keys, operator, operator_accounts, run, search, sign_in, watches,
+    webhooks,
 };
-use super::service::Web;
-use super::visit::Visit;
-use crate::http::{self, Reply};
+use super::server::Web;
+use super::visit::{Answer, Visit};
+use crate::http;
 use crate::model::quota::Policy;
 
 /// The access rule of a route.
@@ -27,7 +26,7 @@ pub enum Access {
 }
 
 /// The handler of a route.
-pub type Handler = fn(&Arc<Web>, Visit) -> Result<Reply, WebError>;
+pub(super) type Handler = fn(&Arc<Web>, Visit) -> Answer;
 
 /// A route. Every method except `GET` changes something, and must come from a page of the app with its token.
 pub type Route = http::Route<Endpoint>;
@@ -38,32 +37,52 @@ pub struct Endpoint {
     /// The access rule.
     pub access: Access,
     /// The rate limit for which the request counts, shared with the API. Streams have one, and requests that read or
-    /// write more than the few rows of a page. (A search is counted when it starts.)
+    /// write more than the few rows of a page. (A search of the form is counted when it starts.)
     pub counts: Option<Policy>,
     /// Whether a page's script sends the request by itself. Such requests do not extend the session, so an open page
     /// does not either.
     pub is_unattended: bool,
-    /// The handler.
-    pub handler: Handler,
+    /// Whether the handler waits, to hash a password or to read much data, so that it runs on a thread of its own.
+    pub is_slow: bool,
+    pub(super) handler: Handler,
 }
 
-const fn route(method: &'static str, path: &'static str, access: Access, handler: Handler) -> Route {
-    Route { method, path, endpoint: Endpoint { access, counts: None, is_unattended: false, handler } }
+const fn route(method: &'static str, path: &'static str, handler: Handler) -> Route {
+    let endpoint =
+        Endpoint { access: Access::SignedIn, counts: None, is_unattended: false, is_slow: false, handler };
+    Route { method, path, endpoint }
 }
 
-/// A page for everyone who is signed in.
-const fn page(path: &'static str, handler: Handler) -> Route {
-    route("GET", path, Access::SignedIn, handler)
+/// A page.
+const fn get(path: &'static str, handler: Handler) -> Route {
+    route("GET", path, handler)
 }
 
 /// A page that reads more than a few rows.
 const fn read(path: &'static str, handler: Handler) -> Route {
-    page(path, handler).counting(Policy::Read)
+    get(path, handler).counting(Policy::Read)
+}
+
+/// What the script of a page fetches by itself.
+const fn part(path: &'static str, handler: Handler) -> Route {
+    let mut route = get(path, handler);
+    route.endpoint.is_unattended = true;
+    route
+}
+
+/// A change that does not count.
+const fn post(path: &'static str, handler: Handler) -> Route {
+    route("POST", path, handler)
 }
 
 /// A change.
 const fn write(path: &'static str, handler: Handler) -> Route {
-    route("POST", path, Access::SignedIn, handler).counting(Policy::Read)
+    post(path, handler).counting(Policy::Read)
+}
+
+/// The start of a search.
+const fn start(path: &'static str, handler: Handler) -> Route {
+    post(path, handler).counting(Policy::Search)
 }
 
 impl Route {
@@ -72,97 +91,80 @@ impl Route {
         self
     }
 
-    const fn unattended(mut self) -> Self {
-        self.endpoint.is_unattended = true;
+    const fn slow(mut self) -> Self {
+        self.endpoint.is_slow = true;
+        self
+    }
+
+    const fn open_to(mut self, access: Access) -> Self {
+        self.endpoint.access = access;
         self
     }
 }
 
 /// All routes.
 pub static ROUTES: &[Route] = &[
-    page("/app", search::page),
+    get("/app", search::page),
     read("/app/searches", history::page),
-    route("POST", "/app/searches", Access::SignedIn, search::start),
-    page("/app/searches/{run_id}", run::page),
-    route("GET", "/app/searches/{run_id}/live", Access::SignedIn, run::live).unattended(),
-    read("/app/searches/{run_id}/export", actions::export),
+    post("/app/searches", search::start),
+    get("/app/searches/{run_id}", run::page),
+    part("/app/searches/{run_id}/live", run::live),
+    read("/app/searches/{run_id}/export", actions::export).slow(),
     read("/app/searches/{run_id}/graph", graph::page),
-    route("GET", "/app/searches/{run_id}/family", Access::SignedIn, family::family).unattended(),
-    route("POST", "/app/searches/{run_id}/leads/{lead_id}/follow", Access::SignedIn, actions::follow)
-        .counting(Policy::Search),
-    route("GET", "/app/searches/{run_id}/thumbnails/{result_id}", Access::SignedIn, actions::thumbnail)
-        .unattended(),
+    part("/app/searches/{run_id}/thumbnails/{result_id}", actions::thumbnail),
     read("/app/searches/{run_id}/diff/{other}", diff::page),
-    write("/app/searches/{run_id}/stop", actions::stop),
-    route("POST", "/app/searches/{run_id}/retry", Access::SignedIn, actions::retry).counting(Policy::Search),
-    route("POST", "/app/searches/{run_id}/again", Access::SignedIn, actions::again),
     read("/app/searches/{run_id}/compare", diff::compare),
+    start("/app/searches/{run_id}/leads/{lead_id}/follow", actions::follow),
+    start("/app/searches/{run_id}/retry", actions::retry),
+    post("/app/searches/{run_id}/again", search::again),
+    write("/app/searches/{run_id}/stop", actions::stop),
     write("/app/searches/{run_id}/notes", actions::note_run),
-    route(
-        "GET",
-        "/app/searches/{run_id}/results/{result_id}/annotation",
-        Access::SignedIn,
-        actions::annotation,
-    )
-    .counting(Policy::Read),
-    route(
-        "POST",
-        "/app/searches/{run_id}/results/{result_id}/annotation",
-        Access::SignedIn,
-        actions::annotate,
-    )
-    .counting(Policy::Read),
-    page("/app/searches/{run_id}/delete", actions::confirm_delete),
-    route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, actions::delete),
-    read("/app/batches", batches::list::page),
-    route("POST", "/app/batches", Access::SignedIn, batches::create::create).counting(Policy::Search),
-    read("/app/batches/{batch_id}", batches::page::page),
-    route("GET", "/app/batches/{batch_id}/state", Access::SignedIn, batches::page::state).unattended(),
-    read("/app/batches/{batch_id}/matrix", batches::matrix::page),
-    read("/app/batches/{batch_id}/export", batches::export::export),
-    page("/app/batches/{batch_id}/stop", batches::page::confirm_stop),
-    write("/app/batches/{batch_id}/stop", batches::page::stop),
-    route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
-    route("POST", "/app/sign-in", Access::Anyone, sign_in::sign_in),
-    route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),
-    route("GET", "/app/set-up/{token}", Access::Anyone, sign_in::set_up_page),
-    route("POST", "/app/set-up/{token}", Access::Anyone, sign_in::set_up),
+    write("/app/searches/{run_id}/results/{result_id}/annotation", actions::annotate),
+    post("/app/searches/{run_id}/delete", actions::delete),
+    read("/app/batches", batches::list),
+    start("/app/batches", batches::create),
+    read("/app/batches/{batch_id}", batches::page),
+    part("/app/batches/{batch_id}/state", batches::page),
+    read("/app/batches/{batch_id}/matrix", batches::matrix).slow(),
+    read("/app/batches/{batch_id}/export", batches::export),
+    write("/app/batches/{batch_id}/stop", batches::stop),
+    get("/app/sign-in", sign_in::page).open_to(Access::Anyone),
+    post("/app/sign-in", sign_in::sign_in).open_to(Access::Anyone).slow(),
+    post("/app/sign-out", sign_in::sign_out),
+    get("/app/set-up/{token}", sign_in::set_up_page).open_to(Access::Anyone),
+    post("/app/set-up/{token}", sign_in::set_up).open_to(Access::Anyone).slow(),
     read("/app/keys", keys::page),
     write("/app/keys", keys::create),
-    page("/app/keys/{id}/revoke", keys::confirm_revoke),
     write("/app/keys/{id}/revoke", keys::revoke),
-    read("/app/webhooks", webhooks::page),
+    read("/app/webhooks", webhooks::list),
     write("/app/webhooks", webhooks::create),
-    read("/app/webhooks/{webhook_id}", webhooks::webhook),
+    read("/app/webhooks/{webhook_id}", webhooks::page),
     write("/app/webhooks/{webhook_id}/test", webhooks::test),
     write("/app/webhooks/{webhook_id}/rotate", webhooks::rotate),
     write("/app/webhooks/{webhook_id}/enable", webhooks::enable),
     write("/app/webhooks/{webhook_id}/disable", webhooks::disable),
-    page("/app/webhooks/{webhook_id}/delete", webhooks::confirm_delete),
     write("/app/webhooks/{webhook_id}/delete", webhooks::delete),
     write("/app/webhooks/{webhook_id}/deliveries/{delivery_id}/replay", webhooks::replay),
-    read("/app/watches", watches::list::page),
-    write("/app/watches", watches::list::create),
-    read("/app/watches/{watch_id}", watches::page::page),
-    route("POST", "/app/watches/{watch_id}/run", Access::SignedIn, watches::change::run)
-        .counting(Policy::Search),
-    write("/app/watches/{watch_id}/pause", watches::change::pause),
-    write("/app/watches/{watch_id}/resume", watches::change::resume),
-    page("/app/watches/{watch_id}/delete", watches::change::confirm_delete),
-    write("/app/watches/{watch_id}/delete", watches::change::delete),
-    page("/app/account", account::page),
-    route("POST", "/app/account/password", Access::SignedIn, account::change_password),
-    route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, account::end_session),
+    read("/app/watches", watches::list),
+    write("/app/watches", watches::create),
+    read("/app/watches/{watch_id}", watches::page),
+    start("/app/watches/{watch_id}/run", watches::run),
+    write("/app/watches/{watch_id}/pause", watches::pause),
+    write("/app/watches/{watch_id}/resume", watches::resume),
+    write("/app/watches/{watch_id}/delete", watches::delete),
+    get("/app/account", account::page),
+    post("/app/account/password", account::change_password).slow(),
+    post("/app/account/sessions/{id}/revoke", account::end_session),
     write("/app/account/export", account::export),
-    route("POST", "/app/account/delete", Access::SignedIn, account::delete),
-    route("GET", "/app/operator", Access::Operator, operator::page),
-    route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),
-    route("POST", "/app/operator/health/reset", Access::Operator, operator::reset),
-    route("GET", "/app/operator/accounts", Access::Operator, operator_accounts::page),
-    route("POST", "/app/operator/accounts", Access::Operator, operator_accounts::create),
-    route("POST", "/app/operator/accounts/link", Access::Operator, operator_accounts::link),
-    route("POST", "/app/operator/accounts/plan", Access::Operator, operator_accounts::set_plan),
-    route("GET", "/app/assets/{file}", Access::File, pages::asset),
+    post("/app/account/delete", account::delete).slow(),
+    get("/app/operator", operator::page).open_to(Access::Operator),
+    part("/app/operator/load", operator::load).open_to(Access::Operator),
+    post("/app/operator/health/reset", operator::reset).open_to(Access::Operator).slow(),
+    get("/app/operator/accounts", operator_accounts::page).open_to(Access::Operator),
+    post("/app/operator/accounts", operator_accounts::create).open_to(Access::Operator),
+    post("/app/operator/accounts/link", operator_accounts::link).open_to(Access::Operator),
+    post("/app/operator/accounts/plan", operator_accounts::set_plan).open_to(Access::Operator),
+    get("/app/assets/{file}", asset).open_to(Access::File),
 ];
 
 #[cfg(test)]

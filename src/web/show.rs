@@ -14,6 +14,11 @@ use crate::base::clock::rfc3339_millis;
 pub struct Moment(pub Timestamp);
 
 impl Moment {
+    /// Returns a time for a template.
+    pub fn of(at: &Timestamp) -> Self {
+        Self(*at)
+    }
+
     /// Returns the time in RFC 3339.
     pub fn iso(&self) -> String {
         rfc3339_millis(self.0)
@@ -44,6 +49,11 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
         86_400..1_209_600 => counted(secs / 86_400, "day"),
         _ => Moment(at).day(),
     }
+}
+
+/// Returns a number of credits as text.
+pub fn credits(count: &u64) -> String {
+    if *count == 1 { "1 credit".to_owned() } else { format!("{count} credits") }
 }
 
 /// Returns a duration as text.
@@ -85,12 +95,6 @@ pub fn browser_name(user_agent: &str) -> String {
         (Some(name), None) | (None, Some(name)) => name.to_owned(),
         (None, None) => "Unknown browser".to_owned(),
     }
-}
-
-/// Returns the text with a capital letter at its beginning.
-pub(in crate::web) fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 #[cfg(test)]

@@ -1,24 +1,36 @@
 //! [`Visit`]: a request with its session and its form.
 
+use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
+use url::Url;
 
-use super::error::WebError;
+use super::error::{Shown, WebError};
 use super::frame::{CurrentUser, Frame};
 use crate::account::service::Caller;
 use crate::account::sign_in::service::SignInClient;
 use crate::account::sign_in::token::Token;
-use crate::base::ids::RequestId;
+use crate::base::encoding::hex;
+use crate::base::ids::{AccountId, RequestId};
 use crate::base::secret::random;
-use crate::http::{Request, Segments};
+use crate::http::{Reply, Request, Segments};
 use crate::model::account::Role;
 use crate::model::audit::Origin;
 use crate::model::sign_in::Session;
 
-/// A request with its session and form. It owns its data, because a handler may move it to another thread.
+/// The prefix of a form's token as an idempotency key, so that it never equals a key that a program of the account uses.
+const ONCE_PREFIX: &str = "web-form:";
+/// The most bytes of a secret that a page shows once.
+const MOST_SECRET_BYTES: usize = 128;
+
+/// The answer of a handler.
+pub(super) type Answer = Result<Reply, WebError>;
+
+/// A request with its session and form. It owns its data, because its handler may run on another thread.
 #[derive(Debug)]
 pub struct Visit {
     /// The request.
@@ -27,10 +39,14 @@ pub struct Visit {
     pub request_id: RequestId,
     /// The frame of the answer's page, also for an error.
     pub frame: Frame,
+    /// The fields of the form that was sent, or the parameters of the address of a page.
+    pub form: Form,
     pub(super) segments: Segments,
     pub(super) signed_in: Option<SignedIn>,
     /// The session token that the browser sent, valid or not.
     pub(super) token: Option<Token>,
+    /// The secret that the request before this one has made, as the browser sent it.
+    pub(super) made: Option<String>,
 }
 
 /// The session and account of a visitor who is signed in.
@@ -49,6 +65,163 @@ impl SignedIn {
     }
 }
 
+impl Visit {
+    fn signed_in(&self) -> Result<&SignedIn, WebError> {
+        self.signed_in.as_ref().ok_or_else(WebError::not_signed_in)
+    }
+
+    /// Returns the account with its plan. The route table lets only visitors with a session reach a handler that calls
+    /// this.
+    ///
+    /// # Errors
+    /// Returns 401 for a route whose access rule needs no session.
+    pub fn caller(&self) -> Result<&Caller, WebError> {
+        Ok(&self.signed_in()?.caller)
+    }
+
+    /// Returns the id of the account, and the actor for the audit.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Visit::caller`].
+    pub fn actor(&self) -> Result<(AccountId, Origin), WebError> {
+        let caller = self.caller()?;
+        Ok((caller.account.id, Origin::request(caller.actor, &self.request_id)))
+    }
+
+    /// Returns the session.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Visit::caller`].
+    pub fn session(&self) -> Result<&Session, WebError> {
+        Ok(&self.signed_in()?.session)
+    }
+
+    /// Returns the id in the segment of the path that matches this `{…}` of the route.
+    ///
+    /// # Errors
+    /// Returns 404 for anything else.
+    pub fn id<T: FromStr>(&self, segment: &str) -> Result<T, WebError> {
+        self.segments.get(segment).and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
+    }
+
+    /// Returns the secret that the request before this one has made. Only one that begins with `prefix` is returned,
+    /// since the browser may send anything.
+    pub(super) fn made(&self, prefix: &str) -> Option<String> {
+        self.made.clone().filter(|made| made.len() <= MOST_SECRET_BYTES && made.starts_with(prefix))
+    }
+
+    /// Returns the client of a sign-in.
+    pub(super) fn client(&self) -> SignInClient {
+        SignInClient {
+            client: self.request.client,
+            user_agent: self.request.header("user-agent").unwrap_or("").to_owned(),
+            request: self.request_id.clone(),
+            token: self.token.clone(),
+        }
+    }
+
+    /// Shows the page of the form that was sent with the reason why it was refused. The form keeps its token unless that
+    /// is used up, because the first attempt may have done the work although its answer was lost.
+    ///
+    /// # Errors
+    /// Returns an error that needs a page of its own.
+    pub(super) fn refuse(mut self, error: WebError, show: impl FnOnce(Self) -> Answer) -> Answer {
+        match error.shown {
+            Shown::Page | Shown::Resend => return Err(error),
+            Shown::NewForm => self.form.set("once", &new_once()),
+            Shown::Form | Shown::Field(_) => {}
+        }
+        let error = Arc::new(error);
+        self.frame.error = Some(Arc::clone(&error));
+        Ok(match show(self)? {
+            Reply::Now(response) => Reply::Now(error.mark(response)),
+            other => other,
+        })
+    }
+}
+
+/// The fields of a form, or the parameters of an address. Templates read them by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Parses `application/x-www-form-urlencoded`.
+    pub fn parse(text: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(text).into_owned().collect())
+    }
+
+    /// Reads the form that was sent with a request, or the parameters of the address of a page.
+    pub(super) fn of(request: &Request) -> Self {
+        let kind = request.header("content-type").unwrap_or("").to_ascii_lowercase();
+        match request.method.as_str() {
+            "POST" if kind.starts_with("application/x-www-form-urlencoded") => Self::parse(&request.body),
+            "POST" => Self::default(),
+            _ => Self::parse(request.query.as_bytes()),
+        }
+    }
+
+    /// Returns the fields, except the token of the session.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter().filter(|(name, _)| name != "csrf")
+    }
+
+    /// Returns the first value of a field, empty if it is missing.
+    pub fn get(&self, name: &str) -> &str {
+        self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    /// Returns all values of a field.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns whether a field has this value. A check box that is checked has the value `yes`.
+    pub fn has(&self, name: &str, value: &str) -> bool {
+        self.all(name).any(|given| given == value)
+    }
+
+    /// Sets the only value of a field.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.retain(|(key, _)| key != name);
+        self.add(name, value);
+    }
+
+    /// Adds a value to a field.
+    pub fn add(&mut self, name: &str, value: &str) {
+        self.0.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Returns the form's token as an idempotency key.
+    ///
+    /// # Errors
+    /// Returns 400 if this app has not created it.
+    pub(super) fn once(&self) -> Result<String, WebError> {
+        let once = self.get("once");
+        let is_ours = once.len() == 32 && once.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_ours.then(|| format!("{ONCE_PREFIX}{once}")).ok_or_else(WebError::incomplete_form)
+    }
+
+    /// Returns the fields with this one instead.
+    #[must_use]
+    pub(super) fn with(&self, name: &str, value: impl fmt::Display) -> Self {
+        let mut form = self.clone();
+        form.set(name, &value.to_string());
+        form
+    }
+
+    /// Returns the address parameters of the fields that are not empty: empty, or beginning with a question mark.
+    pub(super) fn query(&self) -> String {
+        let pairs = self.fields().filter(|(_, value)| !value.is_empty());
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        if query.is_empty() { query } else { format!("?{query}") }
+    }
+}
+
+/// Returns a token of a form that does its work only once, even if it is sent several times.
+pub(super) fn new_once() -> String {
+    hex(&random::<16>())
+}
+
 /// Returns the token that forms send back if the browser is not signed in. It is derived from a cookie, which
 /// other sites cannot read.
 pub(super) fn csrf_of(token: &Token) -> [u8; 32] {
@@ -64,104 +237,91 @@ pub(super) fn masked(token: &[u8; 32]) -> String {
 }
 
 /// Returns the token that a form has sent back.
-pub(super) fn unmasked(text: &str) -> Option<Vec<u8>> {
+fn unmasked(text: &str) -> Option<Vec<u8>> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| bytes.len() == 64)?;
     let (mask, hidden) = bytes.split_at(32);
     Some(mask.iter().zip(hidden).map(|(mask, byte)| mask ^ byte).collect())
 }
 
-impl Visit {
-    /// Returns the session and account. The route table lets only visitors with a session reach a handler
-    /// that calls this.
-    ///
-    /// # Errors
-    /// Returns 401 for a route whose access rule needs no session.
-    pub fn signed_in(&self) -> Result<&SignedIn, WebError> {
-        self.signed_in.as_ref().ok_or_else(WebError::not_signed_in)
+/// Refuses a change that another site sent, or that lacks all of `tokens` (OWASP's CSRF cheat sheet: a token
+/// for each session, and the origin that the browser reports).
+pub(super) fn check_origin(visit: &Visit, tokens: &[[u8; 32]], own_origin: &str) -> Result<(), WebError> {
+    if is_from_elsewhere(&visit.request, own_origin) || !has_token(visit, tokens) {
+        let text = "Nothing was done: the form is too old, or was not sent from this site. Load the page again, and allow \
+                    cookies for it.";
+        return Err(WebError::new(403, "This form is no longer valid", text));
     }
-
-    /// Returns the account with its plan.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Visit::signed_in`].
-    pub fn caller(&self) -> Result<&Caller, WebError> {
-        Ok(&self.signed_in()?.caller)
-    }
-
-    /// Returns the session.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Visit::signed_in`].
-    pub fn session(&self) -> Result<&Session, WebError> {
-        Ok(&self.signed_in()?.session)
-    }
-
-    /// Returns the actor for the audit.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Visit::signed_in`].
-    pub fn origin(&self) -> Result<Origin, WebError> {
-        Ok(Origin::request(self.caller()?.actor, &self.request_id))
-    }
-
-    /// Returns the segment of the path that matches this `{…}` of the route, as it was sent.
-    pub fn segment(&self, name: &str) -> Option<&str> {
-        self.segments.get(name)
-    }
-
-    /// Returns the id in the segment of the path that matches this `{…}` of the route.
-    ///
-    /// # Errors
-    /// Returns 404 for anything else.
-    pub fn id<T: FromStr>(&self, segment: &str) -> Result<T, WebError> {
-        self.segment(segment).and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
-    }
-
-    /// Returns the fields of the form in the body.
-    pub fn form(&self) -> Form {
-        let kind = self.request.header("content-type").unwrap_or("");
-        let is_form = kind.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded");
-        Form::parse(if is_form { &self.request.body } else { &[] })
-    }
-
-    /// Returns the parameters of the address.
-    pub fn query(&self) -> Form {
-        Form::parse(self.request.query.as_bytes())
-    }
-
-    /// Returns the client of a sign-in.
-    pub(super) fn place(&self) -> SignInClient {
-        SignInClient {
-            client: self.request.client,
-            user_agent: self.request.header("user-agent").unwrap_or("").to_owned(),
-            request: self.request_id.clone(),
-            token: self.token.clone(),
-        }
-    }
+    Ok(())
 }
 
-/// The fields of a form, or the parameters of an address.
-#[derive(Debug, Clone, Default)]
-pub struct Form(Vec<(String, String)>);
+fn has_token(visit: &Visit, tokens: &[[u8; 32]]) -> bool {
+    // The time that comparing hashes takes says nothing of the tokens.
+    let given = Sha256::digest(unmasked(visit.form.get("csrf")).unwrap_or_default());
+    tokens.iter().any(|token| Sha256::digest(token) == given)
+}
 
-impl Form {
-    /// Parses `application/x-www-form-urlencoded`.
-    pub fn parse(text: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(text).into_owned().collect())
+fn is_from_elsewhere(request: &Request, own_origin: &str) -> bool {
+    if let Some(site) = request.header("sec-fetch-site") {
+        return !matches!(site, "same-origin" | "none");
+    }
+    // Browsers send "null" for a form of a page with the policy `no-referrer`, which all pages of the app have.
+    let origin = request.header("origin").filter(|origin| *origin != "null");
+    origin.is_some_and(|origin| origin != own_origin && !is_of_host(origin, request))
+}
+
+/// Compares the origin with the `Host` header. Without a base URL, clients may use any name of this machine.
+fn is_of_host(origin: &str, request: &Request) -> bool {
+    let Ok(url) = Url::parse(origin) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let authority = match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    request.header("host").is_some_and(|own| own.eq_ignore_ascii_case(&authority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_other_origins_are_detected() {
+        for (headers, is_elsewhere) in [
+            (vec![], false),
+            (vec![("sec-fetch-site", "same-origin")], false),
+            (vec![("sec-fetch-site", "same-site")], true),
+            (vec![("sec-fetch-site", "cross-site"), ("origin", "https://s.example")], true),
+            (vec![("origin", "https://s.example")], false),
+            (vec![("origin", "http://127.0.0.1:81"), ("host", "127.0.0.1:81")], false),
+            (vec![("origin", "http://127.0.0.1:82"), ("host", "127.0.0.1:81")], true),
+            (vec![("origin", "https://evil.example"), ("host", "s.example")], true),
+            (vec![("origin", "null")], false),
+            (vec![("origin", "nonsense"), ("host", "nonsense")], true),
+        ] {
+            let headers = headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+            let request = Request { headers, ..Request::default() };
+            let seen = is_from_elsewhere(&request, "https://s.example");
+            assert_eq!(seen, is_elsewhere, "{:?}", request.headers);
+        }
     }
 
-    /// Returns the first value of a field, empty if it is missing.
-    pub fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    #[test]
+    fn only_a_token_of_the_server_is_an_idempotency_key() {
+        let mut form = Form::default();
+        let fresh = new_once();
+        form.set("once", &fresh);
+        assert_eq!(form.once().unwrap(), format!("web-form:{fresh}"));
+        for bad in ["", "x", &"g".repeat(32), &"a".repeat(33)] {
+            form.set("once", bad);
+            assert!(form.once().is_err(), "{bad}");
+        }
     }
 
-    /// Returns all values of a field.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Returns whether a check box is checked, which means that its field was sent.
-    pub fn is_checked(&self, name: &str) -> bool {
-        self.0.iter().any(|(key, _)| key == name)
+    #[test]
+    fn an_address_keeps_its_other_parameters() {
+        let form = Form::parse(b"text=a%26b&page=2&kind=&csrf=x");
+        assert_eq!(form.query(), "?text=a%26b&page=2");
+        assert_eq!(form.with("page", "").with("at", 7).query(), "?text=a%26b&at=7");
+        assert_eq!(Form::default().query(), "");
     }
 }

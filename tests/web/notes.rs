@@ -12,12 +12,12 @@ fn ended(person: &Person<'_>, query: &str) -> String {
     page
 }
 
-/// Returns the card of a result on the page of its run.
-fn card(page: &str, result: u32) -> String {
+/// Returns the row of a result on the page of its run.
+fn row(page: &str, result: u32) -> String {
     let start = format!("id=\"result-{result}\"");
     let (before, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {start} in {page}"));
-    let opening = before.rsplit("<li ").next().unwrap();
-    format!("{opening} {}", rest.split("<li class=\"result").next().unwrap())
+    let opening = before.rsplit('<').next().unwrap();
+    format!("{opening} {}", rest.split("</tr>").next().unwrap())
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn results_get_notes_and_marks() {
     let own = format!("href=\"#result-{id}\"");
     let annotation = format!("{page}/results/{id}/annotation");
     assert!(
-        card(&first, id)
+        row(&first, id)
             .contains(&format!("formaction=\"{annotation}\" name=\"not_this_person\" value=\"yes\""))
     );
 
@@ -45,31 +45,29 @@ fn results_get_notes_and_marks() {
         (303, Some(&*format!("{page}#result-{id}"))),
         "{answer}"
     );
-    let form = text(&person.get(&annotation));
-    assert!(form.contains("It is marked as another person.") && form.contains("Save, and undo"), "{form}");
+    let form = text(&person.get(&format!("{page}?note={id}")));
+    assert!(form.contains(&format!("action=\"{annotation}\"")) && form.contains("autofocus"), "{form}");
     let note = "<b>x</b> \u{202e}\r\nsecond line";
-    person.post_and_go(&annotation, &annotation, &[("note", note)]);
+    person.post_and_go(&page, &annotation, &[("note", note)]);
     let shown = text(&person.get(&page));
-    let noted = card(&shown, id);
-    assert!(noted.starts_with("class=\"result") && noted.contains(" other\""), "{noted}");
+    let noted = row(&shown, id);
+    assert!(noted.starts_with("tr class=\"result other\""), "{noted}");
     assert!(noted.contains("&#60;b&#62;x&#60;/b&#62; \u{fffd}\nsecond line"), "{noted}");
     assert!(noted.contains("Undo “not this person”") && noted.contains("Edit note"), "{noted}");
-    assert!(!card(&shown, other).contains(" other\""), "{shown}");
+    assert!(!row(&shown, other).contains(" other\""), "{shown}");
     // The overview speaks of the person who is searched.
     assert!(sources(&first).contains(&own), "{}", sources(&first));
     assert!(!sources(&shown).contains(&own), "{}", sources(&shown));
 
     person.post_and_go(&page, &annotation, &[("not_this_person", "no"), ("note", " ")]);
-    assert_eq!(card(&text(&person.get(&page)), id), card(&first, id), "as if nothing had been noted");
+    assert_eq!(row(&text(&person.get(&page)), id), row(&first, id), "as if nothing had been noted");
     assert_eq!(person.post(&page, &annotation, &[("note", &"x".repeat(1001))]).status, 400);
     assert_eq!(person.post_as(&annotation, &[("note", "x")], &[]).status, 403, "without its token");
     for unknown in ["0", "99999", "x"] {
         let address = format!("{page}/results/{unknown}/annotation");
-        assert_eq!(person.get(&address).status, 404, "{unknown}");
         assert_eq!(person.post(&page, &address, &[("note", "x")]).status, 404, "{unknown}");
     }
     let stranger = Person::signed_in(&server, "stranger@example.com", "free");
-    assert_eq!(stranger.get(&annotation).status, 404);
     assert_eq!(stranger.post("/app", &annotation, &[("note", "x")]).status, 404);
 }
 

@@ -59,7 +59,7 @@ fn a_webhook_is_created_tested_replayed_rotated_and_deleted() {
             assert_eq!(stranger.post(PAGE, &format!("{own}{path}"), &[]).status, 404, "{path}");
             assert_eq!(person.post_as(&format!("{own}{path}"), &[], &[]).status, 403, "{path}");
         }
-        assert!(text(&person.get(&format!("{own}/delete"))).contains("Delete this webhook?"));
+        assert!(text(&person.get(&own)).contains("its deliveries are deleted. It cannot be undone."));
         assert_eq!(post("/delete").header("location"), Some(PAGE));
         assert_eq!(person.get(&own).status, 404);
     }

@@ -64,6 +64,12 @@ impl Overview {
         }
     }
 
+    /// Leaves out the people and the categories, which the web app shows elsewhere.
+    #[must_use]
+    pub fn for_page(self) -> Self {
+        Self { people: Vec::new(), categories: Vec::new(), ..self }
+    }
+
     /// Returns whether the overview has no part.
     pub fn is_empty(&self) -> bool {
         let Self { facts, people, categories, years, dossier, .. } = self;

@@ -3,7 +3,7 @@
 
 const EVERY = 3_000;
 // The pause after the last key before a filter is applied.
-const TYPED_AFTER = 200;
+const TYPED_AFTER = 400;
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
@@ -23,7 +23,7 @@ function replace(shown, part) {
 // Adds new entries at the end of their list, and replaces the parts that have changed, except those that the reader uses.
 // Returns those. A part to keep that is used also keeps all others of its answer, since they may move it.
 function take(page, fresh) {
-  for (const list of fresh.querySelectorAll("[data-append]")) page.querySelector("[data-part=results] ul")?.append(...list.children);
+  for (const list of fresh.querySelectorAll("[data-append]")) page.querySelector("[data-part=results] tbody")?.append(...list.children);
   const changed = [...fresh.querySelectorAll("[data-part]")]
     .map((part) => ({ shown: page.querySelector(`[data-part=${part.dataset.part}]`), part }))
     .filter(({ shown, part }) => shown && shown.outerHTML !== part.outerHTML);
@@ -68,6 +68,11 @@ async function refresh(page) {
         return say("Your session has ended: load the page again to sign in.", true);
       }
       if (!answer.ok) throw new Error(answer.status);
+      if (answer.status === 204) {
+        // Nothing has changed.
+        say("");
+        continue;
+      }
       const fresh = parsed(await answer.text());
       // The reader has chosen other results meanwhile.
       if (at !== page.dataset.next) continue;

@@ -1,117 +1,120 @@
-//! The search page, and the start of a search.
+//! The search page, its form, and the start of a search.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use askama::Template;
-use log::warn;
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 
-use super::refusal::Refusal;
-use super::run_row::RunRow;
-use super::search_form::SearchForm;
-use super::site_choice::CategoryGroup;
-use crate::account::rate_limit::RateLimitError;
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
-use crate::http::{Reply, Response};
-use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST};
+use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST, cost};
+use crate::model::follow::{Class, FollowOrder, MAX_DEPTH};
 use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
+use crate::model::run::{RunOptions, RunSummary, TimeBudget};
 use crate::model::search::Search;
+use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
+use crate::modules::profile_index::{NamedAccount, ProfileIndex};
+use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
+use crate::report::html::titled;
 use crate::runs::service::Found;
-use crate::service::refusal::{self as service, Code};
-use crate::web::error::WebError;
-use crate::web::frame::{Frame, render_as};
-use crate::web::service::Web;
-use crate::web::show::Moment;
-use crate::web::visit::Visit;
+use crate::service::refusal::Refusal;
+use crate::web::show::ago;
+use crate::web::visit::new_once;
+use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
 
 /// The number of recent searches below the form.
 const RECENT: usize = 5;
+/// The longest purpose of a search in characters.
+const MAX_PURPOSE: usize = 200;
 
 #[derive(Template)]
 #[template(path = "search.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    form: SearchForm,
-    /// The categories that can be chosen, by type.
-    categories: Vec<CategoryGroup>,
-    premium: Premium,
-    standard_cost: u64,
-    premium_cost: u64,
-    /// The price of the search in the form.
-    price: u64,
-    credits: String,
-    runs: Vec<RunRow>,
-}
-
-/// The page for a search whose start could not be confirmed. It offers the same form again.
-#[derive(Template)]
-#[template(path = "search-again.html", config = "src/web/askama.toml")]
-struct RetryPage {
-    frame: Frame,
-    form: SearchForm,
-    request_id: String,
-}
-
-/// Facts about premium searches.
-struct Premium {
-    is_allowed: bool,
-    is_available: bool,
-    /// The number of modules that only premium searches use.
-    modules: usize,
-    plan: String,
+    form: Form,
+    offer: Option<Offer>,
+    catalog: Arc<Catalog>,
+    owner: Caller,
+    /// The number of modules that only premium searches use, and whether a browser is available for them.
+    premium_modules: usize,
+    can_browse: bool,
     /// The plans that include premium searches.
-    plans: String,
+    premium_plans: String,
+    balance: Balance,
+    runs: Vec<RunSummary>,
+    now: Timestamp,
+}
+
+/// An account whose profile has the address that was pasted.
+struct Offer {
+    name: String,
+    platform: String,
+    /// The domain of the address, if it can be searched.
+    domain: Option<String>,
+}
+
+impl Page {
+    /// Returns the price of the search in the form.
+    fn price(&self) -> u64 {
+        let is_of_a_name = ["auto", "username", ""].contains(&self.form.get("type"));
+        cost(self.form.has("premium", "yes") && self.owner.plan.premium && is_of_a_name)
+    }
+
+    /// Returns the number of sites by category.
+    fn categories(&self) -> BTreeMap<(SearchType, &str), usize> {
+        let mut sites = BTreeMap::new();
+        for module in self.catalog.modules().iter().filter(|module| module.entry().enabled) {
+            *sites.entry((module.search_type(), module.entry().category.as_str())).or_default() += 1;
+        }
+        sites
+    }
 }
 
 /// Handles `GET /app?query=…&type=…`: shows the form, with the query and the type of the address. It starts nothing.
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable.
-pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let form = SearchForm::of_address(&visit.query())?;
-    Ok(Reply::Now(show(web, visit, 200, form)?))
+pub(in crate::web) fn page(web: &Arc<Web>, mut visit: Visit) -> Answer {
+    let query = visit.form.get("query").chars().filter(|c| !c.is_control());
+    let query: String = query.take(MAX_QUERY_BYTES).collect();
+    visit.form = new_form(&query, SearchType::from_name(visit.form.get("type")))?;
+    show(web, visit, None)
 }
 
-fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Response, WebError> {
-    let caller = visit.caller()?;
-    let parts = &web.parts;
-    let balance = parts.accounts.balance(caller)?;
-    let recent = parts.runs.reader.page(caller.account.id, &ListFilter::default(), RECENT)?;
-    let now = parts.clock.now();
-    let page = Page {
-        price: form.price(caller.plan.premium),
-        categories: form.sites.groups(&parts.runs.catalog()),
-        form,
-        premium: premium(web, caller),
-        standard_cost: STANDARD_COST,
-        premium_cost: PREMIUM_COST,
-        credits: credits_left(&balance),
-        runs: recent.runs.iter().map(|run| RunRow::new(run, now)).collect(),
+/// Returns a form for a query, with profile pictures. The type is detected if it is `None`.
+///
+/// # Errors
+/// Returns 500 if the system gives no random numbers.
+pub(super) fn new_form(query: &str, search_type: Option<SearchType>) -> Result<Form, WebError> {
+    let (once, search_type) = (new_once(), search_type.map_or("auto", SearchType::as_str));
+    let mut form = Form::default();
+    for (name, value) in [("query", query), ("type", search_type), ("avatars", "yes"), ("once", &once)] {
+        form.add(name, value);
+    }
+    Ok(form)
+}
+
+fn show(web: &Web, mut visit: Visit, offer: Option<Offer>) -> Answer {
+    let owner = visit.caller()?.clone();
+    let recent = web.runs.reader.page(owner.account.id, &ListFilter::default(), RECENT)?;
+    // In the menu, the current entry is the search page.
+    visit.frame.here = "/app";
+    render(&Page {
         frame: visit.frame,
-    };
-    Ok(render_as(status, &page))
-}
-
-fn premium(web: &Web, caller: &Caller) -> Premium {
-    let Web { parts, .. } = web;
-    Premium {
-        is_allowed: caller.plan.premium,
-        is_available: parts.runs.can_browse(),
-        modules: parts.runs.module_counts().premium,
-        plan: caller.plan.name.clone(),
-        plans: parts.accounts.plans().names_where(|plan| plan.premium).join(", "),
-    }
-}
-
-/// Returns a sentence about the remaining credits.
-pub(super) fn credits_left(balance: &Balance) -> String {
-    let (used, end) = (balance.used, Moment(balance.cycle.end).day());
-    match (balance.allowed, balance.remaining()) {
-        (Some(allowed), Some(1)) => format!("1 of {allowed} credits is left until {end}."),
-        (Some(allowed), Some(left)) => format!("{left} of {allowed} credits are left until {end}."),
-        _ => format!("Your plan has no cap on credits; {used} used in the cycle that ends on {end}."),
-    }
+        form: visit.form,
+        offer,
+        catalog: web.runs.catalog(),
+        premium_modules: web.runs.module_counts().premium,
+        can_browse: web.runs.can_browse(),
+        premium_plans: web.accounts.plans().names_where(|plan| plan.premium).join(", "),
+        balance: web.accounts.balance(&owner)?,
+        owner,
+        runs: recent.runs,
+        now: web.clock.now(),
+    })
 }
 
 /// Handles `POST /app/searches`: charges and starts a search, and redirects to its page. A form that is sent several
@@ -119,122 +122,215 @@ pub(super) fn credits_left(balance: &Balance) -> String {
 ///
 /// # Errors
 /// Returns 401 without a session, 503 if the store is unavailable.
-pub(in crate::web) fn start(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let catalog = web.parts.runs.catalog();
-    let form = SearchForm::read(&visit.form()).with_address_read(catalog.profiles());
-    begin(web, visit, form)
+pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Answer {
+    match read_address(&mut visit.form, web.runs.catalog().profiles()) {
+        // Nothing is charged for a guess.
+        Some(offer) => show(web, visit, Some(offer)),
+        None => begin(web, visit),
+    }
 }
 
-/// Starts the search of a form, or shows the form again with the reason why not.
+/// Handles `POST /app/searches/{run_id}/again` with `once`: starts the same search with the same options, and redirects to
+/// its page. A form that is sent several times starts only one. If the search is refused, the search form shows why.
 ///
 /// # Errors
-/// Returns the errors of [`start`].
-pub(super) fn begin(web: &Arc<Web>, mut visit: Visit, form: SearchForm) -> Result<Reply, WebError> {
-    if form.offer.is_some() {
-        // Nothing is charged for a guess.
-        visit.frame.here = "/app";
-        return Ok(Reply::Now(show(web, visit, 200, form)?));
-    }
-    match start_run(web, &visit, &form)? {
-        Err(Refusal { is_unconfirmed: true, status, retry_after, .. }) => {
-            let request_id = visit.request_id.as_str().to_owned();
-            let response = render_as(status, &RetryPage { frame: visit.frame, form, request_id });
-            Ok(Reply::Now(response.with_header("Retry-After", retry_after.unwrap_or(1).to_string())))
-        }
-        Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
-        Err(refusal) => {
-            let (status, retry_after) = (refusal.status, refusal.retry_after);
-            // In the menu, the current entry is the search page.
-            visit.frame.here = "/app";
-            let mut response = show(web, visit, status, form.with(refusal)?)?;
-            if let Some(wait) = retry_after {
-                response = response.with_header("Retry-After", wait.to_string());
-            }
-            Ok(Reply::Now(response))
-        }
+/// Returns 404 for an unknown run, 409 if its options are not known yet, 503 if the store is unavailable.
+pub(in crate::web) fn again(web: &Arc<Web>, mut visit: Visit) -> Answer {
+    let mut form = form_of_run(web, &super::run::find(web, &visit, "run_id")?)?;
+    form.set("once", visit.form.get("once"));
+    visit.form = form;
+    begin(web, visit)
+}
+
+fn begin(web: &Arc<Web>, visit: Visit) -> Answer {
+    match start_run(web, &visit) {
+        Ok(id) => web.redirect(&format!("/app/searches/{id}")),
+        Err(error) => visit.refuse(error, |visit| show(web, visit, None)),
     }
 }
 
 /// Counts, checks and starts the search of a form.
-fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId, Refusal>, WebError> {
-    let (caller, services) = (visit.caller()?, web.services());
-    if let Some(refusal) = count(web, caller)? {
-        return Ok(Err(refusal));
-    }
-    let Some(once) = form.once() else { return Ok(Err(Refusal::form_incomplete())) };
-    let query = match form.query() {
-        Ok(query) => query,
-        Err(error) => return Ok(Err(Refusal::of(&error.into()))),
-    };
-    let choice = form.choice(&query, &web.parts.runs.catalog());
-    let search = Search {
-        premium: form.asks_premium(&query),
-        follow: form.follow_order(&choice),
-        choice,
-        options: form.options(),
-        purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
-        ..Search::plain(&query)
-    };
-    let idempotency = services.idempotency(once, form.fingerprint(&query));
-    let (checked, origin) = (services.check(caller, &query, &search, true), visit.origin()?);
-    started(visit, checked.and_then(|()| services.start(caller, search, Some(idempotency), origin)))
+fn start_run(web: &Web, visit: &Visit) -> Result<RunId, WebError> {
+    let (caller, (account, origin)) = (visit.caller()?, visit.actor()?);
+    web.limiter.count(account, &[Policy::Search])?;
+    let once = visit.form.once()?;
+    let (query, search) = search_of(&visit.form, &web.runs.catalog())?;
+    let hash = Sha256::digest(serde_json::to_vec(&search).map_err(WebError::internal)?).into();
+    web.check(caller, &query, &search, true)?;
+    Ok(web.start(caller, search, Some(web.idempotency(once, hash)), origin)?.id())
 }
 
-/// Counts the search for the rate limit, which the API shares.
-fn count(web: &Web, caller: &Caller) -> Result<Option<Refusal>, WebError> {
-    match web.parts.limiter.count(caller.account.id, &[Policy::Search]) {
-        Ok(_) => Ok(None),
-        Err(RateLimitError::UsedUp(state)) => Ok(Some(Refusal::too_many(state.reset_secs))),
-        Err(RateLimitError::Storage(error)) => Err(error.into()),
+/// Changes a form with the address of a profile to the search that the user has chosen. Returns what to choose from if the
+/// user has not chosen yet.
+fn read_address(form: &mut Form, profiles: &ProfileIndex) -> Option<Offer> {
+    if SearchType::from_name(form.get("type")).is_some() {
+        return None;
     }
+    let NamedAccount { module, query } = profiles.account_in(form.get("query"))?;
+    match form.get("as") {
+        "domain" => form.set("type", "domain"),
+        meant @ ("account" | "username") => {
+            if meant == "account" {
+                form.set("modules", module.id());
+                form.set("exclude_modules", "");
+                form.set("category", "");
+            }
+            form.set("type", "username");
+            form.set("query", query.raw());
+        }
+        _ => {
+            let domain = Query::parse(SearchType::Domain, form.get("query")).ok();
+            let domain = domain.map(|domain| domain.normal().to_owned());
+            return Some(Offer {
+                name: query.raw().to_owned(),
+                platform: module.platform().to_owned(),
+                domain,
+            });
+        }
+    }
+    None
 }
 
-/// Returns the run that a request has started, or the refusal for its sender.
+/// Returns the search that a form describes. Names of sites become ids, and only categories of its type count.
 ///
 /// # Errors
-/// Returns 401 for an account that is being deleted, 404 for a watch that was deleted, 503 if the store is unavailable.
-pub(super) fn started(
-    visit: &Visit,
-    started: Result<Found, service::Refusal>,
-) -> Result<Result<RunId, Refusal>, WebError> {
-    let refusal = match started {
-        Ok(run) => return Ok(Ok(run.id())),
-        Err(refusal) => refusal,
+/// Returns 400 if the query is not valid.
+pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search), WebError> {
+    let (text, is_checked) = (form.get("query"), |name| form.has(name, "yes"));
+    let search_type = SearchType::from_name(form.get("type"));
+    let search_type = search_type.unwrap_or_else(|| SearchType::recognized(text));
+    let query = Query::parse(search_type, text).map_err(Refusal::from)?;
+    let category =
+        |value: &str| Some(value.strip_prefix(search_type.as_str())?.strip_prefix('/')?.to_owned());
+    let choice = Choice {
+        modules: names(form.get("modules")),
+        exclude_modules: names(form.get("exclude_modules")),
+        categories: form.all("category").filter_map(category).take(MAX_NAMES).collect(),
+        nsfw: is_checked("nsfw"),
+        passive: is_checked("passive"),
     };
-    match (refusal.code(), refusal.cause()) {
-        (Code::Unavailable, Some(cause)) => {
-            warn!(request_id = visit.request_id.as_str(); "cannot confirm whether a search was started: {cause}");
-            Ok(Err(Refusal::unconfirmed()))
+    let choice = catalog.with_ids(search_type, choice);
+    let depth = form.get("follow").parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
+    let follow = depth.map(|depth| FollowOrder {
+        depth,
+        max_searches: FollowOrder::DEFAULT_SEARCHES,
+        links: Class::Stated,
+        choice: choice.clone(),
+    });
+    let purpose: String =
+        form.get("purpose").trim().chars().filter(|c| !c.is_control()).take(MAX_PURPOSE).collect();
+    let options = RunOptions {
+        patient: is_checked("patient"),
+        time_budget: form.get("time_budget").parse().ok().and_then(TimeBudget::from_secs),
+        avatars: is_checked("avatars"),
+        ..RunOptions::default()
+    };
+    let search = Search {
+        premium: is_checked("premium") && search_type == SearchType::Username,
+        options,
+        choice,
+        follow: follow.map(Arc::new),
+        purpose: Some(purpose).filter(|purpose| !purpose.is_empty()),
+        ..Search::plain(&query)
+    };
+    Ok((query, search))
+}
+
+/// Returns the names in a list. Names of sites may contain spaces.
+fn names(list: &str) -> Vec<String> {
+    let names = list.split([',', ';', '\n']).map(str::trim).filter(|name| !name.is_empty());
+    names.take(MAX_NAMES).map(str::to_owned).collect()
+}
+
+/// Returns whether a form chooses sites or categories.
+pub(super) fn chooses_sites(form: &Form) -> bool {
+    ["modules", "exclude_modules", "category"].iter().any(|name| !form.get(name).trim().is_empty())
+}
+
+/// Returns the form that asks for the search of a run with the same options. A run of an earlier version has no choice
+/// of sites: if the caller had named its modules, they are those that it has asked.
+///
+/// # Errors
+/// Returns 409 if they are not known yet, 500 if the system gives no random numbers, 503 if the store is unavailable.
+pub(super) fn form_of_run(web: &Web, found: &Found) -> Result<Form, WebError> {
+    let run = found.summary();
+    let RunOptions { patient, time_budget, named, nsfw, passive, avatars } = run.options;
+    let choice = match run.choice.as_deref() {
+        Some(choice) => choice.clone(),
+        None if !named => Choice::default(),
+        None if !run.status.is_terminal() => {
+            let text = "This search asks only some sites. They are known when it has ended: try again then.";
+            return Err(WebError::new(409, "The search has not ended", text));
         }
-        (Code::InvalidApiKey | Code::NotFound | Code::Unavailable | Code::InternalError, _) => {
-            Err(refusal.into())
+        None => {
+            let modules = web.runs.reader.reports(found)?.into_iter().map(|report| report.module.clone());
+            Choice { modules: modules.collect(), ..Choice::default() }
         }
-        _ => Ok(Err(Refusal::of(&refusal))),
+    };
+    let mut form = new_form(&run.query, Some(run.search_type))?;
+    let checks = [run.premium, nsfw, passive, patient, avatars];
+    for (name, is_checked) in ["premium", "nsfw", "passive", "patient", "avatars"].iter().zip(checks) {
+        form.set(name, if is_checked { "yes" } else { "" });
     }
+    form.set("time_budget", &time_budget.map_or_else(String::new, |budget| budget.secs().to_string()));
+    let depth = run.follow.filter(|_| run.family.is_none()).map(|order| order.depth.to_string());
+    form.set("follow", &depth.unwrap_or_default());
+    form.set("modules", &choice.modules.join(", "));
+    form.set("exclude_modules", &choice.exclude_modules.join(", "));
+    choice.categories.iter().for_each(|name| form.add("category", &format!("{}/{name}", run.search_type)));
+    Ok(form)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::credits::Cycle;
+
+    fn sent(text: &str) -> Result<Search, WebError> {
+        let catalog = Catalog::from_text("none", "[]").unwrap();
+        search_of(&Form::parse(text.as_bytes()), &catalog).map(|(_, search)| search)
+    }
 
     #[test]
-    fn remaining_credits_are_a_sentence() {
-        let cycle = Cycle {
-            start: "2026-11-01T00:00:00Z".parse().unwrap(),
-            end: "2026-12-01T00:00:00Z".parse().unwrap(),
-        };
-        for (used, allowed, want) in [
-            (3, Some(30), "27 of 30 credits are left until 1\u{a0}December\u{a0}2026."),
-            (29, Some(30), "1 of 30 credits is left until 1\u{a0}December\u{a0}2026."),
-            (40, Some(30), "0 of 30 credits are left until 1\u{a0}December\u{a0}2026."),
-            (
-                3,
-                None,
-                "Your plan has no cap on credits; 3 used in the cycle that ends on 1\u{a0}December\u{a0}2026.",
-            ),
+    fn a_type_is_recognized_unless_it_is_set() {
+        for (text, want) in [
+            ("query=octocat&type=auto", SearchType::Username),
+            ("query=example.com", SearchType::Domain),
+            ("query=example.com&type=username", SearchType::Username),
         ] {
-            assert_eq!(credits_left(&Balance { used, allowed, cycle }), want);
+            assert_eq!(sent(text).unwrap().search_type, want, "{text}");
         }
+        assert!(sent("query=octocat&type=email").is_err());
+    }
+
+    #[test]
+    fn forms_that_ask_for_the_same_are_the_same_search() {
+        let usual = sent("query=octocat&type=auto&once=1").unwrap();
+        assert_eq!(usual, sent("query=octocat&type=username&once=2").unwrap());
+        for other in [
+            "query=octocat&premium=yes",
+            "query=octocat&nsfw=yes",
+            "query=octocat&passive=yes",
+            "query=octocat&patient=yes",
+            "query=octocat&avatars=yes",
+            "query=octocat&time_budget=10",
+            "query=octocat&follow=1",
+            "query=octocat&modules=github",
+            "query=octocat&exclude_modules=github",
+            "query=octocat&category=username/coding",
+            "query=Octocat",
+        ] {
+            assert_ne!(usual, sent(other).unwrap(), "{other}");
+        }
+        let email = sent("query=a@example.com").unwrap();
+        assert_eq!(email, sent("query=a@example.com&premium=yes").unwrap(), "premium is for usernames");
+        let other_type = sent("query=octocat&category=email/profile&category=x&follow=4").unwrap();
+        assert_eq!(usual, other_type, "a category of another type, and too many steps");
+    }
+
+    #[test]
+    fn sites_are_separated_by_commas() {
+        let search = sent("query=octocat&modules=GitHub,+Hacker+News%0D%0A,&exclude_modules=+").unwrap();
+        assert_eq!(search.choice.modules, ["GitHub", "Hacker News"]);
+        assert_eq!(search.choice.exclude_modules, [""; 0]);
     }
 }

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use askama::Template;
 use log::info;
 
+use super::account;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::{LEAST_CHARS, Password};
 use crate::account::sign_in::token::Token;
-use crate::http::{Reply, Response};
-use crate::web::error::{WebError, too_many, whole_secs};
-use crate::web::frame::{Frame, render, render_as};
-use crate::web::notice::Notice;
-use crate::web::service::Web;
-use crate::web::visit::Visit;
+use crate::web::cookies::{Cookie, Notice};
+use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
 
 /// The longest return address in bytes.
 const NEXT_BYTES: usize = 2048;
@@ -22,24 +19,33 @@ const NEXT_BYTES: usize = 2048;
 #[template(path = "sign-in.html", config = "src/web/askama.toml")]
 struct SignInPage {
     frame: Frame,
-    /// The address to return to after signing in.
-    next: String,
+    form: Form,
+}
+
+#[derive(Template)]
+#[template(path = "set-up.html", config = "src/web/askama.toml")]
+struct SetUpPage {
+    frame: Frame,
+    /// The token of the link, which is part of the form's address.
+    token: String,
     email: String,
-    /// The error of the last attempt.
-    wrong: Option<String>,
 }
 
 /// Handles `GET /app/sign-in`: shows the form. Redirects to the app if the browser is signed in.
 ///
 /// # Errors
 /// Returns no error.
-pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let next = return_path(visit.query().get("next")).to_owned();
-    if visit.signed_in.is_some() {
-        return Ok(Reply::Now(web.redirect(&next)));
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
+    match visit.signed_in {
+        Some(_) => web.redirect(return_path(visit.form.get("next"))),
+        None => show(visit),
     }
-    let page = SignInPage { frame: visit.frame, next, email: String::new(), wrong: None };
-    Ok(Reply::Now(render(&page)))
+}
+
+fn show(mut visit: Visit) -> Answer {
+    let next = return_path(visit.form.get("next")).to_owned();
+    visit.form.set("next", &next);
+    render(&SignInPage { frame: visit.frame, form: visit.form })
 }
 
 /// Handles `POST /app/sign-in` with `email`, `password` and `next`: signs in.
@@ -47,50 +53,38 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 /// # Errors
 /// Returns 503 if the store is unavailable. The form shows all other errors with the same text, so that it
 /// does not reveal which accounts exist.
-pub(in crate::web) fn sign_in(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    Ok(web.later(visit, try_sign_in))
-}
-
-fn try_sign_in(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let form = visit.form();
-    let next = return_path(form.get("next"));
-    let password = Password::new(form.get("password"));
-    match web.parts.sign_ins.sign_in(form.get("email"), &password, &visit.place()) {
-        Ok(opened) => Ok(Reply::Now(web.with_session(web.redirect(next), &opened))),
-        Err(error @ (SignInError::Wrong | SignInError::TooMany(_))) => {
-            info!(request_id = visit.request_id.as_str(); "sign-in refused: {error}");
-            Ok(refused(visit.frame, form.get("email"), next, &error))
+pub(in crate::web) fn sign_in(web: &Arc<Web>, visit: Visit) -> Answer {
+    let password = Password::new(visit.form.get("password"));
+    match web.parts.sign_ins.sign_in(visit.form.get("email"), &password, &visit.client()) {
+        Ok(opened) => {
+            let next = return_path(visit.form.get("next"));
+            web.redirect_with(next, &[(Cookie::Session, opened.token.expose())])
         }
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            info!(request_id = visit.request_id.as_str(); "sign-in refused: {error}");
+            let refusal = match error {
+                SignInError::Wrong => {
+                    let text = "The email address or the password is wrong.";
+                    WebError::field("password", text).with_status(401)
+                }
+                error => error.into(),
+            };
+            visit.refuse(refusal, show)
+        }
     }
-}
-
-/// Returns the form with its input except the password.
-fn refused(frame: Frame, email: &str, next: &str, error: &SignInError) -> Reply {
-    let (status, wait, text) = match error {
-        SignInError::TooMany(wait) => (429, Some(*wait), too_many(*wait)),
-        _ => (401, None, "The email address or the password is wrong.".to_owned()),
-    };
-    let page = SignInPage { frame, next: next.to_owned(), email: email.to_owned(), wrong: Some(text) };
-    let response = render_as(status, &page);
-    Reply::Now(match wait {
-        Some(wait) => response.with_header("Retry-After", whole_secs(wait).to_string()),
-        None => response,
-    })
 }
 
 /// Handles `POST /app/sign-out`: ends the session.
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable.
-pub(in crate::web) fn sign_out(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let session = visit.session()?;
-    match web.parts.sign_ins.end(session.account, session.id, &visit.origin()?) {
+pub(in crate::web) fn sign_out(web: &Arc<Web>, visit: Visit) -> Answer {
+    let ((account, origin), session) = (visit.actor()?, visit.session()?);
+    match web.parts.sign_ins.end(account, session.id, &origin) {
         // Another request has just ended the session.
-        Ok(()) | Err(SignInError::UnknownSession) => {}
-        Err(error) => return Err(error.into()),
+        Ok(()) | Err(SignInError::UnknownSession) => account::sign_out(web, Notice::SignedOut),
+        Err(error) => Err(error.into()),
     }
-    Ok(Reply::Now(web.without_session(web.redirect_with_notice("/app/sign-in", Notice::SignedOut))))
 }
 
 /// Returns `next` if it is a page of the app, else the start page, so that no link can redirect to another
@@ -104,78 +98,37 @@ fn return_path(next: &str) -> &str {
     if is_ours && is_plain && is_one_path { next } else { "/app" }
 }
 
-#[derive(Template)]
-#[template(path = "set-up.html", config = "src/web/askama.toml")]
-struct SetUpPage {
-    frame: Frame,
-    /// The token of the link, which is part of the form's address.
-    token: String,
-    email: String,
-    least_chars: usize,
-    wrong: Option<String>,
-}
-
 /// Handles `GET /app/set-up/{token}`: shows the account and the form. Viewing the page does not use up the link.
 ///
 /// # Errors
 /// Returns 404 for an invalid link.
-pub(in crate::web) fn set_up_page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn set_up_page(web: &Arc<Web>, visit: Visit) -> Answer {
     let token = token_of(&visit)?;
-    show_set_up(web, visit.frame, &token, 200, None).map(Reply::Now)
+    let account = web.parts.sign_ins.link_account(&token)?;
+    render(&SetUpPage { frame: visit.frame, token: token.expose().to_owned(), email: account.email })
 }
 
 /// Handles `POST /app/set-up/{token}` with `password` and `again`: sets the password and signs in.
 ///
 /// # Errors
 /// Returns the same errors as [`set_up_page`], and 503 if the store is unavailable.
-pub(in crate::web) fn set_up(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    Ok(web.later(visit, try_set_up))
-}
-
-fn try_set_up(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (token, form) = (token_of(&visit)?, visit.form());
+pub(in crate::web) fn set_up(web: &Arc<Web>, visit: Visit) -> Answer {
+    let (token, form) = (token_of(&visit)?, &visit.form);
     if form.get("password") != form.get("again") {
-        let text = "The two passwords differ.".to_owned();
-        return show_set_up(web, visit.frame, &token, 422, Some(text)).map(Reply::Now);
+        let error = WebError::field("password", "The two passwords differ.");
+        return visit.refuse(error, |visit| set_up_page(web, visit));
     }
-    match web.parts.sign_ins.use_link(&token, &Password::new(form.get("password")), &visit.place()) {
+    match web.parts.sign_ins.use_link(&token, &Password::new(form.get("password")), &visit.client()) {
         Ok(opened) => {
-            let response = web.redirect_with_notice("/app", Notice::PasswordSet);
-            Ok(Reply::Now(web.with_session(response, &opened)))
+            let notice = Notice::PasswordSet.number();
+            web.redirect_with("/app", &[(Cookie::Notice, &notice), (Cookie::Session, opened.token.expose())])
         }
-        Err(SignInError::Weak(why)) => {
-            show_set_up(web, visit.frame, &token, 422, Some(why.to_string())).map(Reply::Now)
-        }
-        Err(error) => Err(link_error(error)),
+        Err(error) => visit.refuse(error.into(), |visit| set_up_page(web, visit)),
     }
-}
-
-fn show_set_up(
-    web: &Web,
-    frame: Frame,
-    token: &Token,
-    status: u16,
-    wrong: Option<String>,
-) -> Result<Response, WebError> {
-    let account = web.parts.sign_ins.link_account(token).map_err(link_error)?;
-    let token = token.expose().to_owned();
-    let page = SetUpPage { frame, token, email: account.email, least_chars: LEAST_CHARS, wrong };
-    Ok(render_as(status, &page))
 }
 
 fn token_of(visit: &Visit) -> Result<Token, WebError> {
-    visit.segment("token").and_then(Token::parse).ok_or_else(|| link_error(SignInError::LinkOver))
-}
-
-fn link_error(error: SignInError) -> WebError {
-    match error {
-        SignInError::LinkOver => {
-            let text = "It was already used, replaced by a newer one, or is older than three days. \
-                        Ask whoever runs this service for a new one.";
-            WebError::new(404, "This link is no longer valid", text)
-        }
-        error => error.into(),
-    }
+    Ok(Token::parse(&visit.id::<String>("token")?).ok_or(SignInError::LinkOver)?)
 }
 
 #[cfg(test)]

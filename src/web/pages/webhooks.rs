@@ -6,15 +6,12 @@ use std::time::Duration;
 use askama::Template;
 
 use crate::base::ids::{DeliveryId, WebhookId};
-use crate::http::{Reply, Response};
+use crate::model::event::EventType;
 use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange, WebhookError};
-use crate::web::error::WebError;
-use crate::web::frame::{Confirm, Frame, render, render_as};
-use crate::web::notice::Notice;
-use crate::web::service::Web;
-use crate::web::show::{Moment, lasted};
-use crate::web::visit::Visit;
-use crate::webhooks::registry::{Webhooks, event_names};
+use crate::web::cookies::{Cookie, Notice};
+use crate::web::show::lasted;
+use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
+use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::PREFIX;
 
 /// The number of deliveries on one page.
@@ -24,24 +21,22 @@ const PAGE: usize = 50;
 #[template(path = "webhooks.html", config = "src/web/askama.toml")]
 struct ListPage {
     frame: Frame,
+    form: Form,
     webhooks: Vec<Webhook>,
     /// The secret of the webhook that was just created. It is shown only this once.
     secret: Option<String>,
-    events: Vec<&'static str>,
-    url: String,
-    wrong: Option<String>,
 }
 
 #[derive(Template)]
 #[template(path = "webhook.html", config = "src/web/askama.toml")]
-struct WebhookPage {
+struct Page {
     frame: Frame,
     webhook: Webhook,
     /// The new secret after a rotation. It is shown only this once.
     secret: Option<String>,
     deliveries: Vec<Delivery>,
     /// The last delivery of this page, if there are older ones.
-    older: Option<String>,
+    older: Option<DeliveryId>,
 }
 
 /// Returns why nothing is sent, as a sentence.
@@ -51,10 +46,6 @@ fn disabled(webhook: &Webhook) -> Option<&'static str> {
         DisabledReason::Gone => "The receiver answered that it is gone (410).",
         DisabledReason::Failing => "No message could be delivered for five days.",
     })
-}
-
-fn events(webhook: &Webhook) -> String {
-    webhook.events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns what the receiver answered, such as `HTTP 200 after 0.1 s`.
@@ -76,11 +67,9 @@ fn response_head(delivery: &Delivery) -> Option<&str> {
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable.
-pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let secret = web.made_secret(&visit, PREFIX);
-    let is_shown = secret.is_some();
-    let response = show_all(web, visit, 200, secret, None)?;
-    Ok(Reply::Now(if is_shown { web.without_secret(response) } else { response }))
+pub(in crate::web) fn list(web: &Arc<Web>, visit: Visit) -> Answer {
+    let webhooks = web.store.webhooks(visit.caller()?.account.id)?;
+    render(&ListPage { secret: visit.made(PREFIX), webhooks, form: visit.form, frame: visit.frame })
 }
 
 /// Handles `POST /app/webhooks` with `url` and `event`: creates a webhook, and redirects to the page that shows its secret
@@ -88,82 +77,53 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable. The form shows what else is wrong.
-pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (account, webhooks, form) = (visit.caller()?.account.id, &web.parts.webhooks, visit.form());
-    let created = webhooks.url(form.get("url")).and_then(|url| {
-        let events = Webhooks::events(form.all("event"))?;
-        Ok((url, events))
-    });
-    let origin = visit.origin()?;
-    match created.and_then(|(url, events)| webhooks.create(account, url, events, &origin)) {
-        Ok((_, secret)) => Ok(Reply::Now(web.redirect_with_secret("/app/webhooks", &secret.expose()))),
-        Err(error @ (WebhookError::Storage(_) | WebhookError::UnknownAccount)) => Err(error.into()),
-        Err(error) => show_all(web, visit, 422, None, Some(error.to_string())).map(Reply::Now),
-    }
-}
-
-fn show_all(
-    web: &Web,
-    visit: Visit,
-    status: u16,
-    secret: Option<String>,
-    wrong: Option<String>,
-) -> Result<Response, WebError> {
-    let webhooks = web.parts.store.webhooks(visit.caller()?.account.id)?;
-    let page = ListPage {
-        webhooks,
-        secret,
-        events: event_names().to_vec(),
-        url: wrong.as_ref().map_or_else(String::new, |_| visit.form().get("url").to_owned()),
-        wrong,
-        frame: visit.frame,
+pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Answer {
+    let (account, origin) = visit.actor()?;
+    let make = || -> Result<String, WebhookError> {
+        let (url, events) =
+            (web.webhooks.url(visit.form.get("url"))?, Webhooks::events(visit.form.all("event"))?);
+        Ok(web.webhooks.create(account, url, events, &origin)?.1.expose())
     };
-    Ok(render_as(status, &page))
+    match make() {
+        Ok(secret) => web.redirect_with("/app/webhooks", &[(Cookie::Made, &secret)]),
+        Err(error) => visit.refuse(error.into(), |visit| list(web, visit)),
+    }
 }
 
 /// Handles `GET /app/webhooks/{webhook_id}`: shows the webhook and its deliveries.
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
-pub(in crate::web) fn webhook(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let secret = web.made_secret(&visit, PREFIX);
-    let is_shown = secret.is_some();
-    let response = show_one(web, visit, secret)?;
-    Ok(Reply::Now(if is_shown { web.without_secret(response) } else { response }))
-}
-
-fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response, WebError> {
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, id) = (visit.caller()?.account.id, visit.id("webhook_id")?);
-    let webhook = web.parts.webhooks.find(account, id)?;
-    let before: Option<DeliveryId> = visit.query().get("before").parse().ok();
-    let deliveries = web.parts.store.deliveries(account, id, before, PAGE + 1)?;
+    let webhook = web.webhooks.find(account, id)?;
+    let before: Option<DeliveryId> = visit.form.get("before").parse().ok();
+    let deliveries = web.store.deliveries(account, id, before, PAGE + 1)?;
     let mut deliveries = deliveries.ok_or_else(WebError::no_such_page)?;
     let has_older = deliveries.len() > PAGE;
     deliveries.truncate(PAGE);
-    let older = deliveries.last().filter(|_| has_older).map(|last| last.id.to_string());
-    let page = WebhookPage { webhook, secret, deliveries, older, frame: visit.frame };
-    Ok(render_as(200, &page))
+    let older = deliveries.last().filter(|_| has_older).map(|last| last.id);
+    render(&Page { webhook, secret: visit.made(PREFIX), deliveries, older, frame: visit.frame })
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/test`: sends a test message.
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 409 for a disabled one, 503 if the store is unavailable.
-pub(in crate::web) fn test(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn test(web: &Arc<Web>, visit: Visit) -> Answer {
     let id = visit.id("webhook_id")?;
-    web.parts.webhooks.test(visit.caller()?.account.id, id)?;
-    Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
+    web.webhooks.test(visit.caller()?.account.id, id)?;
+    web.redirect_with_notice(&address(id), Notice::MessageQueued)
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/deliveries/{delivery_id}/replay`: sends a message again.
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook or delivery, 409 for a disabled one, 503 if the store is unavailable.
-pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Answer {
     let id = visit.id("webhook_id")?;
-    let delivery = visit.id("delivery_id")?;
-    web.parts.webhooks.replay(visit.caller()?.account.id, id, delivery)?;
-    Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
+    web.webhooks.replay(visit.caller()?.account.id, id, visit.id("delivery_id")?)?;
+    web.redirect_with_notice(&address(id), Notice::MessageQueued)
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/rotate`: replaces the secret, and redirects to the page that shows the new one
@@ -171,17 +131,17 @@ pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
-pub(in crate::web) fn rotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (account, id) = (visit.caller()?.account.id, visit.id("webhook_id")?);
-    let (_, secret) = web.parts.webhooks.rotate(account, id, &visit.origin()?)?;
-    Ok(Reply::Now(web.redirect_with_secret(&address(id), &secret.expose())))
+pub(in crate::web) fn rotate(web: &Arc<Web>, visit: Visit) -> Answer {
+    let ((account, origin), id) = (visit.actor()?, visit.id("webhook_id")?);
+    let (_, secret) = web.webhooks.rotate(account, id, &origin)?;
+    web.redirect_with(&address(id), &[(Cookie::Made, &secret.expose())])
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/enable`: sends events again, and the deliveries that are pending.
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
-pub(in crate::web) fn enable(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn enable(web: &Arc<Web>, visit: Visit) -> Answer {
     switch(web, &visit, true)
 }
 
@@ -189,47 +149,28 @@ pub(in crate::web) fn enable(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
-pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Answer {
     switch(web, &visit, false)
 }
 
-fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
-    let id = visit.id("webhook_id")?;
+fn switch(web: &Web, visit: &Visit, enabled: bool) -> Answer {
+    let ((account, origin), id) = (visit.actor()?, visit.id("webhook_id")?);
     let change = WebhookChange { enabled: Some(enabled), ..WebhookChange::default() };
-    let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
-    let changed = web.parts.store.change_webhook(account, id, &change, now, &visit.origin()?)?;
+    let changed = web.store.change_webhook(account, id, &change, web.clock.now(), &origin)?;
     changed.ok_or_else(WebError::no_such_page)?;
-    Ok(Reply::Now(web.redirect(&address(id))))
+    web.redirect(&address(id))
 }
 
-/// Handles `GET /app/webhooks/{webhook_id}/delete`: asks for confirmation.
+/// Handles `POST /app/webhooks/{webhook_id}/delete`: deletes the webhook with its deliveries.
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
-pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let webhook = web.parts.webhooks.find(visit.caller()?.account.id, visit.id("webhook_id")?)?;
-    let text = "Nothing more is sent to this address, and its deliveries are deleted. It cannot be undone.";
-    Ok(Reply::Now(render(&Confirm {
-        frame: visit.frame,
-        question: "Delete this webhook?",
-        back: address(webhook.id),
-        subject: webhook.url,
-        text: text.to_owned(),
-        also: None,
-        button: "Delete it",
-    })))
-}
-
-/// Handles `POST /app/webhooks/{webhook_id}/delete`: deletes the webhook.
-///
-/// # Errors
-/// Returns the same errors as [`confirm_delete`].
-pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let (account, now) = (visit.caller()?.account.id, web.parts.clock.now());
-    if !web.parts.store.delete_webhook(account, visit.id("webhook_id")?, now, &visit.origin()?)? {
+pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Answer {
+    let (account, origin) = visit.actor()?;
+    if !web.store.delete_webhook(account, visit.id("webhook_id")?, web.clock.now(), &origin)? {
         return Err(WebError::no_such_page());
     }
-    Ok(Reply::Now(web.redirect_with_notice("/app/webhooks", Notice::WebhookDeleted)))
+    web.redirect_with_notice("/app/webhooks", Notice::WebhookDeleted)
 }
 
 fn address(id: WebhookId) -> String {

@@ -47,10 +47,8 @@ fn pictures() {
     let details = "document.querySelectorAll('details').forEach((at) => { at.open = true })";
     desk.browser.run(details, &[]);
     take("run-open");
-    desk.open(&format!("{run}/delete"));
-    take("run-delete");
     desk.open(&format!("{run}/graph"));
-    take("people-and-leads");
+    take("graph");
     let again = desk.search("alice");
     desk.has_state("Completed");
     desk.open(&format!("{run}/diff{}", again.trim_start_matches("/app/searches")));
@@ -73,8 +71,6 @@ fn pictures() {
     let watch = desk.watch_with_changes();
     desk.open(&watch);
     take("watch");
-    desk.open(&format!("{watch}/delete"));
-    take("watch-delete");
     desk.open("/app/watches");
     take("watches");
     desk.open("/app/webhooks");
@@ -108,7 +104,7 @@ fn pictures() {
     take("keys");
 }
 
-/// Takes pictures of leads on cards, and of a family and its people. Every site answers, so that all are found.
+/// Takes pictures of leads, and of a family and its people. Every site answers, so that all are found.
 #[test]
 #[ignore = "for people: scripts/screenshots"]
 fn pictures_of_families() {
@@ -119,7 +115,7 @@ fn pictures_of_families() {
     desk.sign_up("ann@example.com", "pro");
     desk.search("person8");
     desk.draws_all();
-    desk.browser.wait_until("document.querySelector('[id^=result-] .result-leads button') !== null");
+    desk.browser.wait_until("document.querySelector('.leads button') !== null");
     take("run-leads");
     desk.open(&format!("{}/graph", desk.place()));
     take("run-people");
@@ -134,8 +130,6 @@ fn pictures_of_families() {
     take("family-child");
     desk.open(&format!("{root}/graph"));
     take("family-people");
-    desk.open(&format!("{root}/delete"));
-    take("family-delete");
     desk.open("/app");
     desk.search("person2");
     desk.draws_all();
@@ -161,9 +155,6 @@ fn batches(desk: &Desk, take: &impl Fn(&str)) {
     desk.browser.wait_until("location.pathname.startsWith('/app/batches/')");
     take("batch-running");
     let batch = desk.place();
-    desk.open(&format!("{batch}/stop"));
-    take("batch-stop");
-    desk.open(&batch);
     desk.browser.wait_until("document.querySelector('[data-part=state]:not([data-open])') !== null");
     take("batch");
     desk.open(&format!("{batch}/matrix"));

@@ -51,17 +51,13 @@ fn every_page_is_small_and_accessible() {
         &domain,
         &batch,
         &format!("{batch}/matrix?all=yes"),
-        &format!("{batch}/stop"),
         &diff,
         &format!("{run}/graph"),
-        &format!("{run}/delete"),
         "/app/searches",
         "/app/watches",
         &watch,
-        &format!("{watch}/delete"),
         "/app/webhooks",
         &webhook,
-        &format!("{webhook}/delete"),
         "/app/keys",
         "/app/account",
         "/app/operator",
@@ -71,9 +67,8 @@ fn every_page_is_small_and_accessible() {
         look(path);
     }
     the_dossier_shows_one_section(&desk, &domain);
-    a_category_leads_to_its_results(&desk, &domain);
-    a_result_of_another_person_is_collapsed(&desk, &run);
-    an_entity_of_the_graph_leads_to_what_is_joined_to_it(&desk, &run);
+    a_result_of_another_person_is_marked(&desk, &run);
+    an_entity_of_the_graph_shows_what_is_joined_to_it(&desk, &run);
     desk.open("/app/keys");
     desk.browser.type_into("input[name=label]", "laptop");
     desk.browser.click("form:has(input[name=label]) button");
@@ -90,24 +85,17 @@ fn the_dossier_shows_one_section(desk: &Desk, domain: &str) {
     assert!(first.as_str().is_some_and(|id| id.starts_with("dossier-") && !id.contains(',')), "{first}");
     desk.browser.click(".dossier nav a[href='#dossier-dns']");
     assert_eq!(desk.browser.run(&script, &[]), json!("dossier-dns"));
-    // A source leads to its card, which was collapsed with all others.
+    // A source leads to its row, which was hidden with all others.
     desk.browser.click("#dossier-dns td small a");
     desk.browser.wait_until("document.querySelector('.result:target')?.checkVisibility()");
 }
 
-fn a_category_leads_to_its_results(desk: &Desk, domain: &str) {
-    desk.open(domain);
-    desk.browser.click(".bars li:nth-child(2) a");
-    desk.browser.wait_until("document.querySelector('.group:target')?.checkVisibility()");
-}
-
-fn a_result_of_another_person_is_collapsed(desk: &Desk, run: &str) {
+fn a_result_of_another_person_is_marked(desk: &Desk, run: &str) {
     desk.open(run);
-    let (card, marked) =
-        ("[data-part=results] .result:not(.bare)", "document.querySelectorAll('.result.other').length");
-    desk.browser.click(&format!("{card} .result-notes button"));
+    let marked = "document.querySelectorAll('.result.other').length";
+    desk.browser.click("[data-part=results] .result .actions button");
     desk.browser.wait_until(&format!("{marked} === 1 && document.readyState === 'complete'"));
-    desk.browser.click(".result.other .result-notes button");
+    desk.browser.click(".result.other .actions button");
     desk.browser.wait_until(&format!("{marked} === 0 && document.readyState === 'complete'"));
 }
 
@@ -139,10 +127,16 @@ fn a_batch(desk: &Desk, axe: &Axe) -> String {
     desk.place()
 }
 
-/// An entity of the graph leads to those that it is joined to.
-fn an_entity_of_the_graph_leads_to_what_is_joined_to_it(desk: &Desk, run: &str) {
+/// The graph works with the keyboard: an entity with the focus shows what is joined to it, and leads to its entry.
+fn an_entity_of_the_graph_shows_what_is_joined_to_it(desk: &Desk, run: &str) {
     desk.open(&format!("{run}/graph"));
-    desk.browser.click(".entities li li a");
+    let focus = "const line = document.querySelector('[data-graph] line');
+        const dot = document.querySelector(`[data-dot='${line.dataset.to}']`);
+        dot.focus();
+        return document.querySelectorAll('[data-graph].chosen a.near').length;";
+    let near = desk.browser.run(focus, &[]).as_u64().unwrap();
+    assert!(near >= 2, "{near}");
+    desk.browser.run("document.activeElement.dispatchEvent(new MouseEvent('click', { bubbles: true }))", &[]);
     desk.browser.wait_until("document.querySelector('.entities li:target') !== null");
 }
 

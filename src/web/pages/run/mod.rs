@@ -1,41 +1,241 @@
-//! The page of a run, at one address while it runs and after it has ended.
+//! The page of a run, at one address while it runs and after it has ended, and the parts of it that change while the run is
+//! running. The server renders all of it: without scripts the page reloads by itself, with them the parts are inserted.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`page`](mod@page) | the page, and the parts of it that change while the run is running |
-//! | [`cards`] | results as cards: filter and order |
+//! | [`results`] | the table of results: filter and order |
+//! | [`leads`] | who the accounts belong to, and what to search next |
 //! | [`actions`] | what is done with the run: stop, ask again, note, export, delete |
-//! | [`graph`] | what the results point to |
+//! | [`graph`] | what joins the results |
 //! | [`diff`] | what changed since another run |
-//! | [`family`] | the searches for leads, as a tree |
-//! | [`leads`] | leads in a table and on cards |
-//! | [`people`] | the people of the run as cards |
 
 pub(in crate::web) mod actions;
-mod cards;
 pub(in crate::web) mod diff;
-pub(in crate::web) mod family;
 pub(in crate::web) mod graph;
 mod leads;
-pub(in crate::web) mod page;
-mod people;
+mod results;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use askama::Template;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::base::clock::to_the_second;
+use crate::base::ids::RunId;
+use crate::http::{Reply, Response};
+use crate::model::entity::merge;
+use crate::model::family::FamilyTree;
+use crate::model::follow::Class;
+use crate::model::run::{ModuleReport, RunSummary};
+use crate::modules::outcome::Outcome;
+use crate::modules::query::SearchType;
+use crate::report::Format;
+use crate::report::html::{Overview, facts, initial, items, titled};
+use crate::runs::record::RunRecord;
+use crate::runs::retry::Retry;
 use crate::runs::service::Found;
-use crate::web::error::WebError;
-use crate::web::service::Web;
-use crate::web::visit::Visit;
+use crate::web::show::{ago, lasted};
+use crate::web::visit::new_once;
+use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
+use leads::{Lead, MOST_LINES, MOST_PEOPLE, SHOWN_LEADS, Who, account_label, became, tone, verb};
+use results::{MOST_RESULTS, Order, Results};
 
-/// Returns the run of the address.
+#[derive(Template)]
+#[template(path = "run.html", config = "src/web/askama.toml")]
+struct Page {
+    frame: Frame,
+    /// The filter in the address: `text`, `kind`, `order`. With `note`, the result whose note is written.
+    form: Form,
+    live: Live,
+    /// The last search before this one for the same query, if both have ended.
+    earlier: Option<RunId>,
+    /// Whether the watch that has started the run still exists, and the run that this one asks again.
+    has_watch: bool,
+    has_retried: bool,
+    /// What the results say together. It is empty while the run is running, as are people and leads.
+    overview: Overview,
+    who: Who,
+    leads: Vec<Lead>,
+    kinds: BTreeSet<String>,
+    results: Results,
+    can_print: bool,
+}
+
+/// The parts that change while the run is running, and the results that came last.
+#[derive(Template)]
+#[template(path = "run-live.html", config = "src/web/askama.toml")]
+struct LivePage {
+    frame: Frame,
+    form: Form,
+    live: Live,
+    results: Results,
+}
+
+/// What changes while the run is running.
+struct Live {
+    record: RunRecord,
+    /// The number of modules that were asked and have ended, and the number of those that are asked.
+    completed: u32,
+    total: u32,
+    /// The time from the start to the end, or until now.
+    took: String,
+    /// The number of modules that can be asked again, and the price.
+    again: Option<(usize, u64)>,
+    once: String,
+    /// The searches for leads.
+    tree: FamilyTree,
+    /// The address of the next parts.
+    next: String,
+    /// The address of the page.
+    page: String,
+    now: Timestamp,
+}
+
+impl Live {
+    fn new(web: &Web, visit: &Visit, record: RunRecord, tree: FamilyTree) -> Result<Self, WebError> {
+        let (run, now) = (&record.summary, web.clock.now());
+        let (completed, total) = run.coverage.done_of(run.progress.modules_total);
+        let took = run.completed_at.unwrap_or(now).duration_since(run.created_at);
+        let has_premium = visit.caller()?.plan.premium;
+        let again = Retry::of(run, &record.modules, &web.runs.catalog()).ok();
+        let again = again.filter(|retry| has_premium || !retry.is_premium());
+        let is_ended = run.status.is_terminal();
+        let page = format!("{}/app/searches/{}", web.root, run.id);
+        let last = record.results.iter().map(|result| result.id).max().unwrap_or(0).to_string();
+        let (after, ended) = if is_ended { ("", "yes") } else { (&*last, "") };
+        let state = state_of(run, &tree);
+        let filter = visit.form.with("note", "");
+        let next = filter.with("after", after).with("ended", ended).with("at", state).query();
+        Ok(Self {
+            completed,
+            total,
+            took: lasted(Duration::try_from(took).unwrap_or_default()),
+            again: again.map(|retry| (retry.modules(), retry.cost())),
+            once: new_once(),
+            tree,
+            next: format!("{page}/live{next}"),
+            page: format!("{page}{}", filter.query()),
+            now,
+            record,
+        })
+    }
+
+    /// Returns whether the page will change by itself.
+    fn is_open(&self) -> bool {
+        !self.record.summary.status.is_terminal() || self.has_tree() && self.tree.is_open
+    }
+
+    fn has_tree(&self) -> bool {
+        has_tree(&self.record.summary, &self.tree)
+    }
+
+    /// Returns the modules with this outcome, by name. Those with an answer are many: they are listed at the end.
+    fn modules_that(&self, outcome: Outcome) -> Vec<&ModuleReport> {
+        let is_listed = self.record.summary.status.is_terminal() || !outcome.is_conclusive();
+        if is_listed { self.record.modules_that(outcome) } else { Vec::new() }
+    }
+}
+
+/// Returns a number that grows with each change of a run and of those below it, so that a page that has it already is not
+/// rendered again.
+fn state_of(run: &RunSummary, tree: &FamilyTree) -> String {
+    let runs = std::iter::once(run).chain(tree.below.iter().map(|entry| &entry.run));
+    let steps = |run: &RunSummary| {
+        let flags = [true, run.status.is_terminal(), run.stopped_at.is_some()];
+        let flags: u32 = flags.into_iter().map(u32::from).sum();
+        run.progress.modules_completed + run.total_results + flags
+    };
+    let is_settled = !(has_tree(run, tree) && tree.is_open);
+    (runs.map(steps).sum::<u32>() + u32::from(is_settled)).to_string()
+}
+
+/// Returns whether there are searches for leads, or may be.
+fn has_tree(run: &RunSummary, tree: &FamilyTree) -> bool {
+    run.follow.is_some() || !tree.below.is_empty()
+}
+
+/// Handles `GET /app/searches/{run_id}` with a filter (`text`, `kind`, `order`): shows the run.
+///
+/// # Errors
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
+    let runs = &web.runs;
+    let record = runs.reader.record(&find(web, &visit, "run_id")?)?;
+    let (run, catalog) = (record.summary.clone(), runs.catalog());
+    let is_running = !run.status.is_terminal();
+    let earlier = runs.reader.comparable(&run, Some((run.created_at, run.id)), 1)?;
+    let results = Results::new(&record.results, &visit.form, is_running, &catalog);
+    let kinds = record.results.iter().map(|result| result.result_type.clone()).collect();
+    let overview = if is_running { Overview::default() } else { Overview::new(&record, &catalog).for_page() };
+    let family = runs.families.of(record.clone())?;
+    let (who, leads) = match is_running {
+        true => (Who::default(), Vec::new()),
+        false => (Who::of(&family, catalog.profiles()), leads::leads(&runs.families, &family)),
+    };
+    let retried = run.retry_of.map(|id| runs.reader.find(id, run.account)).transpose()?;
+    render(&Page {
+        earlier: earlier.first().map(|run| run.id),
+        has_watch: match run.watch {
+            Some(id) => web.store.watch(run.account, id)?.is_some(),
+            None => false,
+        },
+        has_retried: retried.flatten().is_some(),
+        overview,
+        who,
+        leads,
+        kinds,
+        results,
+        can_print: runs.browsing().prints(),
+        live: Live::new(web, &visit, record, family.tree())?,
+        form: visit.form,
+        frame: visit.frame,
+    })
+}
+
+/// Handles `GET /app/searches/{run_id}/live` with a filter, `after` (the last result that the page has), `at` (its state)
+/// and `ended` (if it shows a run that has ended): returns the parts of the page that have changed, for its script, or 204 if
+/// nothing has.
+///
+/// # Errors
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
+pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
+    let (runs, found) = (&web.runs, find(web, &visit, "run_id")?);
+    let tree = runs.families.tree(&found.summary())?;
+    // The stored state of a run that another instance drives is not that of its checks.
+    if matches!(found, Found::Live(_)) && visit.form.has("at", &state_of(&found.summary(), &tree)) {
+        return Ok(Reply::Now(Response::empty(204)));
+    }
+    let record = runs.reader.record(&found)?;
+    let after: u32 = visit.form.get("after").parse().unwrap_or(u32::MAX);
+    let new: Vec<_> = record.results.iter().filter(|result| result.id > after).cloned().collect();
+    let results = Results::new(&new, &visit.form, true, &runs.catalog());
+    let is_new_end = record.summary.status.is_terminal() && !visit.form.has("ended", "yes");
+    ["after", "at", "ended"].iter().for_each(|name| visit.form.set(name, ""));
+    let mut live = Live::new(web, &visit, record, tree)?;
+    if is_new_end {
+        live.next.clone_from(&live.page);
+    }
+    render(&LivePage { frame: visit.frame, form: visit.form, live, results })
+}
+
+/// Returns the run of a segment of the address.
 ///
 /// # Errors
 /// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
 /// Returns 503 if the store is unavailable.
-fn find(web: &Web, visit: &Visit) -> Result<Found, WebError> {
-    find_in(web, visit, "run_id")
+pub(super) fn find(web: &Web, visit: &Visit, segment: &str) -> Result<Found, WebError> {
+    find_run(web, visit, visit.id(segment)?)
 }
 
-/// Returns the run of a segment of the address, as [`find`] does.
-fn find_in(web: &Web, visit: &Visit, segment: &str) -> Result<Found, WebError> {
-    let (id, account) = (visit.id(segment)?, visit.caller()?.account.id);
-    web.parts.runs.reader.find(id, account)?.ok_or_else(WebError::no_such_page)
+/// Returns a run of the visitor, as [`find`] does.
+pub(super) fn find_run(web: &Web, visit: &Visit, id: RunId) -> Result<Found, WebError> {
+    web.runs.reader.find(id, visit.caller()?.account.id)?.ok_or_else(WebError::no_such_page)
+}
+
+/// Returns the address parameters of the history of all runs with a tag.
+pub(in crate::web) fn tag_query(tag: &str) -> String {
+    Form::default().with("tag", tag).query()
 }

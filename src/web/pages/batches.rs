@@ -1,0 +1,271 @@
+//! The pages of batches: check a list, start it, follow it, stop it, its matrix and its files.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+
+use crate::base::ids::BatchId;
+use crate::http::{Reply, Response};
+use crate::model::batch::{Batch, BatchRow, BatchStatus, Counts, RowRefusal, RowState, batch_name};
+use crate::model::credits::Balance;
+use crate::modules::query::SearchType;
+use crate::report::Format;
+use crate::report::batch::{file_name, write_batch};
+use crate::report::html::titled;
+use crate::runs::batches::draft::Draft;
+use crate::runs::batches::{BatchMatrix, table};
+use crate::service::refusal::Code;
+use crate::web::error::Shown;
+use crate::web::show::lasted;
+use crate::web::visit::new_once;
+use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render, sentence};
+
+/// The number of batches, of searches of one, and of queries in its matrix, on a page.
+const BATCHES: usize = 20;
+const SEARCHES: usize = 50;
+const QUERIES: usize = 25;
+/// The maximum number of invalid searches, and of duplicates, on the page.
+const MOST_LISTED: usize = 100;
+
+#[derive(Template)]
+#[template(path = "batches.html", config = "src/web/askama.toml")]
+struct ListPage {
+    frame: Frame,
+    form: Form,
+    batches: Vec<Batch>,
+    is_later_page: bool,
+    /// The last batch of this page, if there are older ones.
+    older: Option<BatchId>,
+}
+
+#[derive(Template)]
+#[template(path = "batch-check.html", config = "src/web/askama.toml")]
+struct CheckPage {
+    frame: Frame,
+    form: Form,
+    draft: Draft,
+    balance: Balance,
+    /// What the button to start sends: the fingerprint of the batch that was checked.
+    checked: String,
+}
+
+#[derive(Template)]
+#[template(path = "batch.html", config = "src/web/askama.toml")]
+struct Page {
+    frame: Frame,
+    batch: Batch,
+    rows: Vec<BatchRow>,
+    /// The place after which the rows begin.
+    after: u32,
+    /// The last row of this page, if there are more.
+    next: Option<u32>,
+    now: Timestamp,
+}
+
+#[derive(Template)]
+#[template(path = "batch-matrix.html", config = "src/web/askama.toml")]
+struct MatrixPage {
+    frame: Frame,
+    batch: Batch,
+    matrix: BatchMatrix,
+    after: u32,
+    /// The last row of this page, and whether there are more.
+    last: u32,
+    has_more: bool,
+    /// Whether platforms without a hit are shown, too.
+    shows_all: bool,
+    /// The number of platforms without a hit.
+    others: usize,
+}
+
+/// Handles `GET /app/batches`: shows the batches and the form.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable.
+pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
+    visit.form.set("type", "username");
+    visit.form.set("once", &new_once());
+    show_list(web, visit)
+}
+
+fn show_list(web: &Web, visit: Visit) -> Answer {
+    let before: Option<BatchId> = visit.form.get("before").parse().ok();
+    let (batches, has_more) = web.runs.batches(visit.caller()?.account.id, before, BATCHES)?;
+    render(&ListPage {
+        frame: visit.frame,
+        form: visit.form,
+        older: batches.last().filter(|_| has_more).map(|batch| batch.id),
+        is_later_page: before.is_some(),
+        batches,
+    })
+}
+
+/// Handles `POST /app/batches`: checks the list and shows what the batch would cost. With `start`, the fingerprint of
+/// the batch that was checked, it creates the batch and redirects to its page. A list that was changed after its check
+/// is checked again.
+///
+/// # Errors
+/// Returns 401 without a session, 503 if the store is unavailable. The form shows what is wrong, with 422.
+pub(in crate::web) fn create(web: &Arc<Web>, mut visit: Visit) -> Answer {
+    let (name, draft) = match read(&visit.form) {
+        Ok(order) => order,
+        Err(error) => return visit.refuse(error, |visit| show_list(web, visit)),
+    };
+    let fingerprint = draft.fingerprint(name.as_deref());
+    let checked = URL_SAFE_NO_PAD.encode(fingerprint);
+    let Ok(key) = visit.form.once() else {
+        visit.form.set("once", &new_once());
+        return show_check(web, visit, draft, checked);
+    };
+    if visit.form.get("start") != checked || !draft.invalid.is_empty() {
+        return show_check(web, visit, draft, checked);
+    }
+    let (_, origin) = visit.actor()?;
+    match web.create_batch(visit.caller()?, name, &draft, Some(key), &origin) {
+        Ok(id) => web.redirect(&format!("/app/batches/{id}")),
+        Err(refusal) if refusal.code() == Code::IdempotencyMismatch => {
+            let text = "This form has started another batch already. Press Start to start this one too.";
+            let error = WebError::new(409, "Not started yet.", text).at(Shown::NewForm);
+            visit.refuse(error, |visit| show_check(web, visit, draft, checked))
+        }
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// Reads the name and the searches of a form. The draft may contain invalid searches.
+fn read(form: &Form) -> Result<(Option<String>, Draft), WebError> {
+    let name = batch_name(form.get("name"))
+        .map_err(|allowed| WebError::field("name", format!("Allowed: {allowed}.")))?;
+    let draft = table::read(form.get("list").as_bytes(), |_| SearchType::from_name(form.get("type")));
+    let draft = draft.map_err(|error| {
+        let text = format!("{}. Allowed: {}.", sentence(&error.message), error.allowed);
+        WebError::field("list", text)
+    })?;
+    Ok((name, draft))
+}
+
+fn show_check(web: &Web, visit: Visit, draft: Draft, checked: String) -> Answer {
+    let balance = web.accounts.balance(visit.caller()?)?;
+    render(&CheckPage { frame: visit.frame, form: visit.form, draft, balance, checked })
+}
+
+/// Handles `GET /app/batches/{batch_id}`: shows the batch and its searches. While it runs, the page is loaded again, or the
+/// script replaces its parts.
+///
+/// # Errors
+/// Returns 404 for an unknown batch, 503 if the store is unavailable.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
+    let (batch, after) = (find(web, &visit)?, after(&visit));
+    let mut rows = web.store.batch_rows(batch.id, after, SEARCHES + 1)?;
+    let has_more = rows.len() > SEARCHES;
+    rows.truncate(SEARCHES);
+    let next = rows.last().filter(|_| has_more).map(|row| row.position);
+    render(&Page { frame: visit.frame, batch, rows, after, next, now: web.clock.now() })
+}
+
+/// Returns the searches by state: its name, their number, and that of the searches in the states before it.
+fn shares(counts: &Counts) -> [(&'static str, u32, u32); 6] {
+    let Counts { pending, running, completed, failed, refused, skipped } = *counts;
+    let mut from = 0;
+    [
+        ("completed", completed),
+        ("failed", failed),
+        ("refused", refused),
+        ("skipped", skipped),
+        ("running", running),
+        ("pending", pending),
+    ]
+    .map(|(name, count)| {
+        from += count;
+        (name, count, from - count)
+    })
+}
+
+/// Returns why a search was not made.
+fn refusal(row: &BatchRow) -> &'static str {
+    match row.state {
+        RowState::Refused(RowRefusal::Suppressed) => "This identifier is never searched here.",
+        RowState::Refused(RowRefusal::InvalidChoice) => {
+            "Its choice of modules is not valid with the current catalogue."
+        }
+        RowState::Refused(RowRefusal::PremiumUnavailable) => "No browser was available.",
+        RowState::Refused(RowRefusal::Unreadable) => "This version of the program cannot read it.",
+        _ => "",
+    }
+}
+
+/// Handles `POST /app/batches/{batch_id}/stop`: stops the batch and redirects to its page.
+///
+/// # Errors
+/// Returns 404 for an unknown batch, 503 if the store is unavailable.
+pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Answer {
+    let ((account, origin), id) = (visit.actor()?, visit.id("batch_id")?);
+    if !web.runs.stop_batch(account, id, &origin)? {
+        return Err(WebError::no_such_page());
+    }
+    web.redirect(&format!("/app/batches/{id}"))
+}
+
+/// Handles `GET /app/batches/{batch_id}/matrix`: shows the outcomes of some searches by platforms. With `all`, also the
+/// platforms without a hit.
+///
+/// # Errors
+/// Returns 404 for an unknown batch, 503 if the store is unavailable.
+pub(in crate::web) fn matrix(web: &Arc<Web>, visit: Visit) -> Answer {
+    let (batch, after, shows_all) = (find(web, &visit)?, after(&visit), visit.form.has("all", "yes"));
+    let mut matrix = web.runs.matrix(batch.id, after, QUERIES)?;
+    let asked = matrix.columns.len();
+    let with_hits = matrix.columns.iter().filter(|column| column.hits > 0).count();
+    if !shows_all {
+        matrix.columns.truncate(with_hits);
+        matrix.rows.iter_mut().for_each(|row| row.outcomes.truncate(with_hits));
+    }
+    let last = matrix.rows.last().map_or(after, |row| row.row);
+    let has_more = !web.store.batch_rows(batch.id, last, 1)?.is_empty();
+    let (frame, others) = (visit.frame, asked - with_hits);
+    render(&MatrixPage { frame, batch, matrix, after, last, has_more, shows_all, others })
+}
+
+/// Handles `GET /app/batches/{batch_id}/export?format=…`: sends the results found so far. If the export fails before
+/// its end, the connection is closed, so that an incomplete file never looks complete.
+///
+/// # Errors
+/// Returns 400 for an unknown format, 404 for an unknown batch, 503 if the store is unavailable.
+pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
+    let format = Format::among(Format::OF_BATCHES, visit.form.get("format"));
+    let format =
+        format.ok_or_else(|| WebError::invalid("A batch can be exported as json, ndjson or csv."))?;
+    let batch = find(web, &visit)?;
+    let name = file_name(&batch, "batch", format.as_str());
+    let head = Response::empty(200)
+        .with_header("Content-Type", format.media_type())
+        .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
+    let web = Arc::clone(web);
+    Ok(Reply::file(head, move |out| {
+        let written = write_batch(&web.store, &web.runs, &batch, format, out);
+        written.inspect_err(|error| error.log("a batch", &visit.request_id)).is_ok()
+    }))
+}
+
+fn shown_name(batch: &Batch) -> &str {
+    batch.name.as_deref().unwrap_or("Batch without a name")
+}
+
+/// Returns the batch of the address.
+///
+/// # Errors
+/// Returns 404 for a malformed, unknown or removed id and for a batch of another account, always with the same text.
+/// Returns 503 if the store is unavailable.
+fn find(web: &Web, visit: &Visit) -> Result<Batch, WebError> {
+    let (account, id) = (visit.caller()?.account.id, visit.id("batch_id")?);
+    web.store.batch(account, id)?.ok_or_else(WebError::no_such_page)
+}
+
+/// Returns the place after which the rows of a page begin. An invalid one is ignored.
+fn after(visit: &Visit) -> u32 {
+    visit.form.get("after").parse().unwrap_or(0)
+}

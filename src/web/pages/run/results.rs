@@ -1,0 +1,260 @@
+//! The table of results: which of them are shown, and in which order.
+//!
+//! While a search runs, its results are in the order in which they came, so that nothing moves. At its end, the more certain
+//! comes first, then the one with more to show, then the one of the more popular site. Results that have nothing but their
+//! value are listed after the table, by category of the sites.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::base::words::words;
+use crate::model::entity::identified::web_address;
+use crate::model::run::ResultRecord;
+use crate::modules::catalog::Catalog;
+use crate::runs::pictures::avatar::Avatar;
+use crate::web::Form;
+
+/// The maximum number of results on a page. Files contain all results.
+pub(super) const MOST_RESULTS: usize = 1000;
+
+words! {
+    /// The order of results.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub(super) enum Order {
+        /// The best first.
+        #[default]
+        Best = "best",
+        /// By confidence.
+        Sure = "sure",
+        /// The newest first.
+        Newest = "newest",
+        /// By the names of the sites.
+        Platform = "platform",
+    }
+}
+
+/// The results that the reader has chosen.
+#[derive(Debug)]
+pub(super) struct Results {
+    /// The rows of the table.
+    pub(super) rows: Vec<Row>,
+    /// The results that have nothing but their value, by category.
+    pub(super) bare: BTreeMap<String, Vec<Row>>,
+    /// The number of results that match, also of those that the page leaves out.
+    pub(super) matching: usize,
+}
+
+impl Results {
+    /// Returns the results that match the parameters `text` and `kind`, in the order of `order`.
+    pub(super) fn new(all: &[ResultRecord], form: &Form, is_running: bool, catalog: &Catalog) -> Self {
+        let (kind, text) = (form.get("kind"), form.get("text").to_lowercase());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let rows = all.iter().filter(|result| kind.is_empty() || result.result_type == kind);
+        let rows = rows.map(|result| Row::new(result, catalog));
+        let mut rows: Vec<Row> = rows.filter(|row| row.contains(&words)).collect();
+        let order = Order::from_name(form.get("order")).unwrap_or_default();
+        match order {
+            _ if is_running => rows.sort_by_key(|row| row.result.id),
+            Order::Best => rows.sort_by_cached_key(Row::standing),
+            Order::Sure => rows.sort_by(|a, b| b.result.confidence.total_cmp(&a.result.confidence)),
+            Order::Newest => rows.sort_by_key(|row| Reverse(row.result.id)),
+            Order::Platform => rows.sort_by_cached_key(|row| row.platform().to_lowercase()),
+        }
+        let matching = rows.len();
+        rows.truncate(MOST_RESULTS);
+        let mut bare: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+        if !is_running && order == Order::Best {
+            for row in rows.extract_if(.., |row| row.facts() == 0) {
+                bare.entry(row.category.clone()).or_default().push(row);
+            }
+        }
+        Self { rows, bare, matching }
+    }
+}
+
+/// A result with what the catalogue knows of its site.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) result: ResultRecord,
+    pub(super) category: String,
+    /// The popularity of the site; 1 is the most visited.
+    rank: u32,
+}
+
+impl Row {
+    fn new(result: &ResultRecord, catalog: &Catalog) -> Self {
+        let entry = catalog.get(&result.source).map(|module| module.entry());
+        Self {
+            category: entry.map_or_else(|| "other".to_owned(), |entry| entry.category.clone()),
+            rank: entry.and_then(|entry| entry.rank).unwrap_or(u32::MAX),
+            result: result.clone(),
+        }
+    }
+
+    pub(super) fn platform(&self) -> &str {
+        self.result.platform.as_deref().unwrap_or(&self.result.source)
+    }
+
+    pub(super) fn profile(&self) -> Option<&str> {
+        match self.result.metadata.get("profile_url")? {
+            Value::Array(items) => items.first()?.as_str(),
+            other => other.as_str(),
+        }
+    }
+
+    pub(super) fn value(&self) -> Option<&str> {
+        self.result.value.as_deref().or_else(|| self.profile())
+    }
+
+    /// Returns the link of the result, if its value is a web address.
+    pub(super) fn href(&self) -> Option<String> {
+        self.profile().or_else(|| self.value()).and_then(web_address).map(String::from)
+    }
+
+    /// Returns the name that the profile shows.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.text("display_name").filter(|name| Some(*name) != self.value())
+    }
+
+    /// Returns the first and the last year of an account, such as `2011–2024`.
+    pub(super) fn years(&self) -> Option<String> {
+        let year = |name: &str| Some(self.text(name)?.chars().take(4).collect::<String>());
+        let last = year("last_seen_at").or_else(|| year("last_posted_at"));
+        match (year("created_at"), last) {
+            (Some(first), Some(last)) if first != last => Some(format!("{first}–{last}")),
+            (Some(first), None) => Some(format!("since {first}")),
+            (_, last) => last,
+        }
+    }
+
+    pub(super) fn has_thumbnail(&self) -> bool {
+        Avatar::of(&self.result.metadata).is_some()
+    }
+
+    /// Returns what the owner has noted about the result.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.result.annotation.as_ref()?.note.as_deref()
+    }
+
+    /// Returns a text in the metadata.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.result.metadata.get(name)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the number of facts that the row shows besides its value.
+    fn facts(&self) -> usize {
+        let texts = ["display_name", "bio", "location", "created_at", "last_seen_at", "last_posted_at"];
+        let texts =
+            texts.iter().filter(|name| self.text(name).is_some_and(|text| Some(text) != self.value()));
+        let has_more = self.has_thumbnail() || self.result.metadata.contains_key("followers");
+        texts.count() + usize::from(has_more) + usize::from(self.result.annotation.is_some())
+    }
+
+    /// Returns the place of the result among others.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the value is from 0 to 100")]
+    fn standing(&self) -> (bool, Reverse<u32>, Reverse<usize>, u32, u32) {
+        let percent = (self.result.confidence.clamp(0.0, 1.0) * 100.0).round() as u32;
+        (self.facts() == 0, Reverse(percent), Reverse(self.facts()), self.rank, self.result.id)
+    }
+
+    /// Returns whether the values of the result contain all words. Names of fields do not count.
+    fn contains(&self, words: &[&str]) -> bool {
+        let kind = self.result.result_type.replace('_', " ");
+        let value = self.value().unwrap_or_default();
+        let mut text = [self.platform(), value, &kind, &self.category, &self.result.source].join("\n");
+        self.result.metadata.values().for_each(|value| add_texts(value, &mut text));
+        let text = text.to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    }
+}
+
+fn add_texts(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| add_texts(item, text)),
+        Value::Object(members) => members.values().for_each(|member| add_texts(member, text)),
+        Value::String(value) => text.extend(["\n", value]),
+        other => text.extend(["\n", &other.to_string()]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn result(id: u32, confidence: f64, metadata: &Value) -> ResultRecord {
+        serde_json::from_value(json!({
+            "id": id, "type": "social_account", "entity_type": "social_account", "platform": format!("Site {id}"),
+            "value": null, "confidence": confidence, "source": "github", "metadata": metadata,
+            "created_at": "2026-01-01T00:00:00.000Z",
+        }))
+        .unwrap()
+    }
+
+    fn row(id: u32, rank: u32, confidence: f64, metadata: &Value) -> Row {
+        Row { result: result(id, confidence, metadata), category: "coding".to_owned(), rank }
+    }
+
+    #[test]
+    fn only_web_addresses_become_links() {
+        let shown = |url: &str| row(1, 1, 0.9, &json!({"profile_url": [url]}));
+        assert_eq!(shown("https://a.example/\"x").href().as_deref(), Some("https://a.example/%22x"));
+        for bad in ["javascript:alert(1)", "data:text/html,x", "//a.example", ""] {
+            assert_eq!((shown(bad).href(), shown(bad).value()), (None, Some(bad)), "as text");
+        }
+    }
+
+    #[test]
+    fn the_years_of_an_account_are_shown_as_a_span() {
+        for (metadata, want) in [
+            (json!({"created_at": "2011-05-01", "last_seen_at": "2024-01-01"}), Some("2011–2024")),
+            (json!({"created_at": "2011-05-01", "last_posted_at": "2011-07-01"}), Some("2011")),
+            (json!({"created_at": "2011-05-01"}), Some("since 2011")),
+            (json!({"last_posted_at": "2024-01-01"}), Some("2024")),
+            (json!({}), None),
+        ] {
+            assert_eq!(row(1, 1, 0.9, &metadata).years().as_deref(), want, "{metadata}");
+        }
+    }
+
+    #[test]
+    fn notable_results_come_first() {
+        let (name, more) = (json!({"display_name": "A"}), json!({"display_name": "A", "followers": 3}));
+        let mut rows = [
+            row(1, 7, 0.99, &json!({})),
+            row(2, 5, 0.9, &name),
+            row(3, 4, 0.9, &name),
+            row(4, 9, 0.9, &more),
+            row(5, 9, 0.951, &name),
+            row(6, 1, 0.99, &json!({})),
+        ];
+        rows.sort_by_key(Row::standing);
+        assert_eq!(rows.map(|row| row.result.id), [5, 4, 3, 2, 6, 1]);
+    }
+
+    #[test]
+    fn results_are_filtered_and_ordered() {
+        let results = [
+            result(1, 0.5, &json!({"bio": "Lisbon", "links": [{"url": "https://b.example"}]})),
+            result(2, 0.9, &json!({"bio": "Osaka"})),
+            result(3, 0.9, &json!({"timezone": "UTC"})),
+        ];
+        let catalog = Catalog::from_text("none", "[]").unwrap();
+        for (address, is_running, want, bare) in [
+            ("", false, &[2, 1][..], 1),
+            ("", true, &[1, 2, 3], 0),
+            ("order=newest", false, &[3, 2, 1], 0),
+            ("order=platform", false, &[1, 2, 3], 0),
+            ("text=LISBON+site", false, &[1], 0),
+            ("text=b.example&kind=social_account", false, &[1], 0),
+            ("text=bio", false, &[], 0),
+            ("kind=email", false, &[], 0),
+        ] {
+            let results = Results::new(&results, &Form::parse(address.as_bytes()), is_running, &catalog);
+            let shown: Vec<u32> = results.rows.iter().map(|row| row.result.id).collect();
+            assert_eq!((&*shown, results.bare.len()), (want, bare), "{address}");
+        }
+    }
+}
