@@ -285,20 +285,13 @@ fn ask(
     proof
 }
 
-/// The kinds of questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A name of the module's `known` list, or one that exists everywhere on the simulated web.
-    Real,
-    /// A name that does not exist.
-    MadeUp,
-    /// A name on a failing site.
-    Fault,
-}
+/// The expected outcome of a name of the module's `known` list, or one that exists everywhere on the simulated web.
+const REAL: ExpectedOutcome = ExpectedOutcome::Exactly(Outcome::Hit);
+/// The expected outcome of a name that does not exist. On a failing site, no outcome is either of the two.
+const MADE_UP: ExpectedOutcome = ExpectedOutcome::Exactly(Outcome::Miss);
 
 /// One query for a module.
 struct Question {
-    kind: Kind,
     /// `known`, `stand_in`, `made_up`, or the name of a failure.
     asks: &'static str,
     query: Query,
@@ -314,9 +307,9 @@ impl Question {
         let deadline = since + self.timeout;
         let ceiling = deadline + if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
         let terms = Terms { since, answer_by: deadline, deadline, ceiling, hosts: permit, trial: None };
-        let checked = catch_unwind(AssertUnwindSafe(|| match self.kind {
-            Kind::MadeUp => self.checker.check_made_up(module, &self.query, terms),
-            Kind::Real | Kind::Fault => *self.checker.check(module, &self.query, terms),
+        let checked = catch_unwind(AssertUnwindSafe(|| match self.wants {
+            MADE_UP => self.checker.check_made_up(module, &self.query, terms),
+            _ => *self.checker.check(module, &self.query, terms),
         }));
         checked.unwrap_or_else(|_| {
             error!("module {} panicked", module.id());
@@ -338,17 +331,15 @@ fn plan(module: &Arc<Module>, options: &ProofOptions) -> (Vec<Question>, Option<
     if let Some(reason) = module.why_skipped(&base, options.checker.keys()) {
         return (Vec::new(), Some(why_not_asked(module, reason)));
     }
-    let ask = |kind, asks, query: &Query, wants| {
+    let ask = |asks, query: &Query, wants| {
         let (query, checker) = (query.clone(), Arc::clone(&options.checker));
-        Question { kind, asks, query, wants, checker, timeout: options.timeout }
+        Question { asks, query, wants, checker, timeout: options.timeout }
     };
-    let hit = ExpectedOutcome::Exactly(Outcome::Hit);
-    let miss = ExpectedOutcome::Exactly(Outcome::Miss);
     let mut gap = None;
     let mut questions = Vec::new();
     if is_known || options.simulated {
         let asks = if is_known { "known" } else { "stand_in" };
-        questions.extend(real.iter().map(|name| ask(Kind::Real, asks, name, hit)));
+        questions.extend(real.iter().map(|name| ask(asks, name, REAL)));
     } else {
         gap = Some("it has no `known` name".to_owned());
     }
@@ -356,10 +347,10 @@ fn plan(module: &Arc<Module>, options: &ProofOptions) -> (Vec<Question>, Option<
     if made_up.is_empty() {
         gap = Some("no made-up name is possible that it accepts".to_owned());
     }
-    questions.extend(made_up.iter().map(|name| ask(Kind::MadeUp, "made_up", name, miss)));
+    questions.extend(made_up.iter().map(|name| ask("made_up", name, MADE_UP)));
     questions.extend(options.faults.iter().filter_map(|fault| {
         let (checker, timeout) = (Arc::clone(&fault.checker), fault.timeout);
-        let question = ask(Kind::Fault, fault.name, &base, (fault.wants)(module)?);
+        let question = ask(fault.name, &base, (fault.wants)(module)?);
         Some(Question { checker, timeout, ..question })
     }));
     (questions, gap)
@@ -414,7 +405,7 @@ impl ModuleProof {
     /// Adds an answer.
     fn take(&mut self, module: &Module, question: &Question, report: Report, took: Duration) {
         let query = question.query.normal().to_owned();
-        if question.kind == Kind::Real && report.outcome == Outcome::Hit {
+        if question.wants == REAL && report.outcome == Outcome::Hit {
             // The questions for real names come first.
             if self.answers.iter().all(|answer| answer.outcome != Outcome::Hit) {
                 let names = module.entry().result.iter().flat_map(|main| main.metadata.keys());
@@ -457,10 +448,10 @@ impl ModuleProof {
 /// Returns the verdict on an unexpected answer, and the reason as a text for the report.
 fn unexpected(question: &Question, report: &Report) -> (Verdict, String) {
     let (name, seen) = (question.query.normal(), seen(report));
-    let whose = match question.kind {
-        Kind::Fault => return (Verdict::Broken, format!("{} is reported as {seen}", question.asks)),
-        Kind::MadeUp => "the made-up name",
-        Kind::Real => "the known name",
+    let whose = match question.wants {
+        REAL => "the known name",
+        MADE_UP => "the made-up name",
+        _ => return (Verdict::Broken, format!("{} is reported as {seen}", question.asks)),
     };
     match (report.outcome, report.reason) {
         (Outcome::Hit, _) => (Verdict::Unreliable, format!("{whose} `{name}` is found: {seen}")),

@@ -13,6 +13,7 @@ use crate::base::clock::Clock;
 use crate::base::ids::{BatchId, RunId};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, STANDARD_COST};
+use crate::model::follow::LeadReason;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused, Started};
 use crate::model::watch::Watch;
@@ -132,6 +133,7 @@ impl Services {
         match families.follow(&family, lead, &charge, origin)? {
             FollowResult::Run(id) => self.find(caller, id, "lead"),
             FollowResult::NoSuchLead => Err(Refusal::no_such("lead")),
+            FollowResult::NotFollowable(Some(LeadReason::Suppressed)) => Err(Refusal::suppressed()),
             FollowResult::NotFollowable(Some(reason)) => {
                 let reason = serde_json::to_value(reason).unwrap_or_default();
                 let reason = reason.as_str().unwrap_or_default();
@@ -140,7 +142,6 @@ impl Services {
             FollowResult::NotFollowable(None) => {
                 Err(Refusal::new(Code::Conflict, "the search has found this lead already"))
             }
-            FollowResult::Suppressed => Err(Refusal::suppressed()),
             FollowResult::Refused(refused) => Err(refusal_of(StartError::Refused(refused), charge)),
         }
     }

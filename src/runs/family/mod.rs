@@ -85,8 +85,6 @@ pub enum FollowResult {
     NoSuchLead,
     /// The lead cannot be followed. Contains the reason, or `None` if the search has found it already.
     NotFollowable(Option<LeadReason>),
-    /// The identifier is never searched.
-    Suppressed,
     /// The store has refused the run.
     Refused(Refused),
 }
@@ -205,7 +203,6 @@ impl FamilyService {
         }
         let (query, modules) = match self.by_hand(family, lead) {
             Ok(way) => way,
-            Err(LeadReason::Suppressed) => return Ok(FollowResult::Suppressed),
             Err(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
         };
         let parent = family.asked();
