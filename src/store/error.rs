@@ -46,11 +46,17 @@ pub enum OpenError {
     },
     /// Another server uses this SQLite file, or a command takes long to change its schema.
     #[error(
-        "the database \"{}\" is in use by another server: an SQLite database serves one at a time, and its schema is \
+        "the database \"{}\" is in use by another server{}: an SQLite database serves one at a time, and its schema is \
          changed only while none runs; stop that one, choose another file, or use PostgreSQL for several",
-        .0.display()
+        path.display(),
+        process.map_or_else(String::new, |id| format!(" (process {id})"))
     )]
-    InUse(PathBuf),
+    InUse {
+        /// The path of the file.
+        path: PathBuf,
+        /// The id of the process that holds it, if it is known.
+        process: Option<u32>,
+    },
     /// A newer version of this program has changed the schema.
     #[error(
         "the database has schema version {found}, this program knows versions up to {known}: start the newer version of \

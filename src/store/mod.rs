@@ -22,9 +22,9 @@
 //! account: add a foreign key to `accounts`, and a statement in `queries/erasure.rs`.
 //!
 //! # To add an operation
-//! Add a method of [`Store`] to a file in `queries/`, and a test to `tests/store`, which runs on both databases. A piece
-//! that several statements share, or the columns of a type that `row!` names, is added to `queries/fragments.rs`; a
-//! statement has it as `{NAME}`.
+//! Add a method of [`Store`] to a file in `queries/`, and a test to `tests/store`, which runs on both databases. `row!`
+//! names the columns of a type, which the statements that read it have as `{row}`. A piece that several statements share
+//! is added to `queries/fragments.rs`; a statement has it as `{NAME}`.
 
 mod database;
 mod document;

@@ -1,11 +1,18 @@
 //! Database addresses: parsing them, and printing them without their password.
+//!
+//! The driver of PostgreSQL knows `sslmode` up to `require`, and no `sslrootcert`: both are removed from the address
+//! before the driver parses it.
 
+use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use percent_encoding::percent_decode_str;
+use postgres::config::{Config, Host, SslMode};
+
 use super::error::UrlError;
-use super::postgres::PostgresTarget;
+use super::limits::{POSTGRES_LIMITS, POSTGRES_SETTINGS};
 
 const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
@@ -114,6 +121,147 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
+/// The parameters that the driver takes.
+const KNOWN: &str = "user, password, dbname, options, application_name, sslnegotiation, host, hostaddr, port, \
+     connect_timeout, tcp_user_timeout, keepalives, keepalives_idle, keepalives_interval, keepalives_retries, \
+     target_session_attrs, channel_binding, load_balance_hosts";
+
+/// The extent to which the server's certificate is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verify {
+    /// The certificate is not checked.
+    Nothing,
+    /// The certificate is signed by a known authority.
+    Authority,
+    /// The certificate is signed by a known authority and made out to this host.
+    Full,
+}
+
+/// The address of a PostgreSQL database. Its `Display` form contains no password.
+#[derive(Clone)]
+pub(super) struct PostgresTarget {
+    pub(super) config: Config,
+    pub(super) verify: Verify,
+    /// A PEM file of authorities, or `None` for the machine's authorities.
+    pub(super) roots: Option<PathBuf>,
+}
+
+impl PostgresTarget {
+    /// Parses an address that starts with `postgres://` or `postgresql://`.
+    pub(super) fn parse(text: &str) -> Result<Self, UrlError> {
+        refuse_ambiguous(text)?;
+        let (mode, roots, rest) = own_parameters(text)?;
+        let mut config: Config = rest.parse().map_err(|error: postgres::Error| {
+            // The driver's message names the parameter, never its value.
+            UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+        })?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(UrlError::new("a host is missing: postgres://USER:PASSWORD@HOST:PORT/DATABASE"));
+        }
+        let roots = roots.filter(|path| path != "system").map(PathBuf::from);
+        let (mode, verify) = ssl_mode(mode.as_deref(), roots.is_some())?;
+        config.ssl_mode(mode);
+        // The last of several settings with one name applies, which is that of the address.
+        let own = config.get_options().unwrap_or_default();
+        config.options(format!("{POSTGRES_SETTINGS} {own}").trim_end());
+        Ok(Self { config, verify, roots })
+    }
+}
+
+/// Refuses an address in which a part of the password could be read as the user, the host or the database, which are
+/// shown. The driver ends user and password at the first `@`, wherever it is.
+fn refuse_ambiguous(text: &str) -> Result<(), UrlError> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let Some((login, host)) = rest.split_once('@') else { return Ok(()) };
+    let user = login.split(':').next().unwrap_or_default();
+    let is_parameter = login.split_once('?').is_some_and(|(_, query)| query.contains("password="));
+    if host.contains('@') || user.contains(['/', '?', '#']) || is_parameter {
+        return Err(UrlError::new(
+            "an \"@\" is not escaped: write %40 for each \"@\" of the user, the password and the parameters",
+        ));
+    }
+    Ok(())
+}
+
+fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), UrlError> {
+    Ok(match mode.unwrap_or("prefer") {
+        "disable" => (SslMode::Disable, Verify::Nothing),
+        "prefer" => (SslMode::Prefer, Verify::Nothing),
+        "require" if has_roots => (SslMode::Require, Verify::Authority),
+        "require" => (SslMode::Require, Verify::Nothing),
+        "verify-ca" => (SslMode::Require, Verify::Authority),
+        "verify-full" => (SslMode::Require, Verify::Full),
+        _ => {
+            return Err(UrlError::new(
+                "invalid `sslmode`; allowed: disable, prefer, require, verify-ca, verify-full",
+            ));
+        }
+    })
+}
+
+/// Returns the parameters `sslmode` and `sslrootcert`, which the driver does not support, and the address without them.
+fn own_parameters(text: &str) -> Result<(Option<String>, Option<String>, String), UrlError> {
+    // The driver parses the address in the same way: everything before the first @ is user and password.
+    let host = text.find('@').map_or(0, |at| at + 1);
+    let (base, query) = match text[host..].split_once('?') {
+        Some((base, query)) => (format!("{}{base}", &text[..host]), query),
+        None => (text.to_owned(), ""),
+    };
+    let (mut mode, mut roots, mut kept) = (None, None, Vec::new());
+    for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty()) {
+        // Only known names are shown: anything else may be a part of a password.
+        let position = index + 1;
+        let (name, value) = parameter
+            .split_once('=')
+            .ok_or_else(|| UrlError::new(format!("parameter {position} after the \"?\" has no value")))?;
+        match name {
+            "sslmode" => mode = Some(decode(value)),
+            "sslrootcert" => roots = Some(decode(value)),
+            _ if KNOWN.split(", ").any(|known| known == name) => kept.push(parameter),
+            _ => {
+                return Err(UrlError::new(format!(
+                    "parameter {position} after the \"?\" is not supported; allowed: sslmode, sslrootcert, {KNOWN}"
+                )));
+            }
+        }
+    }
+    // Of several parameters with one name, the last one applies.
+    kept.insert(0, POSTGRES_LIMITS);
+    Ok((mode, roots, format!("{base}?{}", kept.join("&"))))
+}
+
+fn decode(value: &str) -> String {
+    percent_decode_str(value).decode_utf8_lossy().into_owned()
+}
+
+impl fmt::Display for PostgresTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("postgres://")?;
+        if let Some(user) = self.config.get_user() {
+            write!(f, "{user}@")?;
+        }
+        let addresses = self.config.get_hostaddrs();
+        let mut hosts: Vec<String> = self.config.get_hosts().iter().map(shown).collect();
+        if hosts.is_empty() {
+            hosts = addresses.iter().map(ToString::to_string).collect();
+        }
+        let ports = self.config.get_ports();
+        for (index, host) in hosts.iter().enumerate() {
+            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+            write!(f, "{}{host}:{port}", if index == 0 { "" } else { "," })?;
+        }
+        write!(f, "/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())
+    }
+}
+
+fn shown(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) if name.contains(':') => format!("[{name}]"),
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,5 +325,47 @@ mod tests {
             assert!(error.to_string().contains(want), "{text}: {error}");
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn sslmode_has_the_same_meaning_as_in_psql() {
+        for (parameters, mode, verify) in [
+            ("", SslMode::Prefer, Verify::Nothing),
+            ("?sslmode=disable", SslMode::Disable, Verify::Nothing),
+            ("?sslmode=require", SslMode::Require, Verify::Nothing),
+            ("?sslmode=require&sslrootcert=%2Fca.pem", SslMode::Require, Verify::Authority),
+            ("?sslrootcert=system&sslmode=verify-ca", SslMode::Require, Verify::Authority),
+            ("?application_name=a&sslmode=verify-full&connect_timeout=3", SslMode::Require, Verify::Full),
+        ] {
+            let target = PostgresTarget::parse(&format!("postgres://u:p@h/d{parameters}")).unwrap();
+            assert_eq!((target.config.get_ssl_mode(), target.verify), (mode, verify), "{parameters}");
+        }
+        let target = PostgresTarget::parse("postgres://h/d?sslrootcert=%2Fa+b%20c.pem").unwrap();
+        assert_eq!(target.roots, Some(PathBuf::from("/a+b c.pem")));
+    }
+
+    #[test]
+    fn a_password_may_contain_url_delimiters() {
+        let target = PostgresTarget::parse("postgres://u:a?b&c=d/e@h/d?sslmode=require").unwrap();
+        assert_eq!(target.config.get_password(), Some(b"a?b&c=d/e".as_slice()));
+        assert_eq!(target.config.get_dbname(), Some("d"));
+        assert_eq!(target.config.get_ssl_mode(), SslMode::Require);
+    }
+
+    #[test]
+    fn parameters_of_the_address_override_the_limits() {
+        let target = PostgresTarget::parse("postgres://h/d").unwrap();
+        assert_eq!(target.config.get_connect_timeout().unwrap().as_secs(), 5);
+        assert_eq!(target.config.get_keepalives_idle().as_secs(), 15);
+        assert_eq!(target.config.get_application_name(), Some("sightline"));
+        assert_eq!(target.config.get_options(), Some(POSTGRES_SETTINGS));
+        let target = PostgresTarget::parse(
+            "postgres://h/d?connect_timeout=9&keepalives_idle=60&options=-c%20statement_timeout%3D1min&application_name=x",
+        )
+        .unwrap();
+        assert_eq!(target.config.get_connect_timeout().unwrap().as_secs(), 9);
+        assert_eq!(target.config.get_keepalives_idle().as_secs(), 60);
+        assert!(target.config.get_options().unwrap().ends_with(" -c statement_timeout=1min"));
+        assert_eq!(target.config.get_application_name(), Some("x"));
     }
 }

@@ -72,7 +72,7 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
             match store {
                 Ok(store) => is_of_use(&store),
                 Err(error) => {
-                    assert!(index > 0 && matches!(error, OpenError::InUse(_)), "{error}");
+                    assert!(index > 0 && matches!(error, OpenError::InUse { .. }), "{error}");
                 }
             }
         }
@@ -107,13 +107,15 @@ on_both! {
 fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     let f = Fixture::new(sqlite());
     let error = refused(&f.database.url, Role::Server);
+    let OpenError::InUse { process, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*process, Some(std::process::id()));
     assert!(error.to_string().contains("in use by another server"), "{error}");
 
     // Also through another name of the same file.
     let link = f.database.path().with_file_name("link.db");
     std::os::unix::fs::symlink(f.database.path(), &link).unwrap();
     let error = refused(&format!("sqlite:{}", link.display()), Role::Server);
-    assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
+    assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
 
     let command = open(&f.database.url, Role::Command).unwrap();
     assert!(command.set_plan(f.account.id, "basic", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
@@ -145,7 +147,7 @@ fn a_command_does_not_change_the_schema_under_a_server() {
     let f = Fixture::new(sqlite());
     f.database.execute("DELETE FROM schema_version");
     let error = refused(&f.database.url, Role::Command);
-    assert!(matches!(error, OpenError::InUse(_)), "{error:?}");
+    assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
     assert!(error.to_string().contains("stop that one"), "{error}");
 }
 

@@ -2,12 +2,12 @@
 
 use super::server::Server;
 use super::session::Session;
-use super::target::PostgresTarget;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::store::error::{OpenError, Result};
 use crate::store::schema::{self, Migration};
 use crate::store::tx::Tx;
+use crate::store::url::PostgresTarget;
 
 /// Locks the migrations of a schema until the end of the transaction, which may take long: it may rewrite a table and
 /// waits for other instances that are starting.

@@ -32,7 +32,6 @@ mod migrate;
 mod notify;
 mod server;
 mod session;
-mod target;
 mod tls;
 
 use std::sync::mpsc::{self, Sender};
@@ -43,7 +42,6 @@ use std::time::Duration;
 pub(super) use migrate::{migrate, pending};
 pub(super) use notify::announcement;
 pub(super) use session::Session;
-pub(super) use target::PostgresTarget;
 
 use self::notify::{Listener, publish};
 use self::server::Server;
@@ -52,6 +50,7 @@ use super::limits::{BACKGROUND_WAIT, PING_WAIT, TRANSACTION};
 use super::open::Role;
 use super::pool::Pool;
 use super::tx::{Operation, Tx};
+use super::url::PostgresTarget;
 use super::value::{Row, Value};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;

@@ -8,12 +8,12 @@ use postgres::Config;
 
 use super::error::{PostgresError, unavailable};
 use super::session::Session;
-use super::target::PostgresTarget;
 use super::tls::{TlsConnector, connector};
 use crate::base::storage::StorageError;
 use crate::store::error::{OpenError, Result};
 use crate::store::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, POOL_SIZES, REQUEST_WAIT};
 use crate::store::pool::{Connection as _, Pool};
+use crate::store::url::PostgresTarget;
 
 /// The connections to one server.
 ///

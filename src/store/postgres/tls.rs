@@ -19,9 +19,9 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client;
 
-use super::target::{PostgresTarget, Verify};
 use crate::base::certificates::read_certificates;
 use crate::store::error::OpenError;
+use crate::store::url::{PostgresTarget, Verify};
 
 /// Where systems keep their certificate authorities: Debian and Alpine, Fedora, SUSE, BSD and macOS.
 const SYSTEM_ROOTS: [&str; 4] = [

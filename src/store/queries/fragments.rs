@@ -1,5 +1,6 @@
 //! Pieces of SQL that several statements share.
 
+use std::any::type_name;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -8,14 +9,16 @@ use parking_lot::RwLock;
 use crate::store::value::FromRow;
 
 /// Returns a statement with the pieces that its names in braces stand for. `{row}` stands for the columns of `T`, the type
-/// as which a row is read. Each statement is read as one type.
+/// as which a row is read.
 pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str {
     // Statements are constants, so there are not many.
-    static COMPLETE: LazyLock<RwLock<HashMap<&'static str, &'static str>>> = LazyLock::new(RwLock::default);
+    type Texts = HashMap<(&'static str, &'static str), &'static str>;
+    static COMPLETE: LazyLock<RwLock<Texts>> = LazyLock::new(RwLock::default);
     if !sql.contains('{') {
         return sql;
     }
-    if let Some(known) = COMPLETE.read().get(sql) {
+    let key = (sql, type_name::<T>());
+    if let Some(known) = COMPLETE.read().get(&key) {
         return known;
     }
     let mut text = sql.to_owned();
@@ -26,7 +29,7 @@ pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str 
         let piece = if name == "row" { T::columns() } else { fragment(name).replace('$', argument) };
         text.replace_range(start..=end, &piece);
     }
-    COMPLETE.write().entry(sql).or_insert_with(|| text.leak())
+    COMPLETE.write().entry(key).or_insert_with(|| text.leak())
 }
 
 /// Returns what a statement has for `{NAME}`. A `$` stands for what follows the name.

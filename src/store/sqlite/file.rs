@@ -5,12 +5,12 @@
 //! restarted, and the path of the file is checked before each write.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use log::info;
 use rusqlite::{Connection, ErrorCode};
@@ -39,8 +39,9 @@ fn private_file(path: &Path) -> io::Result<File> {
 }
 
 /// Takes the lock on `PATH.lock`, which a server holds until it ends, and a command while it changes the schema. It has its
-/// own file because closing a second handle of the database file would release SQLite's locks. The system releases it when
-/// the process ends. Returns `None` if `is_done` reports first that the lock is not needed.
+/// own file because closing a second handle of the database file would release SQLite's locks. The file has the id of the
+/// process, for a person. The system releases the lock when the process ends. Returns `None` if `is_done` reports first
+/// that the lock is not needed.
 ///
 /// # Errors
 /// Returns [`OpenError::InUse`] if another process holds the lock too long.
@@ -55,11 +56,15 @@ pub(super) fn lock(
     let until = Instant::now() + SQLITE_LOCK_WAIT;
     loop {
         match lock.try_lock() {
-            Ok(()) => return Ok(Some(lock)),
+            Ok(()) => {
+                lock.set_len(0).and_then(|()| write!(&lock, "{}", process::id())).map_err(failed)?;
+                return Ok(Some(lock));
+            }
             Err(TryLockError::Error(cause)) => return Err(failed(cause)),
             Err(TryLockError::WouldBlock) if is_done()? => return Ok(None),
             Err(TryLockError::WouldBlock) if Instant::now() >= until => {
-                return Err(OpenError::InUse(database.to_owned()));
+                let process = fs::read_to_string(&path).ok().and_then(|id| id.trim().parse().ok());
+                return Err(OpenError::InUse { path: database.to_owned(), process });
             }
             Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
         }
