@@ -144,7 +144,7 @@ impl Catalog {
         let of_type = || self.modules().iter().filter(|it| it.search_type() == kind).map(|it| &**it.id());
         let unknown = refusal("modules", "unknown modules", ids, |id| self.get(id).is_none(), IDS);
         let of_others = format!("no {kind} modules");
-        let reasons: [(&str, &str, &dyn Fn(&Module) -> bool); 4] = [
+        let reasons: [Reason<'_>; 4] = [
             (&of_others, IDS, &|module| module.search_type() != kind),
             ("modules that are disabled in the catalogue", IDS, &|module| !module.entry().enabled),
             (
@@ -214,6 +214,9 @@ impl Catalog {
         ChoiceError { field, message, names: Vec::new(), allowed: allowed.to_owned() }
     }
 }
+
+/// Why a search cannot use a module: the message, what is allowed, and whether it holds.
+type Reason<'r> = (&'r str, &'r str, &'r dyn Fn(&Module) -> bool);
 
 const IDS: &str = "ids of modules of this type, as GET /v1/modules and `sightline catalog list` show them";
 

@@ -77,7 +77,7 @@ impl Catalog {
         if let Some(feed) = feed {
             loading.add("catalogue feed", &feed.entries);
             // Files may replace the modules.
-            loading.places.fill(None);
+            loading.places.clear();
             loading.catalog.feed.in_use = Some(feed.version);
         }
         let mut lists = Vec::new();
@@ -108,6 +108,18 @@ impl Catalog {
         loading.faults.or(loading.catalog)
     }
 
+    /// Adds a module, or replaces the one with its id.
+    fn put(&mut self, module: Module) {
+        let module = Arc::new(module);
+        match self.by_id.get(module.id()) {
+            Some(index) => self.modules[*index] = module,
+            None => {
+                self.by_id.insert(module.id().clone(), self.modules.len());
+                self.modules.push(module);
+            }
+        }
+    }
+
     /// Adds the modules of lists, without those that repeat an earlier module. Two entries of the same list
     /// are both kept.
     fn add_lists(&mut self, lists: Vec<Imported>) {
@@ -126,8 +138,7 @@ impl Catalog {
                     report.skip_covered(module.platform(), earlier);
                     continue;
                 }
-                self.by_id.insert(module.id().clone(), self.modules.len());
-                self.modules.push(Arc::new(module));
+                self.put(module);
             }
             self.modules[first..].iter().for_each(|module| asked.add(module));
             self.lists.push(report);
@@ -210,9 +221,8 @@ fn rank(module: &Module) -> u32 {
 #[derive(Default)]
 struct Loading {
     catalog: Catalog,
-    /// The file and the line of each module as `FILE:LINE`, in the order of the modules. A module that a later file
-    /// may replace has none.
-    places: Vec<Option<String>>,
+    /// The file and the line of each module of a file as `FILE:LINE`, by id. Files may replace any other module.
+    places: HashMap<String, String>,
     faults: CatalogError,
 }
 
@@ -220,24 +230,17 @@ impl Loading {
     /// Adds the entries of a built-in file, in which the tests find no mistake. This is faster than [`Loading::add`],
     /// which notes where each part of an entry stands and checks it.
     fn add_builtin(&mut self, file: &str, text: &str) {
-        let entries: Vec<Entry> = match serde_json::from_str(text) {
-            Ok(entries) => entries,
-            Err(error) => return self.faults.push(Fault::of_file(file, error.to_string())),
-        };
-        for entry in entries {
-            let id: Arc<str> = entry.id.as_str().into();
-            self.catalog.by_id.insert(id, self.catalog.modules.len());
-            self.catalog.modules.push(Arc::new(Module::new(entry)));
-            self.places.push(None);
+        match serde_json::from_str::<Vec<Entry>>(text) {
+            Ok(entries) => entries.into_iter().for_each(|entry| self.catalog.put(Module::new(entry))),
+            Err(error) => self.faults.push(Fault::of_file(file, error.to_string())),
         }
     }
 
     fn add(&mut self, file: &str, text: &str) {
         for Placed { name, entry, place } in read::entries(file, text, &mut self.faults) {
-            let id: Arc<str> = entry.id.as_str().into();
-            let replaced = self.catalog.by_id.get(&id).copied();
-            if let Some((known, at)) = replaced.and_then(|index| Some((index, self.places[index].clone()?))) {
-                let platform = text::truncate(self.catalog.modules[known].platform(), 80);
+            let id = entry.id.clone();
+            if let (Some(at), Some(known)) = (self.places.get(&id), self.catalog.get(&id)) {
+                let platform = text::truncate(known.platform(), 80);
                 let message = format!(
                     "{at} already has an entry with this id ({platform}); ids must be unique over all files"
                 );
@@ -246,18 +249,8 @@ impl Loading {
             }
             match Module::compile(entry) {
                 Ok(module) => {
-                    let at = Some(format!("{}:{}", place.file, place.line));
-                    match replaced {
-                        Some(index) => {
-                            self.catalog.modules[index] = Arc::new(module);
-                            self.places[index] = at;
-                        }
-                        None => {
-                            self.catalog.by_id.insert(id, self.catalog.modules.len());
-                            self.catalog.modules.push(Arc::new(module));
-                            self.places.push(at);
-                        }
-                    }
+                    self.places.insert(id, format!("{}:{}", place.file, place.line));
+                    self.catalog.put(module);
                 }
                 Err(mistakes) => {
                     mistakes.into_iter().for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
@@ -299,16 +292,14 @@ impl Asked {
 fn keys(module: &Module) -> Vec<String> {
     let entry = module.entry();
     let kind = entry.search_type;
-    let page = entry.profile.as_ref().and_then(|profile| address(profile));
     let probe = entry.probes.first().filter(|probe| matches!(probe.method, Method::Get | Method::Head));
-    let probe = probe.and_then(|probe| address(&probe.url));
-    let mut keys: Vec<String> =
-        [&page, &probe].into_iter().flatten().map(|(address, _)| format!("{kind} {address}")).collect();
-    let name = slug(&entry.platform);
-    for (_, site) in [&page, &probe].into_iter().flatten().filter(|_| !name.is_empty()) {
-        keys.push(format!("{kind} {name} @ {site}"));
-    }
-    keys
+    let page = entry.profile.as_ref().and_then(|profile| address(profile));
+    let addresses = page.into_iter().chain(probe.and_then(|probe| address(&probe.url)));
+    let name = Some(slug(&entry.platform)).filter(|name| !name.is_empty());
+    let name = name.as_deref().unwrap_or(&entry.platform);
+    addresses
+        .flat_map(|(address, site)| [format!("{kind} {address}"), format!("{kind} {name} @ {site}")])
+        .collect()
 }
 
 /// Returns an address that contains the name, and the registrable domain of its host. Parts that make no

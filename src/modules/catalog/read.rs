@@ -56,7 +56,7 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogErro
             let fault = match kind {
                 Some(kind) => format!(
                     "a catalogue file is a JSON array of entries; this is a list of {}, which `--catalog` takes as it is",
-                    kind.name()
+                    kind.as_str()
                 ),
                 None if error.is_data() => "a catalogue file is a JSON array of entries".to_owned(),
                 None => format!("it is not valid JSON: {}", told(&error)),

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::python;
 use super::report::{ListKind, shown};
+use super::{python, slug};
 use crate::modules::plan::is_reserved;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::tables;
@@ -83,18 +83,6 @@ struct Tags {
 
 static TAGS: LazyLock<Tags> =
     LazyLock::new(|| tables::read(include_str!("../catalog/tables/import_categories.json")));
-
-/// Returns a tag as lower-case ASCII letters and digits, `_`, `-` and spaces. Any other character becomes a
-/// `-`. Returns `None` if nothing is left.
-fn word(text: &str) -> Option<String> {
-    let fit = |c: char| {
-        let c = c.to_ascii_lowercase();
-        if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | ' ') { c } else { '-' }
-    };
-    let word: String = text.trim().chars().take(64).map(fit).collect();
-    let word = word.trim_matches(['-', ' ']);
-    (!word.is_empty()).then(|| word.to_owned())
-}
 
 /// Returns a text as a template. `placeholder` stands for the name, and every other brace is literal.
 fn template(text: &str, placeholder: &str) -> String {
@@ -191,7 +179,7 @@ impl Draft {
     ) -> Result<Self, Reason> {
         let platform = shown(name.trim()).chars().take(80).collect::<String>();
         let entry = json!({
-            "platform": platform.trim(), "type": "username", "category": "misc", "tags": [kind.as_str()],
+            "platform": platform.trim(), "type": "username", "category": "misc", "tags": [kind.tag()],
             "probes": [{"url": address(probe, placeholder)?, "headers": {}}], "barrier": [], "hit": [], "miss": [],
         });
         let unused = unused.keys().cloned().collect();
@@ -394,8 +382,8 @@ impl Draft {
         let category = lower.iter().find_map(|tag| TAGS.of_tag.get(tag.as_str()).copied());
         self.category(if is_adult { ADULT } else { category.unwrap_or("misc") });
         let Some(known) = self.entry["tags"].as_array_mut() else { return };
-        for word in tags.iter().filter_map(|tag| word(tag)) {
-            if !known.iter().skip(1).any(|tag| *tag == word) {
+        for word in tags.iter().map(|tag| slug(tag)) {
+            if !word.is_empty() && !known.iter().skip(1).any(|tag| *tag == word) {
                 known.push(word.into());
             }
         }
@@ -403,9 +391,13 @@ impl Draft {
 
     /// Sets the category that WhatsMyName names. The word is kept, except for adult sites.
     pub(super) fn category_of(&mut self, text: &str) {
-        let word = word(text).unwrap_or_else(|| "misc".to_owned());
-        let is_adult = word.split_whitespace().any(|part| TAGS.adult_tags.contains(&part));
-        self.category(if is_adult { ADULT } else { &word });
+        let word = slug(text);
+        let is_adult = word.split('-').any(|part| TAGS.adult_tags.contains(&part));
+        self.category(match word.as_str() {
+            _ if is_adult => ADULT,
+            "" => "misc",
+            word => word,
+        });
     }
 
     fn category(&mut self, category: &str) {

@@ -123,7 +123,9 @@ fn module(
     }?;
     let entry = &mut draft.entry;
     let url = entry["probes"][0]["url"].as_str().unwrap_or_default().replace("{query}", "");
-    let id = ids.give(kind.prefix(), name, url.split('/').nth(2).unwrap_or_default());
+    let tag = kind.tag();
+    let prefix = if kind == ListKind::WhatsMyName { "wmn" } else { &tag };
+    let id = ids.give(prefix, name, url.split('/').nth(2).unwrap_or_default());
     (entry["id"], entry["enabled"]) = (id.into(), is_enabled.into());
     let compiled = Entry::read(&entry.to_string(), entry).and_then(Module::compile);
     let module =

@@ -9,31 +9,22 @@ use crate::modules::text::{clean, squeeze, truncate};
 const MAX_CHARS: usize = 200;
 
 words! {
-    /// The kinds of lists that can be imported, each with the tag that its modules have.
+    /// The kinds of lists that can be imported, with the names of their tools.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ListKind {
         /// WhatsMyName's `wmn-data.json`.
-        WhatsMyName = "whatsmyname",
+        WhatsMyName = "WhatsMyName",
         /// Sherlock's `data.json`.
-        Sherlock = "sherlock",
+        Sherlock = "Sherlock",
         /// Maigret's `data.json`.
-        Maigret = "maigret",
+        Maigret = "Maigret",
     }
 }
 
 impl ListKind {
-    /// Returns the name of the tool.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WhatsMyName => "WhatsMyName",
-            Self::Sherlock => "Sherlock",
-            Self::Maigret => "Maigret",
-        }
-    }
-
-    /// Returns the prefix of the ids of the list's modules, without the dot.
-    pub(super) fn prefix(self) -> &'static str {
-        if self == Self::WhatsMyName { "wmn" } else { self.as_str() }
+    /// Returns the tag of the list's modules.
+    pub(super) fn tag(self) -> String {
+        self.as_str().to_ascii_lowercase()
     }
 }
 
@@ -109,7 +100,7 @@ impl ListReport {
     pub fn summary(&self) -> String {
         let Self { file, format, entries, off, taken_over, .. } = self;
         let mut text =
-            format!("{file}: list of {}: {taken_over} of {entries} entries imported", format.name());
+            format!("{file}: list of {}: {taken_over} of {entries} entries imported", format.as_str());
         let others = [
             (self.count(NoteKind::AlreadyThere), "already covered"),
             (self.count(NoteKind::LeftOut), "left out"),

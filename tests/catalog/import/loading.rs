@@ -45,7 +45,7 @@ fn each_format_is_recognised_with_any_file_name() {
         .collect();
     let catalog = Catalog::load(false, &files).unwrap();
     assert_eq!(ids(&catalog), ["wmn.lake-view", "sherlock.pond", "maigret.meadow"]);
-    let formats: Vec<String> = catalog.lists().iter().map(|list| list.format.name().to_owned()).collect();
+    let formats: Vec<String> = catalog.lists().iter().map(|list| list.format.as_str().to_owned()).collect();
     assert_eq!(formats, ["WhatsMyName", "Sherlock", "Maigret"]);
     assert!(catalog.get("sherlock.pond").is_some());
 }
