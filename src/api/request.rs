@@ -3,7 +3,10 @@
 
 use std::str::FromStr;
 
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, Unexpected};
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{
+    Deserialize, DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
+};
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
 
@@ -34,17 +37,17 @@ pub(super) fn json_value(request: &Request) -> Result<Value, Refusal> {
 /// # Errors
 /// Returns 400 for a member that is missing or not allowed.
 pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
-    serde_path_to_error::deserialize(object).map_err(|error| {
+    serde_path_to_error::deserialize(Part(object)).map_err(|error| {
         let (path, mistake) = (error.path().to_string(), error.inner().to_string());
         let path = if path == "." { "" } else { path.as_str() };
         if let Some(missing) = mistake.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
         {
             let field = if path.is_empty() { missing.to_owned() } else { format!("{path}.{missing}") };
             // What is allowed for a missing member is known to its type, which refuses null.
-            let allowed = allowed::<T>(object, &field, &mistake_with::<T>(object, &field, Value::Null));
+            let allowed = allowed(&mistake_with::<T>(object, &field, Value::Null));
             return Refusal::invalid_request(&field, format!("{field} is missing"), allowed);
         }
-        let allowed = allowed::<T>(object, path, &mistake);
+        let allowed = allowed(&mistake);
         let field = path.split('[').next().filter(|field| !field.is_empty()).unwrap_or("body");
         let message = match (&allowed, path.ends_with(']')) {
             (Value::String(words), true) => format!("{field} has an item that is not {words}"),
@@ -57,14 +60,9 @@ pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
 }
 
 /// Returns what a member may be. A mistake ends with what its type says, and may begin with what the caller sent.
-fn allowed<T: DeserializeOwned>(object: &Value, path: &str, mistake: &str) -> Value {
+fn allowed(mistake: &str) -> Value {
     let expected = |mistake: &str| mistake.rsplit_once(", expected ").map_or("a value", |it| it.1).to_owned();
-    let mut words = expected(mistake);
-    if words == "string or map" {
-        // The type of a word lists its values only for another word.
-        words = expected(&mistake_with::<T>(object, path, "".into()));
-    }
-    match words.as_str() {
+    match expected(mistake).as_str() {
         "a boolean" => "true or false".into(),
         "a sequence" => "an array".into(),
         words if words.contains('`') => values(&words.split('`').skip(1).step_by(2).collect::<Vec<_>>()),
@@ -83,7 +81,76 @@ fn mistake_with<T: DeserializeOwned>(object: &Value, path: &str, value: Value) -
         Some(items) => *items.get_mut(name.parse::<usize>().unwrap_or(0)).unwrap_or(&mut Value::Null) = value,
         None => {}
     }
-    T::deserialize(&object).err().map(|error| error.to_string()).unwrap_or_default()
+    T::deserialize(Part(&object)).err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+/// A value that is read only in the form that its schema has: words from texts, and objects from objects. serde_json would
+/// read words from objects, and objects from arrays, too.
+#[derive(Clone, Copy)]
+struct Part<'v>(&'v Value);
+
+impl<'de> Deserializer<'de> for Part<'de> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Array(items) => visitor.visit_seq(SeqDeserializer::new(items.iter().map(Part))),
+            Value::Object(members) => {
+                let members = members.iter().map(|(name, value)| (name.as_str(), Part(value)));
+                visitor.visit_map(MapDeserializer::new(members))
+            }
+            scalar => scalar.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Object(_) => self.deserialize_any(visitor),
+            _ => Err(Self::Error::invalid_type(Unexpected::Other("another value"), &"an object")),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        words: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::String(_) => self.0.deserialize_enum(name, words, visitor),
+            _ => Err(Self::Error::unknown_variant("another value", words)),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map identifier ignored_any
+    }
+}
+
+impl<'de> IntoDeserializer<'de, serde_json::Error> for Part<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
 }
 
 /// Reads the query parameters. Unknown ones are ignored.

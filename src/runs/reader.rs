@@ -165,11 +165,11 @@ impl Reader {
     ) -> Result<Vec<Arc<ResultRecord>>, StorageError> {
         let mut results = match found {
             Found::Live(run) => run.snapshot().1,
-            Found::Stored(run) => {
-                results_after(self.store(), run.id, after)?.into_iter().map(Arc::new).collect()
-            }
+            Found::Stored(run) => results_after(self.store(), run.id, 0)?.into_iter().map(Arc::new).collect(),
         };
-        results.retain(|result| result.id > after && result.id <= state.summary.total_results);
+        // Those of the state are the first. What was found since belongs to the next one.
+        results.truncate(state.summary.total_results as usize);
+        results.retain(|result| result.id > after);
         for result in &mut results {
             if let Some(annotation) = state.annotations.get(&result.id) {
                 Arc::make_mut(result).annotation = Some(annotation.clone());

@@ -85,6 +85,8 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         (r#"{"type":null,"query":"alice"}"#, "type"),
         (r#"{"type":1,"query":"alice"}"#, "type"),
         (r#"{"type":["username"],"query":"alice"}"#, "type"),
+        (r#"{"type":{"username":null},"query":"alice"}"#, "type"),
+        (r#"{"type":{"username":5},"query":"alice"}"#, "type"),
         (r#"{"type":"","query":"alice"}"#, "type"),
         (r#"{"type":"Username","query":"alice"}"#, "type"),
         (r#"{"type":"phone","query":"alice"}"#, "type"),
@@ -114,6 +116,8 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         // Ignored for this type, but still validated.
         (r#"{"type":"domain","query":"example.com","premium":"yes"}"#, "premium"),
         (r#"{"type":"username","query":"alice","follow":true}"#, "follow"),
+        (r#"{"type":"username","query":"alice","follow":[1,10,"stated"]}"#, "follow"),
+        (r#"{"type":"username","query":"alice","follow":{"links":{"stated":null}}}"#, "follow.links"),
         (r#"{"type":"username","query":"alice","follow":{"depth":0}}"#, "follow.depth"),
         (r#"{"type":"username","query":"alice","follow":{"depth":4}}"#, "follow.depth"),
         (r#"{"type":"username","query":"alice","follow":{"depth":"1"}}"#, "follow.depth"),
@@ -142,9 +146,12 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
     ] {
         refused(&post(&server, body), field);
     }
-    for body in
-        [r#"{"query":"alice"}"#, r#"{"type":1,"query":"alice"}"#, r#"{"type":"phone","query":"alice"}"#]
-    {
+    for body in [
+        r#"{"query":"alice"}"#,
+        r#"{"type":1,"query":"alice"}"#,
+        r#"{"type":{},"query":"alice"}"#,
+        r#"{"type":"phone","query":"alice"}"#,
+    ] {
         let allowed = post(&server, body).json()["detail"]["allowed"].clone();
         assert_eq!(allowed, serde_json::json!(["domain", "email", "username"]), "{body}");
     }

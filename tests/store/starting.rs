@@ -67,6 +67,16 @@ on_both! {
         assert_eq!(f.used(), 2);
     }
 
+    fn a_driven_run_needs_no_confirmation(f) {
+        f.refuse_confirmations();
+        let run = NewRun { is_unconfirmed: true, ..f.new_run() };
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        f.store.save(run.id, f.me.lease(0), &super::added(&[]), Duration::ZERO).unwrap();
+        // Its driver has stopped since.
+        assert_eq!(f.store.take_over(&super::claim(super::new_instance(), false, 10)).unwrap().len(), 1);
+        assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
+    }
+
     fn a_confirmation_whose_answer_was_lost_is_repeated(f) {
         let tries = AtomicUsize::new(0);
         f.store.before_each(move |operation| match operation {

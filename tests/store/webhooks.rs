@@ -8,7 +8,7 @@ use sightline::base::ids::{DeliveryId, WebhookId};
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
 use sightline::model::event::{Event, EventType};
-use sightline::model::start::NewRun;
+use sightline::model::start::{NewRun, Started};
 use sightline::model::webhook::{
     Attempt, Delivery, DeliveryStatus, DisabledReason, SealedSecret, Webhook, WebhookChange,
 };
@@ -102,7 +102,7 @@ on_both! {
         f.added_webhook(&[EventType::RunFailed]);
         f.refuse_confirmations();
         let undone = NewRun { is_unconfirmed: true, ..f.new_run() };
-        assert!(f.store.start(&undone, &charge(1, Some(100))).is_err());
+        assert_eq!(f.store.start(&undone, &charge(1, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
         let unreadable: NewRun = f.started();
         f.database.execute("UPDATE runs SET planned = '{}', coverage = '[]' WHERE status = 'running'");

@@ -37,18 +37,19 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` tells the
-    /// requests of one client from those of another.
+    /// requests of one client from those of another. Without one, a request ends only when its client closes it, since
+    /// another client of the account may use the same id.
     pub(super) fn begin(
         (api, caller, request_id): (&Arc<Api>, &Caller, &RequestId),
         revision: Revision,
-        session: &str,
+        session: Option<&str>,
         message: Message,
     ) -> Option<Self> {
         let Message { id, method, mut params } = message;
-        let name = |id: &Value| (caller.account.id, session.to_owned(), id.to_string());
+        let name = |id: &Value| Some((caller.account.id, session?.to_owned(), id.to_string()));
         let Some(id) = id else {
             if let ("notifications/cancelled", Some(id)) = (method.as_str(), params.get("requestId")) {
-                let call = api.mcp_calls.get(&name(id));
+                let call = name(id).and_then(|name| api.mcp_calls.get(&name));
                 call.iter().for_each(|is_cancelled| is_cancelled.store(true, Ordering::Relaxed));
             }
             return None;
@@ -57,7 +58,8 @@ impl Exchange {
             params.insert("arguments".to_owned(), json!({}));
         }
         // A second call with the same id, which the protocol does not allow, cannot be cancelled.
-        let is_cancelled = api.mcp_calls.begin(name(&id), AtomicBool::default()).unwrap_or_default();
+        let begun = name(&id).and_then(|name| api.mcp_calls.begin(name, AtomicBool::default()));
+        let is_cancelled = begun.unwrap_or_default();
         let (api, caller) = (Arc::clone(api), caller.clone());
         Some(Self { api, caller, request_id: request_id.clone(), revision, is_cancelled, id, method, params })
     }

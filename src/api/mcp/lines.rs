@@ -87,7 +87,7 @@ fn begin(api: &Arc<Api>, caller: &Caller, line: &[u8]) -> Result<Option<Exchange
     }
     let message = parse(line)?;
     let revision = revision::of_line(&message).map_err(|error| error.answer(message.id.as_ref()))?;
-    Ok(Exchange::begin((api, caller, &RequestId::accept(None)), revision, "", message))
+    Ok(Exchange::begin((api, caller, &RequestId::accept(None)), revision, Some(""), message))
 }
 
 /// Reads a line. Returns `None` at the end, and the answer to a line that is too long.

@@ -81,7 +81,7 @@ fn begin(api: &Arc<Api>, caller: &Caller, call: &Call<'_>) -> Result<Option<Exch
     let revision =
         revision::of_request(call.request, &message).map_err(|error| error.answer(message.id.as_ref()))?;
     let sender = (api, caller, call.request_id);
-    Ok(Exchange::begin(sender, revision, session.unwrap_or_default(), message))
+    Ok(Exchange::begin(sender, revision, session, message))
 }
 
 fn reply(exchange: Exchange, streams: bool) -> Reply {

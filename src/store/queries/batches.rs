@@ -60,7 +60,8 @@ impl Store {
     pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<Started> {
         let is_created = |added: &Started| *added == Started::Created;
         let (id, may_be_undone) = (batch.id.into(), batch.idempotency.is_none());
-        let new = New { operation: "add_batch", confirm: "{confirm batches}", id, may_be_undone };
+        let new =
+            New { operation: "add_batch", confirm: "{confirm batches}", id, may_be_undone, is_driven: false };
         self.create(&new, is_created, |tx| add(tx, batch, by))
     }
 

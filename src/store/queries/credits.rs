@@ -44,12 +44,14 @@ pub(super) struct New {
     pub(super) id: Value,
     /// Whether it is undone unless it is confirmed, because a repetition of the request would create another one.
     pub(super) may_be_undone: bool,
+    /// Whether the driver of this process confirms it as well, with its first write.
+    pub(super) is_driven: bool,
 }
 
 impl Store {
     /// Creates what costs credits, in one transaction. The caller is told that it was created only if its row was found by
-    /// its id and confirmed, which is also tried if the answer to the commit was lost. What is not confirmed is undone
-    /// later, by any instance. What an idempotency key leads to needs no confirmation: a repetition of the request finds
+    /// its id and confirmed, which is also tried if the answer to the commit was lost, or if this process drives it. What is
+    /// not confirmed is undone later, by any instance. What an idempotency key leads to needs no confirmation: a repetition of the request finds
     /// it.
     pub(super) fn create<T>(
         &self,
@@ -72,10 +74,17 @@ impl Store {
             // The answer to this may be lost, too.
             let found =
                 confirm().or_else(|error| if error.is_unconfirmed() { confirm() } else { Err(error) });
-            !found?.is_empty()
+            match found {
+                Ok(found) => !found.is_empty(),
+                Err(_) if new.is_driven && written.is_ok() => true,
+                Err(error) => return Err(error),
+            }
         };
         if !is_confirmed {
             written?;
+            if is_doubtful {
+                return Err(StorageError::unavailable("what was created was undone before it was confirmed"));
+            }
         }
         done.ok_or_else(|| StorageError::broken("nothing was created"))
     }

@@ -42,7 +42,8 @@ impl Store {
     pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started> {
         let is_created = |started: &Started| *started == Started::Created;
         let (id, may_be_undone) = (run.id.into(), run.is_unconfirmed);
-        let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone };
+        let is_driven = run.owner.is_some();
+        let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone, is_driven };
         self.create(&new, is_created, |tx| start(tx, run, charge))
     }
 

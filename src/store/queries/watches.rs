@@ -63,7 +63,8 @@ impl Store {
     /// idempotency key is known.
     pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Watch, WatchError> {
         let (id, may_be_undone) = (new.id.into(), new.idempotency.is_none());
-        let create = New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone };
+        let create =
+            New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone, is_driven: false };
         self.create(&create, Result::is_ok, |tx| add(tx, new, at, by))?
     }
 
