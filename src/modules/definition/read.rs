@@ -41,7 +41,7 @@ impl Entry {
     ///
     /// # Errors
     /// Returns an error if it cannot be written as JSON. This does not happen with entries that were read.
-    pub(crate) fn to_json(&self) -> Result<Value, serde_json::Error> {
+    pub fn to_json(&self) -> Result<Value, serde_json::Error> {
         let mut json = serde_json::to_value(self)?;
         SCHEMA.strip(&SCHEMA.items, &mut json);
         Ok(json)
