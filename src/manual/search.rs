@@ -130,7 +130,7 @@ mod tests {
     fn a_section_with_all_words_is_found_and_headings_come_first() {
         let found = search("rate LIMITS");
         assert_eq!((found[0].topic, found[0].id), ("errors-and-limits", "rate-limits"), "{found:?}");
-        assert!(found.iter().any(|section| section.topic == "api"), "{found:?}");
+        assert!(found.iter().any(|section| section.topic != found[0].topic), "{found:?}");
         assert!(search("").is_empty() && search("  ").is_empty());
         assert!(search("rate unfindableword").is_empty());
     }
