@@ -8,14 +8,14 @@ use std::io::{self, Stderr, Write};
 use log::kv::{Key, VisitSource, VisitValue};
 use log::{Level, LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
 use serde_json::{Map, Value};
-use simplelog::{ConfigBuilder, WriteLogger};
+use simplelog::{ConfigBuilder, WriteLogger, format_description};
 
 use super::clock::{Clock, SystemClock, rfc3339_millis};
 
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// `2026-01-01T00:00:00.123456789Z [INFO] sightline::…: …`. The id of a request stands before the message, other values
+    /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`. The id of a request stands before the message, other values
     /// stand behind it as `name=value`.
     #[default]
     Text,
@@ -56,8 +56,10 @@ struct TextLogger(Box<WriteLogger<Stderr>>);
 
 impl TextLogger {
     fn new(level: LevelFilter) -> Self {
+        let moment =
+            format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
         let config = ConfigBuilder::new()
-            .set_time_format_rfc3339()
+            .set_time_format_custom(moment)
             .set_thread_level(LevelFilter::Off)
             .set_target_level(LevelFilter::Error)
             .set_location_level(LevelFilter::Off)

@@ -18,14 +18,14 @@ fn the_leads_of_a_search_have_a_page_and_files() {
     assert!(page.contains("twitter of GitHub: everybody"), "{page}");
     assert!(page.contains("id=\"people\"") && page.contains("Accounts, and why</summary>"), "{page}");
     let page = text(&person.get(&format!("{run}/graph")));
-    assert!(page.contains("<svg class=\"graph\""), "{page}");
-    // Each entity of the drawing has an entry in the list.
-    let drawn: Vec<&str> =
-        page.split("data-dot=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-    assert!(drawn.len() > 10, "{page}");
-    assert!(drawn.iter().all(|number| page.contains(&format!("id=\"e-{number}\""))), "{page}");
+    // Each link of the list leads to an entity of it.
+    let entities: Vec<&str> =
+        page.split("<li id=\"e-").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(entities.len() > 10, "{page}");
+    let mut links = page.split("href=\"#e-").skip(1).map(|rest| rest.split('"').next().unwrap());
+    assert!(links.all(|id| entities.contains(&id)), "{page}");
     let graph = person.get(&format!("{run}/graph?format=json")).json();
-    assert!(graph["nodes"].as_array().unwrap().len() > drawn.len());
+    assert!(graph["nodes"].as_array().unwrap().len() > entities.len());
     let markup = person.get(&format!("{run}/graph?format=graphml"));
     assert_eq!(markup.header("content-disposition"), Some("attachment; filename=\"graph.graphml\""));
     assert_eq!(person.get(&format!("{run}/graph?format=svg")).status, 400);

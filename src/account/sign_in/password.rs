@@ -112,14 +112,16 @@ pub struct PasswordHasher {
     dummy: String,
 }
 
-impl PasswordHasher {
-    /// Creates a hasher with the parameters of this module.
-    pub fn new() -> Self {
+impl Default for PasswordHasher {
+    /// Returns a hasher with the parameters of this module.
+    fn default() -> Self {
         let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).unwrap_or_default();
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         Self { argon2, turns: Default::default(), callers: Arc::default(), dummy: random_hash() }
     }
+}
 
+impl PasswordHasher {
     /// Returns the PHC string of a password with a new salt.
     ///
     /// # Errors
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn passwords_are_hashed_with_owasp_parameters() {
-        let hasher = PasswordHasher::new();
+        let hasher = PasswordHasher::default();
         let password = Password::new("correct horse battery");
         let hash = hasher.hash(&password).unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -188,7 +190,7 @@ mod tests {
     /// Tests that the same work is done. The duration is not tested, because it depends on the machine.
     #[test]
     fn an_account_without_a_password_costs_as_much_time() {
-        let dummy = PasswordHasher::new().dummy;
+        let dummy = PasswordHasher::default().dummy;
         let parsed = argon2::password_hash::phc::PasswordHash::new(&dummy).unwrap();
         let params = Params::try_from(&parsed).unwrap();
         assert_eq!((params.m_cost(), params.t_cost(), params.p_cost()), (MEMORY_KIB, PASSES, LANES));
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn passwords_that_look_the_same_are_the_same() {
-        let hasher = PasswordHasher::new();
+        let hasher = PasswordHasher::default();
         let hash = hasher.hash(&Password::new("cafe\u{301} au lait 12")).unwrap();
         assert!(hasher.verify(&Password::new("caf\u{e9} au lait 12"), Some(&hash)).unwrap());
     }
@@ -251,7 +253,7 @@ mod tests {
 
     #[test]
     fn concurrent_hashes_are_bounded() {
-        let hasher = PasswordHasher::new();
+        let hasher = PasswordHasher::default();
         let turns: Vec<_> = hasher.turns.iter().map(|turn| turn.lock()).collect();
         let callers = vec![Arc::clone(&hasher.callers); MOST_CALLERS];
         assert!(matches!(hasher.in_turn(|| ()), Err(HashingError::Busy)));

@@ -85,7 +85,7 @@ pub struct SignIns {
 impl SignIns {
     /// Creates the use cases with a store.
     pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, limits: SessionLimits) -> Self {
-        Self { store, clock, hasher: PasswordHasher::new(), limits }
+        Self { store, clock, hasher: PasswordHasher::default(), limits }
     }
 
     /// Returns the lifetimes of sessions.

@@ -54,7 +54,7 @@ fn is_over(browser: &Browser) -> String {
 fn the_page_shows_each_result_once_whatever_happens_to_its_connections() {
     let site = pages();
     let origin = format!("--cors-origin=http://{}", site.addr);
-    let server = Setup::new().all_modules().realistic().flag("--stream-timeout=2s").flag(&origin).start();
+    let server = Setup::new().all_modules().realistic().flag("--times=stream=2s").flag(&origin).start();
     let cutter = Cutter::before(server.address, cuts_of_a_search(40, 1));
     let key = server.new_key("pro");
 
