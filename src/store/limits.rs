@@ -1,6 +1,27 @@
-//! All timeouts and sizes of the store, with their reasons.
+//! All timeouts and sizes of the store, with their reasons, and the kinds of processes that use it.
 
 use std::time::Duration;
+
+use crate::model::audit::Origin;
+
+/// The kind of process that opens a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A server. Only one server at a time can use an SQLite file, but any number can use a PostgreSQL database.
+    Server,
+    /// A short command, which does one thing at a time and may run at the same time as a server.
+    Command,
+}
+
+impl Role {
+    /// Returns the origin that the audit log records for changes of the schema.
+    pub(super) fn origin(self) -> Origin {
+        match self {
+            Self::Server => Origin::SYSTEM,
+            Self::Command => Origin::CLI,
+        }
+    }
+}
 
 /// The maximum numbers of connections for reading, for writing, and for health checks, which are opened when they are
 /// needed. SQLite has one for writing. The 16 request workers and up to 64 drivers of a server hold one for about a

@@ -43,5 +43,6 @@ mod value;
 
 pub use database::{OperationMetrics, Store, StoreLoad};
 pub use error::{BackupError, OpenError, UrlError};
-pub use open::{Role, back_up, in_memory, migrate, open, pending_migrations};
+pub use limits::Role;
+pub use open::{back_up, in_memory, migrate, open, pending_migrations};
 pub use url::DatabaseUrl;

@@ -5,28 +5,9 @@ use std::sync::Arc;
 
 use super::database::{Backend, Store};
 use super::error::{BackupError, OpenError};
+use super::limits::Role;
 use super::url::{DatabaseUrl, Target};
 use super::{postgres, sqlite};
-use crate::model::audit::Origin;
-
-/// The kind of process that opens a database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// A server. Only one server at a time can use an SQLite file, but any number can use a PostgreSQL database.
-    Server,
-    /// A short command, which does one thing at a time and may run at the same time as a server.
-    Command,
-}
-
-impl Role {
-    /// Returns the origin that the audit log records for changes of the schema.
-    pub(super) fn origin(self) -> Origin {
-        match self {
-            Self::Server => Origin::SYSTEM,
-            Self::Command => Origin::CLI,
-        }
-    }
-}
 
 /// Opens the database and brings its schema up to date.
 ///

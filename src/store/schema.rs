@@ -25,7 +25,7 @@ impl Migration {
     /// Runs the step in a transaction, and records it.
     pub(super) fn run(&self, tx: &mut Tx<'_>, by: &Origin) -> Result<(), OpenError> {
         let mut run = || -> Result<()> {
-            tx.batch(self)?;
+            tx.batch(self.sqlite, self.postgres)?;
             let now = truncate_to_millis(Timestamp::now());
             let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
             tx.execute(noted, values![self.version, self.name, now])?;

@@ -27,7 +27,6 @@ use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT};
 use super::postgres::{Session, announcement};
 use super::queries::fragments::complete;
-use super::schema::Migration;
 use super::sqlite::connection;
 use super::value::{FromRow, Row, Value, values};
 use crate::base::ids::RequestId;
@@ -97,11 +96,11 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs the statements of a migration.
-    pub(super) fn batch(&mut self, migration: &Migration) -> Result<()> {
+    /// Runs the statements of a migration, which are written for each database.
+    pub(super) fn batch(&mut self, sqlite: &'static str, postgres: &'static str) -> Result<()> {
         match self {
-            Self::Sqlite(on) => connection::batch(on, migration.sqlite),
-            Self::Postgres(session) => session.batch(migration.postgres),
+            Self::Sqlite(on) => connection::batch(on, sqlite),
+            Self::Postgres(session) => session.batch(postgres),
         }
     }
 

@@ -3,17 +3,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use askama::Template;
-use log::{Level, log};
 use serde_json::Value;
 
-use super::frame::{Frame, render};
-use super::visit::Form;
+use super::form::Form;
 use crate::account::rate_limit::RateLimitError;
 use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::HashingError;
-use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 use crate::http::{self, Reply, Response, RouteError};
 use crate::model::watch::WatchError;
@@ -25,6 +21,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// An error, or a text that describes it.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// The answer of a handler.
+pub(super) type Answer = Result<Reply, WebError>;
 
 /// Where an error is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,19 +48,11 @@ pub struct WebError {
     pub(super) text: Cow<'static, str>,
     pub(super) shown: Shown<'static>,
     /// The form that can be sent again.
-    form: Option<Form>,
+    pub(super) form: Option<Form>,
     /// `Retry-After` or `Allow`.
     header: Option<Box<(&'static str, String)>>,
     /// The cause, for the log.
-    cause: Option<Cause>,
-}
-
-#[derive(Template)]
-#[template(path = "error.html", config = "src/web/askama.toml")]
-struct ErrorPage<'a> {
-    frame: Frame,
-    error: &'a WebError,
-    request_id: &'a str,
+    pub(super) cause: Option<Cause>,
 }
 
 impl WebError {
@@ -156,22 +147,6 @@ impl WebError {
         match self.header.as_deref() {
             Some((name, value)) => response.with_header(name, value.clone()),
             None => response,
-        }
-    }
-
-    /// Returns the page.
-    pub(super) fn into_response(self, frame: &Frame, request_id: &RequestId) -> Response {
-        if let Some(cause) = &self.cause {
-            // The store itself logs that it is unavailable, once for all requests.
-            let is_known = self.status == 503 && self.shown == Shown::Page;
-            let (level, title) = (if is_known { Level::Debug } else { Level::Warn }, self.title);
-            log!(level, request_id = request_id.as_str(); "{} {}: {title}: {cause}", self.status, frame.here);
-        }
-        let frame = Frame { error: None, ..frame.clone() };
-        let page = render(&ErrorPage { frame, error: &self, request_id: request_id.as_str() });
-        match page {
-            Ok(Reply::Now(response)) => self.mark(response),
-            _ => Response::new(500, "text/plain; charset=utf-8", *b"Internal error."),
         }
     }
 }

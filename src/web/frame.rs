@@ -4,10 +4,11 @@
 use std::sync::{Arc, LazyLock};
 
 use askama::Template;
+use log::{Level, log};
 
 use super::cookies::Notice;
-use super::error::{Shown, WebError};
-use super::visit::Answer;
+use super::error::{Answer, Shown, WebError};
+use crate::base::ids::RequestId;
 use crate::http::{Asset, Assets, Reply, Response};
 
 /// All files. Each has the name by which templates refer to it.
@@ -100,4 +101,28 @@ impl Frame {
 pub(super) fn render(page: &impl Template) -> Answer {
     let text = page.render().map_err(WebError::internal)?;
     Ok(Reply::Now(Response::new(200, "text/html; charset=utf-8", text.into_bytes())))
+}
+
+#[derive(Template)]
+#[template(path = "error.html", config = "src/web/askama.toml")]
+struct ErrorPage<'a> {
+    frame: Frame,
+    error: &'a WebError,
+    request_id: &'a str,
+}
+
+/// Returns the page of an error.
+pub(super) fn error_page(error: &WebError, frame: &Frame, request_id: &RequestId) -> Response {
+    if let Some(cause) = &error.cause {
+        // The store itself logs that it is unavailable, once for all requests.
+        let is_known = error.status == 503 && error.shown == Shown::Page;
+        let (level, title) = (if is_known { Level::Debug } else { Level::Warn }, error.title);
+        log!(level, request_id = request_id.as_str(); "{} {}: {title}: {cause}", error.status, frame.here);
+    }
+    let frame = Frame { error: None, ..frame.clone() };
+    let page = render(&ErrorPage { frame, error, request_id: request_id.as_str() });
+    match page {
+        Ok(Reply::Now(response)) => error.mark(response),
+        _ => Response::new(500, "text/plain; charset=utf-8", *b"Internal error."),
+    }
 }

@@ -3,8 +3,10 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: method, path, access, handler |
-//! | [`server`] | [`Web`]: sessions, protection from forged requests, rate limits, redirects, headers |
+//! | [`service`] | [`Web`]: what pages are made of, redirects |
+//! | [`server`] | sessions, protection from forged requests, rate limits, headers |
 //! | [`visit`] | a request with its session and its form |
+//! | [`form`] | the fields of a form |
 //! | [`frame`] | the parts around every page; rendering; styles and scripts |
 //! | [`error`] | errors: on the form that was sent, or as pages |
 //! | `cookies` | cookies, and notices that the next page shows once |
@@ -21,6 +23,7 @@
 
 mod cookies;
 pub mod error;
+pub mod form;
 pub mod frame;
 #[expect(
     clippy::needless_pass_by_value,
@@ -29,11 +32,14 @@ pub mod frame;
 mod pages;
 pub mod routes;
 pub mod server;
+pub mod service;
 pub mod show;
 pub mod visit;
 
-use error::{WebError, sentence};
+use error::{Answer, WebError, sentence};
+use form::Form;
 use frame::{Frame, render};
-pub use server::{Parts, Web, WebConfig, is_app_path};
+pub use server::is_app_path;
+pub use service::{Parts, Web, WebConfig};
 use show::Moment;
-use visit::{Answer, Form, Visit};
+use visit::Visit;

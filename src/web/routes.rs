@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::error::Answer;
 use super::pages::run::{actions, diff, graph};
 use super::pages::{
     account, asset, batches, history, keys, operator, operator_accounts, run, search, sign_in, watches,
     webhooks,
 };
-use super::server::Web;
-use super::visit::{Answer, Visit};
+use super::service::Web;
+use super::visit::Visit;
 use crate::http;
 use crate::model::quota::Policy;
 

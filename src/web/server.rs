@@ -1,63 +1,23 @@
 //! The web app as a [`Service`]: sessions, protection from forged requests, rate limits, redirects, and the headers of
 //! every answer.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
-use url::Url;
-
-use super::cookies::{Cookie, Cookies, Notice};
-use super::error::WebError;
-use super::frame::Frame;
+use super::cookies::{Cookie, Notice};
+use super::error::{Answer, WebError};
+use super::form::Form;
+use super::frame::{Frame, error_page};
 use super::routes::{Access, Endpoint, ROUTES, Route};
-use super::visit::{Answer, Form, SignedIn, Visit, check_origin, csrf_of, masked};
+use super::service::Web;
+use super::visit::{SignedIn, Visit, check_origin, csrf_of, masked};
 use crate::account::service::Caller;
-use crate::account::sign_in::SignIns;
 use crate::account::sign_in::token::Token;
-use crate::base::address::path_prefix;
-use crate::http::{LoadReader, Reply, Request, Response, ResponseContext, Router, Segments, Service};
+use crate::http::{Reply, Request, Response, ResponseContext, Router, Segments, Service};
 use crate::model::audit::Actor;
-use crate::service::Services;
 
 /// The content security policy of pages. It allows only files of the app, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-
-/// The operator's configuration of the web app.
-#[derive(Debug, Clone)]
-pub struct WebConfig {
-    /// The address that clients use, without a slash at its end.
-    pub base_url: String,
-    /// Whether a simulated web answers every search. Every page shows it then.
-    pub sandbox: bool,
-}
-
-/// The parts from which pages are made.
-pub struct Parts {
-    /// What the web app shares with the API.
-    pub services: Services,
-    /// The sessions, and the use cases of signing in.
-    pub sign_ins: Arc<SignIns>,
-    /// The load of the server.
-    pub load_reader: LoadReader,
-}
-
-/// The web app.
-pub struct Web {
-    pub(super) config: WebConfig,
-    pub(super) parts: Parts,
-    pub(super) root: String,
-    origin: String,
-    cookies: Cookies,
-}
-
-impl Deref for Web {
-    type Target = Services;
-
-    fn deref(&self) -> &Services {
-        &self.parts.services
-    }
-}
 
 /// The state of a request on which its error page and the headers of its answer depend.
 pub struct RequestState {
@@ -126,12 +86,12 @@ impl Service for Web {
         Ok(Reply::Later(Box::new(move || {
             let (frame, id) = (visit.frame.clone(), visit.request_id.clone());
             let answer = (endpoint.handler)(&web, visit);
-            answer.unwrap_or_else(|error| Reply::Now(error.into_response(&frame, &id)))
+            answer.unwrap_or_else(|error| Reply::Now(error_page(&error, &frame, &id)))
         })))
     }
 
     fn error_response(&self, error: WebError, context: &Context) -> Response {
-        error.into_response(&context.state.frame, &context.request_id)
+        error_page(&error, &context.state.frame, &context.request_id)
     }
 
     fn with_headers(&self, mut response: Response, context: &Context) -> Response {
@@ -160,38 +120,9 @@ impl Service for Web {
 }
 
 impl Web {
-    /// Creates the web app from these parts.
-    pub fn new(config: WebConfig, parts: Parts) -> Self {
-        let url = Url::parse(&config.base_url).ok();
-        let root = path_prefix(&config.base_url);
-        let origin = url.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-        let session_lifetime = parts.sign_ins.limits().longest;
-        let cookies = Cookies::new(config.base_url.starts_with("https:"), &root, session_lifetime);
-        Self { config, parts, root, origin, cookies }
-    }
-
     /// Returns the handler that serves the web app.
     pub fn router(self: Arc<Self>) -> Router<Self> {
         Router::new(self, ROUTES, "/app none")
-    }
-
-    /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.
-    pub(super) fn redirect(&self, path: &str) -> Answer {
-        self.redirect_with(path, &[])
-    }
-
-    /// Returns a redirect (303) to another page of the app, which shows the notice.
-    pub(super) fn redirect_with_notice(&self, path: &str, notice: Notice) -> Answer {
-        self.redirect_with(path, &[(Cookie::Notice, &notice.number())])
-    }
-
-    /// Returns a redirect (303) to another page of the app, which sets these cookies.
-    pub(super) fn redirect_with(&self, path: &str, cookies: &[(Cookie, &str)]) -> Answer {
-        let response = Response::empty(303).with_header("Location", format!("{}{path}", self.root));
-        let set = |response: Response, (cookie, value): &(Cookie, &str)| {
-            response.with_header("Set-Cookie", self.cookies.set(*cookie, value))
-        };
-        Ok(Reply::Now(cookies.iter().fold(response, set)))
     }
 
     /// Finds the session of the request. Also fills in the frame, which error pages need too.

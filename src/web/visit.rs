@@ -1,6 +1,5 @@
 //! [`Visit`]: a request with its session and its form.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -9,12 +8,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::error::{Shown, WebError};
+use super::error::{Answer, Shown, WebError};
+use super::form::{Form, new_once};
 use super::frame::{CurrentUser, Frame};
 use crate::account::service::Caller;
 use crate::account::sign_in::service::SignInClient;
 use crate::account::sign_in::token::Token;
-use crate::base::encoding::hex;
 use crate::base::ids::{AccountId, RequestId};
 use crate::base::secret::random;
 use crate::http::{Reply, Request, Segments};
@@ -22,13 +21,8 @@ use crate::model::account::Role;
 use crate::model::audit::Origin;
 use crate::model::sign_in::Session;
 
-/// The prefix of a form's token as an idempotency key, so that it never equals a key that a program of the account uses.
-const ONCE_PREFIX: &str = "web-form:";
 /// The most bytes of a secret that a page shows once.
 const MOST_SECRET_BYTES: usize = 128;
-
-/// The answer of a handler.
-pub(super) type Answer = Result<Reply, WebError>;
 
 /// A request with its session and form. It owns its data, because its handler may run on another thread.
 #[derive(Debug)]
@@ -120,6 +114,14 @@ impl Visit {
         }
     }
 
+    /// Returns the form's token as an idempotency key.
+    ///
+    /// # Errors
+    /// Returns 400 if this app has not created it.
+    pub(super) fn once(&self) -> Result<String, WebError> {
+        self.form.once().ok_or_else(WebError::incomplete_form)
+    }
+
     /// Shows the page of the form that was sent with the reason why it was refused. The form keeps its token unless that
     /// is used up, because the first attempt may have done the work although its answer was lost.
     ///
@@ -138,88 +140,6 @@ impl Visit {
             other => other,
         })
     }
-}
-
-/// The fields of a form, or the parameters of an address. Templates read them by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Form(Vec<(String, String)>);
-
-impl Form {
-    /// Parses `application/x-www-form-urlencoded`.
-    pub fn parse(text: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(text).into_owned().collect())
-    }
-
-    /// Reads the form that was sent with a request, or the parameters of the address of a page.
-    pub(super) fn of(request: &Request) -> Self {
-        let kind = request.header("content-type").unwrap_or("").to_ascii_lowercase();
-        match request.method.as_str() {
-            "POST" if kind.starts_with("application/x-www-form-urlencoded") => Self::parse(&request.body),
-            "POST" => Self::default(),
-            _ => Self::parse(request.query.as_bytes()),
-        }
-    }
-
-    /// Returns the fields, except the token of the session.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &(String, String)> {
-        self.0.iter().filter(|(name, _)| name != "csrf")
-    }
-
-    /// Returns the first value of a field, empty if it is missing.
-    pub fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
-    }
-
-    /// Returns all values of a field.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Returns whether a field has this value. A check box that is checked has the value `yes`.
-    pub fn has(&self, name: &str, value: &str) -> bool {
-        self.all(name).any(|given| given == value)
-    }
-
-    /// Sets the only value of a field.
-    pub fn set(&mut self, name: &str, value: &str) {
-        self.0.retain(|(key, _)| key != name);
-        self.add(name, value);
-    }
-
-    /// Adds a value to a field.
-    pub fn add(&mut self, name: &str, value: &str) {
-        self.0.push((name.to_owned(), value.to_owned()));
-    }
-
-    /// Returns the form's token as an idempotency key.
-    ///
-    /// # Errors
-    /// Returns 400 if this app has not created it.
-    pub(super) fn once(&self) -> Result<String, WebError> {
-        let once = self.get("once");
-        let is_ours = once.len() == 32 && once.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_ours.then(|| format!("{ONCE_PREFIX}{once}")).ok_or_else(WebError::incomplete_form)
-    }
-
-    /// Returns the fields with this one instead.
-    #[must_use]
-    pub(super) fn with(&self, name: &str, value: impl fmt::Display) -> Self {
-        let mut form = self.clone();
-        form.set(name, &value.to_string());
-        form
-    }
-
-    /// Returns the address parameters of the fields that are not empty: empty, or beginning with a question mark.
-    pub(super) fn query(&self) -> String {
-        let pairs = self.fields().filter(|(_, value)| !value.is_empty());
-        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        if query.is_empty() { query } else { format!("?{query}") }
-    }
-}
-
-/// Returns a token of a form that does its work only once, even if it is sent several times.
-pub(super) fn new_once() -> String {
-    hex(&random::<16>())
 }
 
 /// Returns the token that forms send back if the browser is not signed in. It is derived from a cookie, which
@@ -313,7 +233,7 @@ mod tests {
         assert_eq!(form.once().unwrap(), format!("web-form:{fresh}"));
         for bad in ["", "x", &"g".repeat(32), &"a".repeat(33)] {
             form.set("once", bad);
-            assert!(form.once().is_err(), "{bad}");
+            assert!(form.once().is_none(), "{bad}");
         }
     }
 

@@ -7,10 +7,9 @@ use std::time::Instant;
 
 use clap::{Args, Command};
 
-use super::choice::{self, Choice};
+use super::choice::{self, Choice, load};
 use super::learn::RepairArgs;
-use super::load;
-use super::report::{Format, Report};
+use super::report::Report;
 use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
@@ -18,6 +17,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::stop_on_interrupt;
 use crate::cli::replace::Replacement;
 use crate::cli::serve::start_log;
+use crate::cli::table::TextFormat;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
@@ -51,7 +51,7 @@ pub(super) struct CheckArgs {
     choice: Choice,
     /// Format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: TextFormat,
     /// Write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -126,7 +126,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
         // A closed standard error does not change the files.
         let _ = writeln!(io::stderr(), "{line}");
     }
-    if args.output.is_some() || args.format == Format::Json {
+    if args.output.is_some() || args.format == TextFormat::Json {
         // A closed standard error does not change the report.
         let _ = writeln!(io::stderr(), "{}", report.summary());
     }

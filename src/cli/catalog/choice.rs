@@ -1,14 +1,17 @@
-//! Options that select modules by type, category and tag, or by id.
+//! Reads catalogues and files for these commands, and selects modules by type, category and tag, or by id.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::config::checked;
-use crate::modules::catalog::Catalog;
+use crate::config::{CatalogConfig, checked};
+use crate::modules::catalog::{Catalog, CatalogError};
+use crate::modules::import::report::NoteKind;
 use crate::modules::module::Module;
 use crate::modules::near::did_you_mean;
 use crate::modules::query::SearchType;
@@ -83,4 +86,39 @@ fn no_module<'k, I: Iterator<Item = &'k str>>(
 /// Parses a type of search.
 pub(in crate::cli) fn search_type(text: &str) -> Result<SearchType, String> {
     SearchType::from_name(text).ok_or_else(|| "domain, email or username is allowed".to_owned())
+}
+
+/// Loads the catalogue. Writes the left-out entries of other tools' lists to standard error.
+///
+/// # Errors
+/// Fails if the catalogue has mistakes. The message contains all of them.
+pub(crate) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
+    config.check()?;
+    let catalog = Catalog::load(!config.no_builtin, &config.files).map_err(|error| has_mistakes(&error))?;
+    let mut err = io::stderr().lock();
+    for list in catalog.lists() {
+        for line in list.lines(NoteKind::LeftOut).chain([list.summary()]) {
+            // A closed standard error does not change the catalogue.
+            let _ = writeln!(err, "{line}");
+        }
+    }
+    Ok(catalog)
+}
+
+pub(super) fn has_mistakes(error: &CatalogError) -> Failure {
+    Failure::Usage(format!("the catalogue has mistakes\n{}", faults(error)))
+}
+
+/// Formats the mistakes, one on each line. Control characters are removed, since files may come from
+/// anywhere.
+pub(super) fn faults(error: &CatalogError) -> String {
+    let text = error.to_string();
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the text of a file.
+pub(super) fn read(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|error| {
+        Failure::Failed(format!("cannot read {}: {error}", plain(&file.display().to_string())))
+    })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{faults, read};
+use super::choice::{faults, read};
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace;

@@ -9,15 +9,14 @@ use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use super::choice::search_type;
-use super::report::Format;
-use super::{faults, has_mistakes, read};
+use super::choice::{faults, has_mistakes, read, search_type};
 use crate::app::learn_entries;
 use crate::base::text::{json as plain_json, plain, write_json};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::stop_on_interrupt;
 use crate::cli::replace;
 use crate::cli::serve::start_log;
+use crate::cli::table::TextFormat;
 use crate::config::{EngineConfig, LogConfig, SandboxMode, checked};
 use crate::modules::catalog::{Catalog, CatalogError, format as form};
 use crate::modules::definition::Entry;
@@ -65,7 +64,7 @@ pub(super) struct LearnArgs {
     output: Option<PathBuf>,
     /// Format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: TextFormat,
     #[command(flatten)]
     engine: EngineConfig,
     #[command(flatten)]
@@ -80,7 +79,7 @@ pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Fai
     stop_on_interrupt(&stop)?;
     let learned = learn_entries(&args.engine, std::slice::from_ref(&entry), &stop)?;
     let result = learned.into_iter().next().unwrap_or(Err(NotLearned::Stopped));
-    if args.format == Format::Json {
+    if args.format == TextFormat::Json {
         let (lesson, why) = (result.as_ref().ok(), result.as_ref().err().map(ToString::to_string));
         let document = json!({
             "learned": lesson.is_some(), "why": why, "hit": lesson.map(|lesson| &lesson.hit),
@@ -91,7 +90,7 @@ pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Fai
     match result {
         Ok(lesson) => finish(args, lesson, out),
         Err(why) => {
-            if args.format == Format::Text {
+            if args.format == TextFormat::Text {
                 writeln!(out, "nothing learned: {}", plain(&why.to_string()))?;
             }
             Ok(match why {
@@ -142,7 +141,7 @@ fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit,
     // A closed standard error does not change the result.
     let _ = writeln!(io::stderr(), "{}\n{}", plain(&lesson.hit), plain(&lesson.miss));
     let Some(file) = &args.output else {
-        if args.format == Format::Text {
+        if args.format == TextFormat::Text {
             write!(out, "{}", plain_json(&form::write(vec![lesson.entry])?))?;
         }
         return Ok(Exit::Done);
@@ -154,7 +153,7 @@ fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit,
     all.retain(|entry| entry.id != lesson.entry.id);
     all.push(lesson.entry);
     let new = form::write(all)?;
-    if args.format == Format::Text {
+    if args.format == TextFormat::Text {
         write_diff(&diff(&shown, &old, &shown, &new), out)?;
     }
     replace::write(file, &new)?;

@@ -5,8 +5,7 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::choice::Choice;
-use super::load;
+use super::choice::{Choice, load};
 use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::table::{ListFormat, write_table};

@@ -18,19 +18,17 @@ mod list;
 mod report;
 mod sign;
 
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
 
 use clap::{Args, Subcommand};
 
 pub(crate) use check::proof_command;
 
 use super::exit::{Exit, Failure};
-use crate::base::text::{json, plain, write_json};
+use crate::base::text::{json, write_json};
 use crate::config::CatalogConfig;
-use crate::modules::catalog::{Catalog, CatalogError, format as form, json_schema};
-use crate::modules::import::report::NoteKind;
-pub(super) use choice::search_type;
+use crate::modules::catalog::{format as form, json_schema};
+pub(super) use choice::{load, search_type};
 
 /// List and test the modules of the catalogue, check and format its files
 #[derive(Debug, Args)]
@@ -88,39 +86,4 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let text = form::write(vec![module.entry().clone()])?;
     write!(out, "{}", json(&text))?;
     Ok(Exit::Done)
-}
-
-/// Loads the catalogue. Writes the left-out entries of other tools' lists to standard error.
-///
-/// # Errors
-/// Fails if the catalogue has mistakes. The message contains all of them.
-pub(super) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
-    config.check()?;
-    let catalog = Catalog::load(!config.no_builtin, &config.files).map_err(|error| has_mistakes(&error))?;
-    let mut err = io::stderr().lock();
-    for list in catalog.lists() {
-        for line in list.lines(NoteKind::LeftOut).chain([list.summary()]) {
-            // A closed standard error does not change the catalogue.
-            let _ = writeln!(err, "{line}");
-        }
-    }
-    Ok(catalog)
-}
-
-fn has_mistakes(error: &CatalogError) -> Failure {
-    Failure::Usage(format!("the catalogue has mistakes\n{}", faults(error)))
-}
-
-/// Formats the mistakes, one on each line. Control characters are removed, since files may come from
-/// anywhere.
-fn faults(error: &CatalogError) -> String {
-    let text = error.to_string();
-    text.lines().map(plain).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the text of a file.
-fn read(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file).map_err(|error| {
-        Failure::Failed(format!("cannot read {}: {error}", plain(&file.display().to_string())))
-    })
 }

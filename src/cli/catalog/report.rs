@@ -4,23 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use serde::Serialize;
 
 use super::learn::Repair;
 use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::table::write_table;
+use crate::cli::table::{TextFormat, write_table};
 use crate::runs::proof::{ModuleProof, Verdict};
-
-/// The format of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people: what is not ok, and a summary
-    Text,
-    /// All modules and all answers
-    Json,
-}
 
 /// The report. Its JSON form contains everything.
 #[derive(Serialize)]
@@ -58,10 +48,10 @@ impl Report {
         Self { simulated, finished, elapsed_ms, asked, left_out, counts, modules, repairs }
     }
 
-    pub(super) fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn write(&self, format: TextFormat, out: &mut dyn Write) -> Result<(), Failure> {
         match format {
-            Format::Json => write_json(out, self)?,
-            Format::Text => {
+            TextFormat::Json => write_json(out, self)?,
+            TextFormat::Text => {
                 let mut failing: Vec<&ModuleProof> =
                     self.modules.iter().filter(|proof| proof.verdict != Verdict::Ok).collect();
                 failing.sort_by_key(|proof| std::cmp::Reverse(proof.verdict));

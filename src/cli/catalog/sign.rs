@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::{load, read};
+use super::choice::{load, read};
 use crate::base::signature::SigningKey;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace;

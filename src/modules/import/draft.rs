@@ -7,10 +7,11 @@ use regex::Regex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use unicode_normalization::UnicodeNormalization as _;
 use url::Url;
 
+use super::python;
 use super::report::{ListKind, shown};
-use super::{python, slug};
 use crate::modules::plan::is_reserved;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::tables;
@@ -28,6 +29,28 @@ const CREDENTIALS: [&str; 2] = ["authorization", "cookie"];
 const HIDDEN: [&str; 3] = [".onion", ".i2p", ".loki"];
 /// The category of adult sites.
 const ADULT: &str = "adult";
+
+/// The maximum length of a name's part of an id, in bytes.
+const MAX_SLUG_BYTES: usize = 48;
+
+/// Returns the part of an id for a name, such as `last-fm-fr` for `Last.fm [FR]`. ASCII letters (without
+/// accents) and digits are kept in lower case, and everything between them becomes one `-`. The result is
+/// empty if nothing is left.
+pub(crate) fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for c in name.nfkd().filter(|c| !unicode_normalization::char::is_combining_mark(*c)) {
+        if slug.len() >= MAX_SLUG_BYTES {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    slug
+}
 
 /// Reads an entry of a list. A `null` counts as a missing member.
 ///

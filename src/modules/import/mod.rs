@@ -20,18 +20,16 @@ mod whatsmyname;
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
-use unicode_normalization::UnicodeNormalization as _;
 
 use super::definition::Entry;
 use super::module::Module;
+pub(crate) use draft::slug;
 use draft::{Draft, Reason};
 pub use report::ListKind;
 use report::{ListReport, NoteKind};
 
 /// The maximum number of entries in one list.
 const MAX_ENTRIES: usize = 20_000;
-/// The maximum length of a name's part of an id, in bytes.
-const MAX_SLUG_BYTES: usize = 48;
 
 /// Returns the kind of list that a document is, by its form, or `None` if it is none of the known lists.
 pub fn recognise(root: &Value) -> Option<ListKind> {
@@ -133,25 +131,6 @@ fn module(
     Ok((module, draft))
 }
 
-/// Returns the part of an id for a name, such as `last-fm-fr` for `Last.fm [FR]`. ASCII letters (without
-/// accents) and digits are kept in lower case, and everything between them becomes one `-`. The result is
-/// empty if nothing is left.
-pub(crate) fn slug(name: &str) -> String {
-    let mut slug = String::new();
-    for c in name.nfkd().filter(|c| !unicode_normalization::char::is_combining_mark(*c)) {
-        if slug.len() >= MAX_SLUG_BYTES {
-            break;
-        }
-        if c.is_ascii_alphanumeric() {
-            slug.push(c.to_ascii_lowercase());
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-    }
-    slug.truncate(slug.trim_end_matches('-').len());
-    slug
-}
-
 /// The ids that were given, each with the last number that was appended to it.
 #[derive(Debug, Default)]
 struct Ids(HashMap<String, usize>);
@@ -191,6 +170,6 @@ mod tests {
         ] {
             assert_eq!(ids.give("a", name, host), want);
         }
-        assert!(slug(&"é".repeat(100)).len() <= MAX_SLUG_BYTES);
+        assert!(slug(&"é".repeat(100)).len() <= 48);
     }
 }

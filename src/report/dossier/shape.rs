@@ -1,10 +1,22 @@
 //! The sections of a dossier: the types of results in each, and the columns of their tables.
 
-use super::table::Column;
 use crate::modules::definition::ResultType;
 
 /// The section with verdicts.
 pub(super) const MAIL: &str = "mail";
+
+/// A column of a table.
+#[derive(Debug, PartialEq)]
+pub(super) struct Column {
+    /// The heading.
+    pub(super) head: &'static str,
+    /// The members of the metadata that the column shows, joined by commas. Empty for the value of the result.
+    pub(super) members: &'static [&'static str],
+    /// Whether the column shows the day of a time.
+    pub(super) is_day: bool,
+    /// Whether results that differ in this column are different rows.
+    pub(super) is_key: bool,
+}
 
 /// A table of a section.
 pub(super) struct Shape {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::shape::Shape;
+use super::shape::{Column, Shape};
 use crate::model::entity::merge;
 use crate::model::run::ResultRecord;
 
@@ -14,19 +14,6 @@ const MOST_ITEMS: usize = 12;
 const MOST_BYTES: usize = 200;
 /// The length of a day, as in `2026-05-06`.
 const DAY: usize = 10;
-
-/// A column of a table.
-#[derive(Debug, PartialEq)]
-pub struct Column {
-    /// The heading.
-    pub head: &'static str,
-    /// The members of the metadata that the column shows, joined by commas. Empty for the value of the result.
-    pub(super) members: &'static [&'static str],
-    /// Whether the column shows the day of a time.
-    pub(super) is_day: bool,
-    /// Whether results that differ in this column are different rows.
-    pub(super) is_key: bool,
-}
 
 /// A table that has a heading for each column, and a cell for each column in each row.
 #[derive(Debug, PartialEq)]

@@ -23,7 +23,9 @@ pub(in crate::store) fn migrate(path: &Path, by: &Origin) -> Result<Vec<&'static
 
 /// Makes the tables of an empty database.
 pub(super) fn create(connection: &Connection) -> Result<()> {
-    MIGRATIONS.iter().try_for_each(|migration| Tx::Sqlite(connection).batch(migration))
+    MIGRATIONS
+        .iter()
+        .try_for_each(|migration| Tx::Sqlite(connection).batch(migration.sqlite, migration.postgres))
 }
 
 /// Returns the migrations that [`migrate`] would run.

@@ -20,8 +20,8 @@ use crate::runs::batches::draft::Draft;
 use crate::runs::batches::{BatchMatrix, table};
 use crate::service::refusal::Code;
 use crate::web::error::Shown;
+use crate::web::form::new_once;
 use crate::web::show::lasted;
-use crate::web::visit::new_once;
 use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render, sentence};
 
 /// The number of batches, of searches of one, and of queries in its matrix, on a page.
@@ -117,7 +117,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, mut visit: Visit) -> Answer {
     };
     let fingerprint = draft.fingerprint(name.as_deref());
     let checked = URL_SAFE_NO_PAD.encode(fingerprint);
-    let Ok(key) = visit.form.once() else {
+    let Ok(key) = visit.once() else {
         visit.form.set("once", &new_once());
         return show_check(web, visit, draft, checked);
     };

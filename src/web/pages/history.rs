@@ -12,8 +12,8 @@ use crate::model::page::{Cursor, ListFilter};
 use crate::model::run::{RunSummary, Status};
 use crate::modules::query::SearchType;
 use crate::report::html::titled;
+use crate::web::form::new_once;
 use crate::web::show::ago;
-use crate::web::visit::new_once;
 use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
 
 /// The number of searches on a page.

@@ -21,8 +21,8 @@ use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
 use crate::report::html::titled;
 use crate::runs::service::Found;
 use crate::service::refusal::Refusal;
+use crate::web::form::new_once;
 use crate::web::show::ago;
-use crate::web::visit::new_once;
 use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
 
 /// The number of recent searches below the form.
@@ -153,7 +153,7 @@ fn begin(web: &Arc<Web>, visit: Visit) -> Answer {
 fn start_run(web: &Web, visit: &Visit) -> Result<RunId, WebError> {
     let (caller, (account, origin)) = (visit.caller()?, visit.actor()?);
     web.limiter.count(account, &[Policy::Search])?;
-    let once = visit.form.once()?;
+    let once = visit.once()?;
     let (query, search) = search_of(&visit.form, &web.runs.catalog())?;
     let hash = Sha256::digest(serde_json::to_vec(&search).map_err(WebError::internal)?).into();
     web.check(caller, &query, &search, true)?;

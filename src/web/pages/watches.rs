@@ -133,7 +133,7 @@ fn try_create(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
     web.check(caller, &query, &search, false)?;
     let asked = (&search, every.secs(), &notify_on, webhook);
     let hash = Sha256::digest(serde_json::to_vec(&asked).map_err(WebError::internal)?).into();
-    let idempotency = form.once().ok().map(|once| web.idempotency(once, hash));
+    let idempotency = form.once().map(|once| web.idempotency(once, hash));
     let (id, simulated) = (WatchId::new(), web.config.sandbox);
     let watch = NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency };
     Ok(web.store.add_watch(&watch, web.clock.now(), &origin)?)

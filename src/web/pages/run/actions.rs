@@ -34,7 +34,7 @@ pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Answer {
 /// status if the search is refused.
 pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Answer {
     let (found, (_, origin)) = (find(web, &visit, "run_id")?, visit.actor()?);
-    let run = web.retry(visit.caller()?, &found, Some(visit.form.once()?), origin)?;
+    let run = web.retry(visit.caller()?, &found, Some(visit.once()?), origin)?;
     web.redirect(&format!("/app/searches/{}", run.id()))
 }
 
