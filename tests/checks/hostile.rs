@@ -126,3 +126,11 @@ fn deeply_nested_json_is_handled() {
         MAX_BODY_BYTES,
     );
 }
+
+#[test]
+fn an_element_with_many_names_takes_its_content_once() {
+    let names: String = (0..3_000).map(|name| format!("w{name} ")).collect();
+    let page = format!("<meta itemprop='{names}' content='{}'><title>bob</title>", "x".repeat(500_000));
+    let rules = json!({"hit": [{"status": [200], "shows_query": true}]});
+    assert_ends(&check(&Site::saying(ok(&page)), &rules, LONG), Outcome::Hit, None, page.len());
+}

@@ -1,6 +1,7 @@
 //! The data that is kept of a page after it was read.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::selector::{Compound, Selector};
 use crate::modules::text::squeeze;
@@ -19,7 +20,7 @@ pub(crate) struct Page {
     /// The canonical address that the page states.
     pub(crate) canonical: Option<String>,
     /// The `<meta>` elements, each with its name or property in lower case and its content.
-    pub(super) metas: Vec<(String, String)>,
+    pub(super) metas: Vec<(String, Rc<str>)>,
     /// The text of the page in order, without scripts and styles.
     pub(super) text: String,
     /// The ranges of `text` that are hidden, in order.
@@ -176,6 +177,6 @@ impl Page {
 
     /// Returns the contents of the `<meta>` elements with the given name or property, in order.
     pub(crate) fn metas(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.metas.iter().filter(move |(known, _)| known == name).map(|(_, content)| content.as_str())
+        self.metas.iter().filter(move |(known, _)| known == name).map(|(_, content)| &**content)
     }
 }

@@ -1,7 +1,9 @@
 //! The streaming pass over an HTML page.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::rc::Rc;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
@@ -271,11 +273,10 @@ impl Reader {
         // Unlike `name`, the other attributes are lists.
         let lists = ["property", "itemprop"].into_iter().filter_map(attribute);
         let names = lists.flat_map(str::split_ascii_whitespace).chain(attribute("name").map(str::trim));
-        let mut names: Vec<String> = names.map(str::to_ascii_lowercase).collect();
-        names.dedup();
-        let metas: Vec<_> = names.into_iter().map(|name| (name, content.to_owned())).collect();
+        let names: BTreeSet<String> = names.map(str::to_ascii_lowercase).collect();
+        let content: Rc<str> = content.into();
         let free = MAX_METAS.saturating_sub(self.page.metas.len());
-        self.page.metas.extend(metas.into_iter().take(free));
+        self.page.metas.extend(names.into_iter().take(free).map(|name| (name, Rc::clone(&content))));
     }
 
     fn link(&mut self, element: &Element) {

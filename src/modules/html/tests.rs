@@ -1,3 +1,4 @@
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -80,6 +81,13 @@ fn what_is_kept_of_a_page_is_limited() {
     for page in pages.map(|html| Page::read(&html)) {
         assert!(page.is_full && page.elements.len() <= 400_000 && page.attributes.len() <= 600_000);
     }
+    // The content of an element is kept once, also if the element has many names.
+    let names: String = (0..600).map(|name| format!(" w{name}")).collect();
+    let page = Page::read(&format!("<meta name=first content><meta itemprop='{names}' content=x>"));
+    let (_, content) = page.metas.last().unwrap();
+    assert_eq!((page.metas.len(), Rc::strong_count(content)), (300, 299));
+    let page = Page::read(&format!("<meta property='{}' content=x>", "a B b ".repeat(1_000)));
+    assert_eq!(page.metas.len(), 2);
     // A page of 1 MiB is kept whole, and takes little more than twenty times its size.
     for html in ["<a>".repeat(349_525), format!("<a{}>", " b".repeat(524_286))] {
         let page = Page::read(&html);
