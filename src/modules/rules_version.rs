@@ -42,7 +42,7 @@ impl RulesVersion {
             ..entry.to_enabled()
         };
         // Cannot fail: the maps of an entry have strings as keys.
-        let text = rules.to_json().unwrap_or_default().to_string();
+        let text = serde_json::to_value(&rules).unwrap_or_default().to_string();
         let [one, two, three, four, ..]: [u8; 32] = Sha256::digest(text).into();
         Self { digest: u32::from_be_bytes([one, two, three, four]), fallback: 0 }
     }

@@ -85,7 +85,7 @@ const NOT_ABOUT_THE_QUERY: &str = "no probe and no rule of `hit` or `miss` is ab
 fn only_entry(list: &Value) -> Value {
     let imported = take_over("list.json", &list.to_string()).unwrap();
     let [module] = &imported.modules[..] else { panic!("{:?}", imported.report) };
-    module.entry().to_json().unwrap()
+    serde_json::to_value(module.entry()).unwrap()
 }
 
 /// A small list in each format.

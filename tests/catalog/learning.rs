@@ -71,6 +71,8 @@ fn site() -> Site {
             ("yes", _) => {
                 say(stream, 200, HTML, &format!("<title>{name}</title><h1>Profile of {name}</h1> {number}"));
             }
+            ("moved_home", true) => say(stream, 200, HTML, &format!("<title>{name}</title><h1>{name}</h1>")),
+            ("moved_home", false) => say(stream, 302, "Location: /\r\n", ""),
             ("walled", _) => {
                 say(stream, 403, "Server: cloudflare\r\nCF-Mitigated: challenge\r\n", "Just a moment...");
             }
@@ -146,6 +148,9 @@ fn an_entry_for_an_api_is_learned_also_behind_a_redirect() {
     assert_eq!(rules(&moved), want);
     let document: Value = serde_json::from_str(&moved.out).unwrap();
     assert_eq!(document["entry"]["probes"][0]["follow"], true);
+    let folder = Folder::new();
+    let file = folder.file("own.json", &json!([document["entry"]]).to_string());
+    ran(&["catalog", "format", &file], &[]).code_is(0);
 }
 
 #[test]
@@ -186,7 +191,10 @@ fn broken_modules_are_repaired_with_a_diff() {
     api["rank"] = json!(7);
     api["verified"] = json!({"by": "list", "date": "2026-07"});
     api["probes"][0]["url"] = json!(site.url("/old_api/{query}"));
-    api["hit"] = json!([{"status": [200], "json": [{"at": "/user/login", "equals_query": true}]}]);
+    api["hit"] = json!([{
+        "status": [200], "json": [{"at": "/user/login", "equals_query": true}, {"at": "/banned", "exists": false}],
+        "no_word": ["suspended", "{query}"], "no_header": ["X-Trap"],
+    }]);
     api["result"] = json!({"type": "profile", "metadata": {"display_name": "json:/user/login"}});
     let mut yes = entry();
     yes["id"] = json!("yes");
@@ -214,6 +222,11 @@ fn broken_modules_are_repaired_with_a_diff() {
     assert_eq!(entries[0]["probes"][0]["follow"], true, "the endpoint has moved");
     assert_eq!(entries[0]["result"]["metadata"]["display_name"], "json:/user/login", "results stay");
     assert_eq!(entries[0]["miss"][0]["json"][0]["equals"], "user_not_found");
+    let absent = json!({
+        "status": [200], "json": [{"at": "/user/handle", "equals_query": true}, {"at": "/banned", "exists": false}],
+        "no_word": ["suspended"], "no_header": ["X-Trap"],
+    });
+    assert_eq!(entries[0]["hit"][0], absent, "what must be absent still must be, as far as it is");
 
     let report = ran(&[&check[..], &["--repair", "--write", "--format", "json"]].concat(), &[]).code_is(1);
     let report = report.err_has("replaced 1 entries in");
@@ -222,9 +235,27 @@ fn broken_modules_are_repaired_with_a_diff() {
         (&report["repairs"][0]["module"], &report["repairs"][0]["repaired"]),
         (&json!("api"), &json!(true))
     );
+    assert_eq!(report["repairs"][0]["entry"], entries[0], "it is what a catalogue takes");
     let fixed = ran(&[&check[..], &["--module", "api"]].concat(), &[]).code_is(0);
     assert_eq!(fixed.out, "1 modules: 1 ok\n");
 
     ran(&["catalog", "check", "--repair", "--sandbox"], &[]).code_is(2).err_has("leave out --sandbox");
     ran(&["catalog", "check", "--repair", "--write"], &[]).code_is(2).err_has("--repaired FILE");
+}
+
+#[test]
+fn a_redirect_alone_is_no_miss_after_a_repair() {
+    let site = site();
+    let folder = Folder::new();
+    let mut moved = entry();
+    moved["known"] = json!(["alice"]);
+    moved["probes"][0]["url"] = json!(site.url("/moved_home/{query}"));
+    moved["hit"] = json!([{"status": [200], "shows_query": true}]);
+    moved["miss"] = json!([{"status": [404], "title": "Not found"}]);
+    let file = folder.file("own.json", &json!([moved]).to_string());
+    let repaired = folder.path("repaired.json");
+    let check = ["catalog", "check", "--no-builtin", "--catalog", &file, "--allow-private-targets"];
+    ran(&[&check[..], &["--repair", "--repaired", &repaired]].concat(), &[]).code_is(1);
+    let entries: Value = serde_json::from_str(&std::fs::read_to_string(&repaired).unwrap()).unwrap();
+    assert_eq!(entries[0]["miss"][0], json!({"status": [302], "header": {"Location": "^/$"}}));
 }

@@ -41,7 +41,7 @@ pub fn write(mut entries: Vec<Entry>) -> Result<String, serde_json::Error> {
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     // An entry itself is always split into lines.
     let entry = |entry: &Entry| -> Result<String, serde_json::Error> {
-        Ok(format!("  {}", fitted(&entry.to_json()?, INDENT, 0)))
+        Ok(format!("  {}", fitted(&serde_json::to_value(entry)?, INDENT, 0)))
     };
     let entries = entries.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
     Ok(format!("[\n{}\n]\n", entries.join(",\n")))

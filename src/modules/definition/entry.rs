@@ -1,13 +1,15 @@
 //! The types of a catalogue entry and of its enumerated fields.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use super::limits::{
     DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, yes,
 };
 use super::probe::Probe;
+use super::read::strip;
 use super::result::{Extractor, ListResult, MainResult};
 use super::rule::Matcher;
 use crate::base::words::words;
@@ -15,8 +17,9 @@ use crate::modules::query::SearchType;
 use crate::modules::template::UrlTemplate;
 
 /// A module in a catalogue file. The file is a JSON array of entries.
+// What is derived reads and writes all fields; the implementations below use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "an object")]
+#[serde(remote = "Self", deny_unknown_fields, expecting = "an object")]
 #[schemars(inline)]
 pub struct Entry {
     /// The unique name of the module: 1 to 64 lower-case ASCII letters, digits, `_`, `-` or `.`.
@@ -153,6 +156,21 @@ impl Entry {
     /// Returns an enabled copy of the entry.
     pub(crate) fn to_enabled(&self) -> Self {
         Self { enabled: true, off: None, ..self.clone() }
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
+    }
+}
+
+/// Writes the entry as catalogue files have it, without fields that are not set or have their default value.
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut json = Self::serialize(self, serde_json::value::Serializer).map_err(S::Error::custom)?;
+        strip(&mut json);
+        json.serialize(to)
     }
 }
 

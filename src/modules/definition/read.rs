@@ -36,16 +36,11 @@ impl Entry {
         SCHEMA.check(&SCHEMA.items, "", value, &mut mistakes);
         if mistakes.is_empty() { Ok(entry) } else { Err(mistakes) }
     }
+}
 
-    /// Returns the entry as it is written, without fields that are not set or have their default value.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be written as JSON. This does not happen with entries that were read.
-    pub fn to_json(&self) -> Result<Value, serde_json::Error> {
-        let mut json = serde_json::to_value(self)?;
-        SCHEMA.strip(&SCHEMA.items, &mut json);
-        Ok(json)
-    }
+/// Removes the fields of an entry that are not set or have their default value.
+pub(super) fn strip(entry: &mut Value) {
+    SCHEMA.strip(&SCHEMA.items, entry);
 }
 
 /// Returns the path, such as `probes[0].url`, of the value that a reader of valid JSON has read at this place, or of the

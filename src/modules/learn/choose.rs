@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::candidates::{WORDS, candidates};
 use crate::modules::answer::Answer;
-use crate::modules::definition::{Entry, Matcher};
+use crate::modules::definition::{Entry, Matcher, StatusRule};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
@@ -161,13 +161,20 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
         let rules = sound.iter().map(|rule| (*rule).clone()).collect();
         choices.push(Choice { cost: existing.len() - sound.len(), rules });
     }
-    let remaining = existing.iter().map(|rule| (4, remaining(side, rule)));
+    // What must be absent from a hit may be on pages that were not seen, such as those of suspended accounts.
+    let replaced = existing.iter().zip(&old).find(|(_, fit)| !fit.is_complete() || fit.is_in_others);
+    let absent = replaced.filter(|_| side.is_hit).map(|(rule, _)| remaining(side, rule, requires_absence));
+    let candidates = candidates(side).into_iter().map(|(cost, mut rule)| {
+        absent.iter().for_each(|absent| add(&mut rule, absent));
+        (cost, rule)
+    });
+    let remaining = existing.iter().map(|rule| (4, remaining(side, rule, |_| true)));
     let (costs, new): (Vec<usize>, Vec<Matcher>) = remaining
-        .chain(candidates(side))
+        .chain(candidates)
         .filter_map(|(cost, mut rule)| {
             rule["status"] = side.statuses();
-            let parsed = Matcher::deserialize(&rule).ok()?;
-            is_enough(&rule, &parsed, side.is_hit).then_some((cost, parsed))
+            let rule = Matcher::deserialize(rule).ok()?;
+            is_enough(&rule, side.is_hit).then_some((cost, rule))
         })
         .unzip();
     for ((cost, rule), fit) in costs.into_iter().zip(&new).zip(side.fits(&new)) {
@@ -182,45 +189,54 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     choices
 }
 
-/// Returns an existing rule with only its conditions that still hold in all answers that it must match. Conditions that
-/// must all hold are tested one by one.
-fn remaining(side: &Side<'_>, rule: &Matcher) -> Value {
+/// Returns an existing rule with only those of its conditions that are wanted and still hold in all answers that it must
+/// match. Conditions that must all hold are tested one by one.
+fn remaining(side: &Side<'_>, rule: &Matcher, is_wanted: impl Fn(&Matcher) -> bool) -> Value {
     let whole = json!(rule);
+    let alone = |key: &str, value: Value| json!({"ignore_case": whole["ignore_case"], (key): value});
     let parts = whole.as_object().into_iter().flatten().flat_map(|(key, value)| match value {
         Value::Array(all) if LISTS_OF_ALL.contains(&key.as_str()) => {
-            all.iter().map(|one| (key, json!([one]))).collect()
+            all.iter().map(|one| alone(key, json!([one]))).collect()
         }
-        _ => vec![(key, value.clone())],
+        _ => vec![alone(key, value.clone())],
     });
-    let parts: Vec<(&String, Value)> = parts.collect();
-    let alone = parts.iter().map(|(key, value)| {
-        let mut alone = json!({"ignore_case": whole["ignore_case"] == true});
-        alone[key.as_str()] = value.clone();
-        Matcher::deserialize(alone)
-    });
-    let alone: Vec<Matcher> = alone.collect::<Result<_, _>>().unwrap_or_default();
-    let mut rule = json!({});
-    let fits = side.fits(&alone);
-    for ((key, value), _) in parts.iter().zip(fits).filter(|(_, fit)| fit.is_complete()) {
+    let parts: Vec<Value> = parts.collect();
+    let rules: Vec<Matcher> =
+        parts.iter().map(Matcher::deserialize).collect::<Result<_, _>>().unwrap_or_default();
+    let mut left = json!({});
+    for ((part, rule), fit) in parts.iter().zip(&rules).zip(side.fits(&rules)) {
+        if fit.is_complete() && is_wanted(rule) {
+            add(&mut left, part);
+        }
+    }
+    left
+}
+
+/// Adds conditions to a rule.
+fn add(rule: &mut Value, conditions: &Value) {
+    for (key, value) in conditions.as_object().into_iter().flatten() {
         match (&mut rule[key.as_str()], value) {
             (Value::Array(all), Value::Array(more)) => all.extend(more.iter().cloned()),
             (slot, value) => *slot = value.clone(),
         }
     }
-    rule
+}
+
+/// Returns whether a rule requires that something is absent.
+fn requires_absence(rule: &Matcher) -> bool {
+    rule.condition_kinds().absence || !rule.no_header.is_empty()
 }
 
 /// Returns whether a rule requires more than a status and the absence of something, which are on many other answers as
 /// well. A status may say by itself that something does not exist.
-fn is_enough(rule: &Value, parsed: &Matcher, is_hit: bool) -> bool {
-    let kinds = parsed.condition_kinds();
+fn is_enough(rule: &Matcher, is_hit: bool) -> bool {
+    let kinds = rule.condition_kinds();
     if is_hit {
         let echoes = kinds.echo_in_json || kinds.echo_in_text;
-        return kinds.json || kinds.marker || echoes || parsed.final_url.is_some();
+        return kinds.json || kinds.marker || echoes || rule.final_url.is_some();
     }
-    let mut keys = rule.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-    keys.any(|key| !matches!(key, "status" | "probe" | "ignore_case" | "no_header" | "no_word"))
-        || rule["status"].as_array().is_some_and(|all| all.iter().all(|code| *code == 404 || *code == 410))
+    let others = Matcher { status: Vec::new(), no_header: Vec::new(), no_word: Vec::new(), ..rule.clone() };
+    !others.is_empty() || rule.status.iter().all(|status| matches!(status, StatusRule::Code(404 | 410)))
 }
 
 /// Returns whether an entry is valid, judges every answer as it should, and takes no answer of a failing site for a

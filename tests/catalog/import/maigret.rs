@@ -111,7 +111,7 @@ fn an_engine_is_merged_into_its_sites() {
         ]
     );
     let entries: Vec<Value> =
-        imported.modules.iter().map(|module| module.entry().to_json().unwrap()).collect();
+        imported.modules.iter().map(|module| serde_json::to_value(module.entry()).unwrap()).collect();
     let (one, two) = (&entries[0], &entries[1]);
     // Slashes are normalized as in the original tool.
     assert_eq!(one["probes"][0]["url"], "http://meadow.example/board/members/?u={query}");
