@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::control_check::{ControlVerdict, Direction};
-use super::definition::{JsonRule, Matcher, Probe};
+use super::definition::{JsonRule, LongExtractor, Matcher, Probe, Reads};
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
 use super::outcome::Outcome;
@@ -270,17 +270,32 @@ fn is_about_domain(module: &Module) -> bool {
     if !entry.domain_in.is_empty() {
         return false;
     }
-    let is_of_name = |text: &Template| {
-        text.variables().any(|variable| matches!(variable, Variable::Query | Variable::Local))
-    };
     let asks_for_name = |rule: &Matcher| {
-        let json = rule.json.iter().flat_map(JsonRule::pieces).map(|(_, piece)| piece);
-        let mut pieces = rule.pieces().into_iter().map(|(_, piece)| piece).chain(json);
-        pieces.any(|piece| piece.template().is_some_and(is_of_name))
-            || rule.json.iter().any(|json| json.equals_query.is_some())
+        rule.pieces().into_iter().any(|(_, piece)| piece.template().is_some_and(has_name))
+            || rule.json.iter().any(compares_name)
             || rule.css.iter().any(|css| css.equals_query.is_some())
     };
-    !entry.probes.iter().flat_map(Probe::templates).any(is_of_name) && !entry.hit.iter().any(asks_for_name)
+    let uses_name = |probe: &Probe| {
+        probe.templates().any(has_name) || probe.save.values().any(|extractor| reads_name(extractor))
+    };
+    !entry.probes.iter().any(uses_name) && !entry.hit.iter().any(asks_for_name)
+}
+
+/// Returns whether a text has more of the query than its domain.
+fn has_name(text: &Template) -> bool {
+    text.variables().any(|variable| matches!(variable, Variable::Query | Variable::Local))
+}
+
+fn compares_name(rule: &JsonRule) -> bool {
+    rule.equals_query.is_some() || rule.pieces().any(|(_, piece)| piece.template().is_some_and(has_name))
+}
+
+/// Returns whether what an extractor reads depends on more of the query than its domain.
+fn reads_name(extractor: &LongExtractor) -> bool {
+    extractor.from.iter().any(|source| matches!(&source.reads, Reads::Template(text) if has_name(text)))
+        || extractor.filter.iter().any(compares_name)
+        || extractor.format.as_ref().is_some_and(has_name)
+        || extractor.inner.as_deref().is_some_and(reads_name)
 }
 
 #[derive(Debug, Clone, Copy)]

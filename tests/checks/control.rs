@@ -194,6 +194,25 @@ fn the_verdict_on_a_module_that_uses_only_the_domain_holds_for_all_domains() {
 }
 
 #[test]
+fn a_module_that_saves_the_name_is_controlled_at_each_domain() {
+    for save in [
+        json!({"from": ["template:{local}"]}),
+        json!({"from": ["title:"], "format": "{local}"}),
+        json!({"from": ["json:/id"], "each": "/rows/*", "where": [{"at": "/name", "equals_template": "{local}"}]}),
+        json!({"each": "/rows", "inner": {"from": ["json:/id"], "each": "/*", "where": [{"at": "/mail", "equals_query": false}]}}),
+    ] {
+        let probes = json!([
+            {"url": "https://site.example/?q={domain}", "save": {"name": save}},
+            {"url": "https://site.example/{saved.name}"},
+        ]);
+        let host = module(&json!({"type": "email", "probes": probes}));
+        let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
+        let made = sightline::modules::control::made_up(&host, &query, 1).unwrap();
+        assert_eq!(made.domain(), Some("example.org"), "{save}");
+    }
+}
+
+#[test]
 fn a_control_check_has_its_own_time_and_a_timed_out_one_is_not_shared() {
     // The first answer takes the whole time of the check.
     let deadline = Instant::now() + Duration::from_secs(1);
