@@ -78,6 +78,10 @@ pub struct Probe {
     pub headers: BTreeMap<String, Template>,
     /// The names of form fields, each with its value (a template), sent as `application/x-www-form-urlencoded`.
     #[serde(default, deserialize_with = "unique")]
+    #[schemars(extend("propertyNames" = {
+        "pattern": "^[^{}]*$",
+        "errorMessage": "a name is sent as it is: allowed are all characters but `{` and `}`"
+    }))]
     pub form: BTreeMap<String, Template>,
     /// A JSON body; its strings are templates.
     #[schemars(with = "Option<Value>")]

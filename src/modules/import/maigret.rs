@@ -23,12 +23,13 @@ struct Site {
     url_main: String,
     url_probe: String,
     url_subpath: String,
+    get_params: Map<String, Value>,
     headers: Map<String, Value>,
     request_method: String,
     request_payload: Map<String, Value>,
     check_type: Many,
     /// The list spells it in both ways.
-    #[serde(alias = "presenceStrs")]
+    presence_strs: Many,
     presense_strs: Many,
     absence_strs: Many,
     errors: Map<String, Value>,
@@ -36,7 +37,7 @@ struct Site {
     regex_check: String,
     tags: Many,
     engine: Many,
-    alexa_rank: u32,
+    alexa_rank: Value,
     username_claimed: Many,
     #[serde(flatten)]
     unused: Map<String, Value>,
@@ -59,6 +60,12 @@ pub(super) fn draft(name: &str, members: &Map<String, Value>, engines: &Value) -
     }
     let page = single_slashes(&fill(site.url.trim())?);
     let probe = if site.url_probe.is_empty() { page.clone() } else { fill(&site.url_probe)? };
+    let mut probe = probe.split('#').next().unwrap_or_default().to_owned();
+    for (name, value) in &site.get_params {
+        let mark = if probe.contains('?') { '&' } else { '?' };
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        probe.push_str(&format!("{mark}{name}={value}"));
+    }
     let mut draft = Draft::new(ListKind::Maigret, name, &probe, NAME, &site.unused)?;
     draft.headers(&site.headers)?;
     draft.method(&site.request_method);
@@ -68,8 +75,8 @@ pub(super) fn draft(name: &str, members: &Map<String, Value>, engines: &Value) -
     draft.home_page(&site.url_main);
     draft.accepts(&site.regex_check);
     draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), false);
-    if site.alexa_rank > 0 {
-        draft.entry["rank"] = site.alexa_rank.into();
+    if let Some(rank) = site.alexa_rank.as_u64().filter(|rank| (1..=u32::MAX.into()).contains(rank)) {
+        draft.entry["rank"] = rank.into();
     }
     draft.known(&site.username_claimed);
     Ok(draft)
@@ -145,10 +152,11 @@ fn body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
 
 fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
     let barriers: Vec<String> = site.errors.keys().filter(|text| !text.is_empty()).cloned().collect();
-    let mut presence = site.presense_strs.0.clone();
+    let mut presence = [site.presence_strs.0.as_slice(), &site.presense_strs.0].concat();
+    let has_presence = !presence.is_empty();
     // A barrier takes precedence over a presence text that contains it.
     presence.retain(|text| !barriers.iter().any(|barrier| text.contains(barrier)));
-    if presence.is_empty() && !site.presense_strs.0.is_empty() {
+    if presence.is_empty() && has_presence {
         return Err("each of its presence texts is among its own `errors`".into());
     }
     draft.judge(&site.check_type.0, &presence, &site.absence_strs.0, &[], site.ignore403)?;

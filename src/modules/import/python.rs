@@ -10,8 +10,11 @@ use regex_syntax::hir::Look;
 use crate::modules::pattern;
 use crate::modules::text::truncate;
 
-/// What Python's regexes write in another way: escapes, and repetitions without a minimum.
-static SYNTAX: LazyLock<Regex> = LazyLock::new(|| compiled(r"\\.|\{,"));
+/// What Python's regexes write in another way: classes, escapes, and repetitions without a minimum.
+static SYNTAX: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?s)\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\{,[0-9]*\}"));
+/// The escapes in a class.
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?s)\\."));
 /// The doubled braces, the fields and the braces without a partner of a format string.
 static BRACES: LazyLock<Regex> = LazyLock::new(|| compiled(r"\{\{|\}\}|\{([^}]*)\}|[{}]"));
 
@@ -26,21 +29,30 @@ fn compiled(regex: &str) -> Regex {
 /// Returns an error if the regex has no linear-time form (look-around, back references), is invalid, or is
 /// too large.
 pub(super) fn accepts(python: &str) -> Result<(String, Regex), String> {
-    let ours = SYNTAX.replace_all(python, |found: &Captures<'_>| match &found[0] {
-        r"\Z" => Cow::Borrowed(r"\z"),
-        "{," => Cow::Borrowed("{0,"),
-        other => Cow::Owned(other.to_owned()),
-    });
-    let whole = anchored(&ours)?;
+    let whole = anchored(&translated(python, false))?;
     match pattern::whole(&whole) {
         Ok(regex) => Ok((whole, regex)),
         // Classes with the letters of all scripts make large regexes. Most modules are used for ASCII names
         // only.
         Err(reason) => {
-            let ascii = anchored(&format!("(?-u:{ours})")).map_err(|_| reason.clone())?;
+            let ascii = anchored(&translated(python, true))?;
             pattern::whole(&ascii).map(|regex| (ascii, regex)).map_err(|_| reason)
         }
     }
+}
+
+/// Rewrites what Python writes in another way. With `is_ascii`, `\w` and `\d` match ASCII only.
+fn translated(python: &str, is_ascii: bool) -> Cow<'_, str> {
+    let escape = |found: &Captures<'_>| match &found[0] {
+        r"\w" if is_ascii => "[0-9A-Za-z_]".to_owned(),
+        r"\d" if is_ascii => "[0-9]".to_owned(),
+        other => other.to_owned(),
+    };
+    SYNTAX.replace_all(python, |found: &Captures<'_>| match &found[0] {
+        r"\Z" => r"\z".to_owned(),
+        repeated if repeated.starts_with('{') => repeated.replace("{,", "{0,"),
+        other => ESCAPES.replace_all(other, escape).into_owned(),
+    })
 }
 
 /// Extends a regex that is not anchored at the start or the end, so that it may match anywhere.
@@ -112,6 +124,11 @@ mod tests {
             (r"\w{4,300}", "abcd", true),
             (r"^[\w-]{,3}$", "a-b", true),
             (r"^[\w-]{,3}$", "a-bc", false),
+            (r"^.[^/]\w{4,300}$", "é-abcd", true),
+            (r"^.[^/]\w{4,300}$", "é/abcd", false),
+            (r"^[]\d{,]\w{4,300}$", ",abcd", true),
+            (r"^[^\d]{,2}\w{4,300}$", "--abcd", true),
+            ("^[{,]$", "0", false),
         ] {
             assert_eq!(takes(python, name), is_taken, "{python} {name}");
         }

@@ -80,7 +80,8 @@ fn an_engine_is_merged_into_its_sites() {
             "One",
             json!({
                 "engine": "Fo/rum", "url": "http://lost.example/", "checkType": null, "urlSubpath": "/board",
-                "absenceStrs": ["gone"], "presenseStrs": ["please prove it"], "errors": {"prove it": "Captcha"}, "tags": ["us"],
+                "absenceStrs": ["gone"], "presenseStrs": ["please prove it", "about"], "errors": {"prove it": "Captcha"},
+                "tags": ["us"],
             }),
         ),
         (
@@ -95,7 +96,7 @@ fn an_engine_is_merged_into_its_sites() {
             "name": "Fo/rum", "presenseStrs": ["not the site's"],
             "site": {
                 "url": "{urlMain}{urlSubpath}//members/?u={username}", "checkType": "message",
-                "absenceStrs": ["no such {member}"], "presenseStrs": ["since"], "errors": {"banned": "IP ban"},
+                "absenceStrs": ["no such {member}"], "presenceStrs": ["since"], "errors": {"banned": "IP ban"},
             },
         },
         "More": {"site": {"absenceStrs": ["never"], "ignore403": true}},
@@ -116,7 +117,7 @@ fn an_engine_is_merged_into_its_sites() {
     // Slashes are normalized as in the original tool.
     assert_eq!(one["probes"][0]["url"], "http://meadow.example/board/members/?u={query}");
     assert_eq!(two["probes"][0]["url"], "http://meadow.example/members/?u={query}");
-    assert_eq!(one["hit"][0]["any_word"], json!(["since"]));
+    assert_eq!(one["hit"][0]["any_word"], json!(["since", "about"]));
     assert_eq!(one["hit"][0]["no_word"], json!(["gone", "no such {{member}}"]));
     assert_eq!(one["barrier"], json!([{"any_word": ["prove it", "banned"]}]));
     assert_eq!(one["tags"], json!(["maigret", "us", "fo-rum"]));
@@ -138,24 +139,36 @@ fn the_probe_follows_the_entry() {
         (
             "Form",
             json!({
-                "url": "{urlMain}form", "requestMethod": "POST", "requestPayload": {"u{}": "{username}", "n": 5},
+                "url": "{urlMain}form", "requestMethod": "POST", "requestPayload": {"u[]": "{username}", "n": 5},
                 "headers": {"Content-Type": "application/x-www-form-urlencoded"},
             }),
         ),
-        ("Status", json!({"checkType": "status_code", "requestPayload": {"a": "b"}})),
+        (
+            "Status",
+            json!({"checkType": "status_code", "requestPayload": {"a": "b"}, "getParams": {"b": "x y", "n": 5}}),
+        ),
+        ("More", json!({"url": "{urlMain}?u={username}#top", "getParams": {"a": "b"}})),
     ]);
     let lab = Lab::new(&list, |_| status(404, ""));
-    for id in ["api", "form", "status"] {
+    for id in ["api", "form", "status", "more"] {
         lab.check(&format!("maigret.{id}"), "bob");
     }
     // Each miss is confirmed with the known account.
     let received: Vec<Received> = lab.site.received().into_iter().step_by(2).collect();
     let lines: Vec<&str> = received.iter().map(Received::line).collect();
-    assert_eq!(lines, ["POST //api//graph HTTP/1.1", "POST /form HTTP/1.1", "GET /u/bob HTTP/1.1",]);
+    assert_eq!(
+        lines,
+        [
+            "POST //api//graph HTTP/1.1",
+            "POST /form HTTP/1.1",
+            "GET /u/bob?b=x%20y&n=5 HTTP/1.1",
+            "GET /?u=bob&a=b HTTP/1.1",
+        ]
+    );
     let body: Value = serde_json::from_slice(&received[0].body).unwrap();
     assert_eq!(body, json!({"query": "{ user(n: \"bob\") { id } }", "deep": ["{username}"], "n": 5}));
     assert_eq!(received[0].header("x-brace").as_deref(), Some("{username}"));
-    assert_eq!(received[1].body, b"n=5&u%7B%7D=bob");
+    assert_eq!(received[1].body, b"n=5&u%5B%5D=bob");
     assert_eq!(received[1].header("content-type").as_deref(), Some("application/x-www-form-urlencoded"));
 }
 
@@ -186,7 +199,7 @@ fn what_is_lost_of_an_entry_is_told() {
             "Fragment",
             json!({"url": "https://meadow.example/#/{username}", "urlProbe": "https://meadow.example/api/{username}"}),
         ),
-        ("Words", json!({"encoding": "gbk", "newThing": 1, "usernameClaimed": "a b"})),
+        ("Words", json!({"alexaRank": "high", "encoding": "gbk", "newThing": 1, "usernameClaimed": "a b"})),
         ("More", json!({"newThing": 2, "alexaRank": 0})),
     ]);
     let imported =
@@ -216,6 +229,13 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
         ("None", json!({"checkType": null})),
         ("Field", json!({"url": "{urlMain}{userId}"})),
         ("Brace", json!({"url": "{urlMain}{username"})),
+        (
+            "Braces",
+            json!({
+                "requestMethod": "POST", "requestPayload": {"u{}": "{username}"},
+                "headers": {"Content-Type": "application/x-www-form-urlencoded"},
+            }),
+        ),
         ("Nobody", json!({"url": "{urlMain}"})),
         ("Null", json!({"url": null})),
         ("Same", json!({"absenceStrs": ["since"]})),
@@ -238,6 +258,7 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
             "None: the type of its check is missing",
             "Field: `{userId}` is not a variable of this list",
             "Brace: an unmatched `{` in `{urlMain}{username`",
+            "Braces: probes[0].form: `u{}` is not allowed here; a name is sent as it is: allowed are all characters but `{` and `}`",
             format!("Nobody: {NOT_ABOUT_THE_QUERY}").as_str(),
             "Null: `url` is missing",
             "Same: one text marks both an existing account and a missing one",
