@@ -29,6 +29,8 @@ type Fetched = Result<Option<(Catalog, String)>, String>;
 pub(super) struct FeedKeeper {
     config: ServeConfig,
     store: Arc<Store>,
+    /// The feed that was kept. No older one is accepted, even if its entries cannot be loaded.
+    kept: Option<FeedVersion>,
     next_fetch: Instant,
     fetch: Option<JoinHandle<Fetched>>,
 }
@@ -38,16 +40,19 @@ impl FeedKeeper {
     pub(super) fn new(config: &ServeConfig, store: &Arc<Store>) -> Option<Self> {
         config.feed.source.as_ref()?;
         let (config, store) = (config.clone(), Arc::clone(store));
-        Some(Self { config, store, next_fetch: Instant::now(), fetch: None })
+        Some(Self { config, store, kept: None, next_fetch: Instant::now(), fetch: None })
     }
 
     /// Returns the catalogue with the feed that was kept last, or `plain` if there is none that can be used.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub(super) fn kept_catalog(&self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, AppError> {
+    pub(super) fn kept_catalog(&mut self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, AppError> {
         let Some(text) = self.store.catalog_feed().map_err(AppError::failed)? else { return Ok(plain) };
-        let kept = Feed::open(&text, &self.config.feed.keys).and_then(|feed| load(&self.config, &feed));
+        let kept = Feed::open(&text, &self.config.feed.keys).and_then(|feed| {
+            self.kept = Some(feed.version);
+            load(&self.config, &feed)
+        });
         Ok(kept.map(Arc::new).unwrap_or_else(|why| {
             warn!("the catalogue feed that was kept is not used: {why}");
             plain
@@ -59,9 +64,9 @@ impl FeedKeeper {
     pub(super) fn renewed_catalog(&mut self, current: &Catalog) -> Option<Arc<Catalog>> {
         let interval = self.config.engine.time(Time::CatalogFeed);
         if self.fetch.is_none() && self.next_fetch <= Instant::now() {
-            let (config, feed) = (self.config.clone(), current.feed().clone());
+            let (config, in_use, kept) = (self.config.clone(), current.feed().in_use, self.kept);
             self.next_fetch = Instant::now() + interval;
-            self.fetch = Some(thread::spawn(move || fetch(&config, feed.in_use.as_ref())));
+            self.fetch = Some(thread::spawn(move || fetch(&config, in_use, kept)));
         }
         let fetched = self.fetch.take_if(|fetch| fetch.is_finished())?.join();
         let failed = match fetched.unwrap_or_else(|_| Err("the fetch panicked".to_owned())) {
@@ -85,13 +90,13 @@ impl FeedKeeper {
 }
 
 /// Reads the feed, and loads the catalogue with it if it may replace the one in use.
-fn fetch(config: &ServeConfig, in_use: Option<&FeedVersion>) -> Fetched {
+fn fetch(config: &ServeConfig, in_use: Option<FeedVersion>, kept: Option<FeedVersion>) -> Fetched {
     let text = read(config)?;
     let feed = Feed::open(&text, &config.feed.keys)?;
     if in_use.is_some_and(|in_use| in_use.created_at == feed.version.created_at) {
         return Ok(None);
     }
-    feed.version.check(in_use, Timestamp::now())?;
+    feed.version.check(in_use.or(kept).as_ref(), Timestamp::now())?;
     Ok(Some((load(config, &feed)?, text)))
 }
 
@@ -102,12 +107,18 @@ fn load(config: &ServeConfig, feed: &Feed) -> Result<Catalog, String> {
     Ok(catalog)
 }
 
-/// Returns the text of the feed. An address is asked as sites are. The signature makes up for a missing TLS.
+/// Returns the text of the feed.
 fn read(config: &ServeConfig) -> Result<String, String> {
     let source = config.feed.source.as_deref().unwrap_or_default();
-    let Some(url) = Url::parse(source).ok().filter(Url::has_host) else {
-        return read_file(Path::new(source));
+    let text = match Url::parse(source).ok().filter(Url::has_host) {
+        Some(url) => download(config, url),
+        None => read_file(Path::new(source)),
     };
+    text.map_err(|why| format!("{}: {why}", without_credentials(source)))
+}
+
+/// Returns the text of a feed at an address. An address is asked as sites are. The signature makes up for a missing TLS.
+fn download(config: &ServeConfig, url: Url) -> Result<String, String> {
     let request = Request {
         method: Method::Get,
         via: Via::Http,
@@ -121,9 +132,8 @@ fn read(config: &ServeConfig) -> Result<String, String> {
     };
     let prober = HttpProber::new(net_config(&config.engine));
     let answer = prober.send(&request, &mut CookieJar::default(), Instant::now() + DOWNLOAD_TIME);
-    let text = answer.map_err(|error| error.to_string()).and_then(|answer| match answer.status {
+    answer.map_err(|error| error.to_string()).and_then(|answer| match answer.status {
         200 if !answer.truncated => decode(answer.body),
         status => Err(format!("expected status 200 and at most {MAX_FILE_BYTES} bytes, got status {status}")),
-    });
-    text.map_err(|why| format!("{}: {why}", without_credentials(source)))
+    })
 }

@@ -57,9 +57,9 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let server = listening::open(&config.server)?;
     let admin_side = AdminSide::open(config.server.admin_listen)?;
     let Some(store) = open_database(config, &mut signals)? else { return Ok(()) };
-    let feed = FeedKeeper::new(config, &store);
+    let mut feed = FeedKeeper::new(config, &store);
     let catalog =
-        feed.as_ref().map_or(Ok(Arc::clone(&plain)), |feed| feed.kept_catalog(Arc::clone(&plain)))?;
+        feed.as_mut().map_or(Ok(Arc::clone(&plain)), |feed| feed.kept_catalog(Arc::clone(&plain)))?;
     let (address, load_reader) = (server.local_addr(), server.load_reader());
     let base_url = config.server.base_url_at(address);
     let services = Services::build(config, catalog, suppressed, store, base_url.clone())?;

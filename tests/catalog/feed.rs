@@ -5,6 +5,7 @@ use std::io::Write as _;
 use jiff::{SignedDuration, Timestamp};
 use sightline::base::signature::SigningKey;
 use sightline::modules::catalog::{Feed, FeedVersion};
+use sightline::store::{self, Role};
 
 use super::*;
 use crate::cli::{Folder, ran};
@@ -232,7 +233,33 @@ fn a_running_server_uses_new_feeds_and_keeps_the_last_good_one() {
             server.key.clone_from(&api_key);
             assert_eq!(modules(&server), want, "{}", database.name);
             eventually("no feed is found", || server.figure(FAILED) == 1.0);
+            assert!(server.log().contains(": /nowhere/feed.json: it cannot be read"), "{}", server.log());
         }
+    }
+}
+
+#[test]
+fn a_kept_feed_that_does_not_load_is_still_the_oldest_that_is_accepted() {
+    for database in databases() {
+        let lab = Lab::new();
+        let mut wrong = entry(&lab.site, "new", "first", 2);
+        wrong["needs"] = json!(["config.unused"]);
+        let keep = |seconds: i64, key: &SigningKey| {
+            let text = signed(seconds, &[wrong.clone()], key);
+            let store = store::open(&database.url.parse().unwrap(), Role::Command).unwrap();
+            store.keep_catalog_feed(Timestamp::now() - SignedDuration::from_secs(seconds), &text).unwrap();
+            assert_eq!(store.catalog_feed().unwrap(), Some(text), "{}", database.name);
+        };
+        // A feed of another key, which is not used, is no reason to lose a later one that is dated before it.
+        keep(0, &another_key());
+        keep(50, &key());
+        let path = lab.file(&signed(100, &[entry(&lab.site, "new", "first", 2)], &key()));
+        let server = lab.setup(&path, &key()).database(&database.url).start();
+        eventually("an older one is refused", || server.figure(FAILED) == 1.0);
+        assert!(server.log().contains("the catalogue feed that was kept is not used"), "{}", server.log());
+        assert!(server.log().contains("before the feed in use"), "{}", server.log());
+        lab.file(&signed(10, &[entry(&lab.site, "new", "first", 2)], &key()));
+        eventually("a newer one is used", || modules(&server) == ["new", "old"]);
     }
 }
 
