@@ -90,9 +90,9 @@ impl Table {
         let platform = result.platform.as_deref().unwrap_or("-");
         let platform = cut(platform, terminal.width.map_or(usize::MAX, |_| PLATFORM_WIDTH));
         let start = row("", &result.result_type, &platform, "");
-        let start = padded(&start, BEFORE);
+        let start = padded(&start, BEFORE - 2);
         let confidence = terminal.sure(result.confidence);
-        writeln!(out, "{confidence}{}{text}", &start[4..])?;
+        writeln!(out, "{confidence}{}  {text}", &start[4..])?;
         if let Some(address) = address.filter(|_| terminal.width.is_some() && !terminal.has_links) {
             // It has a line to itself, because an address that is cut cannot be opened.
             writeln!(out, "{:6}{}", "", terminal.styled("2", &address))?;
@@ -276,6 +276,9 @@ mod tests {
              0.94  profile       Git\u{fffd}Hub                   =HYPERLINK(1)   =cmd()\u{fffd}\n\
              0.94  profile       Git\u{fffd}Hub                   octocat  https://example.org/octocat\n"
         );
+        let mut long = result("octocat", &page);
+        long.platform = Some("a".repeat(30));
+        assert!(shown(Terminal::NONE, &[long]).contains("aa  octocat"));
         let same = shown(Terminal::NONE, &[result("https://example.org/octocat", &page)]);
         assert_eq!(same.matches("https://").count(), 1);
     }
