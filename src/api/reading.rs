@@ -34,7 +34,7 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let RunState { summary, annotations, .. } = &state;
     let head = RunHead { follow: state.follow, ..RunHead::from(summary) };
     // The results change only with the revision and the annotations, and their form with the document about it.
-    let version = (api.openapi.etag(), summary.revision, &head, annotations);
+    let version = (api.form(), summary.revision, &head, annotations);
     let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
     // Notes may change after the end of the run, and so may the runs of its family.
     let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();

@@ -12,12 +12,22 @@ use crate::account::rate_limit::{RateLimitError, RateLimitState};
 use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::cache::{Bounds, Cache};
-use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile};
+use crate::http::{
+    Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile, etag_of,
+};
 use crate::model::quota::Policy;
 use crate::service::Services;
 use crate::service::refusal::Refusal;
 
+/// A hash of the document about the answers, which is the same in all instances of one version.
+static FORM: LazyLock<String> = LazyLock::new(|| etag_of(document("").to_string().as_bytes()));
+
 impl Api {
+    /// Returns what changes with the form of the answers.
+    pub(super) fn form(&self) -> &'static str {
+        &FORM
+    }
+
     /// Creates the API over these parts.
     pub fn new(config: ApiConfig, services: Services) -> Self {
         let base_url = config.base_url.clone();
