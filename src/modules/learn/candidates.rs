@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::choose::Side;
+use super::evidence::Side;
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
 use crate::modules::html::{Element, Selector};

@@ -4,15 +4,13 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::candidates::{WORDS, candidates};
-use crate::modules::answer::Answer;
+use super::evidence::{Evidence, Fit, Side};
 use crate::modules::definition::{Entry, Matcher, StatusRule};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
-use crate::modules::pattern::Searches;
 use crate::modules::probe::Response;
 use crate::modules::query::Query;
-use crate::modules::template::{Saved, Values};
 
 /// The most rules of a side that are combined with those of the other side.
 const MAX_OPTIONS: usize = 10;
@@ -20,88 +18,6 @@ const MAX_OPTIONS: usize = 10;
 const MAX_PROPOSALS: usize = 4;
 /// The members of a rule that are lists of which each element must hold.
 const LISTS_OF_ALL: [&str; 6] = ["words", "no_word", "text", "no_header", "json", "css"];
-
-/// The answers for one name.
-pub(super) struct Sample {
-    pub(super) query: Query,
-    /// Several answers for this name, so that content that changes with every request is recognized.
-    pub(super) responses: Vec<Response>,
-}
-
-/// The answers that rules are learned from. Each list has at least one sample.
-pub(super) struct Evidence {
-    /// The answers for accounts that exist.
-    pub(super) known: Vec<Sample>,
-    /// The answers for made-up names.
-    pub(super) made_up: Vec<Sample>,
-}
-
-/// The evidence as the rules for a hit, or those for a miss, see it.
-pub(super) struct Side<'e> {
-    /// The module that sent the requests.
-    pub(super) module: &'e Module,
-    pub(super) is_hit: bool,
-    /// The answers that the rules must match.
-    pub(super) wanted: &'e [Sample],
-    /// The answers that no rule may match.
-    pub(super) others: &'e [Sample],
-}
-
-/// The answers in which a rule holds.
-#[derive(Clone, Default)]
-struct Fit {
-    /// Whether the rule holds, for each answer that rules of its side must match.
-    wanted: Vec<bool>,
-    /// Whether the rule holds in one of the other answers.
-    is_in_others: bool,
-}
-
-impl Fit {
-    /// Returns whether the rule holds in all answers that it must match.
-    fn is_complete(&self) -> bool {
-        self.wanted.iter().all(|held| *held)
-    }
-}
-
-impl Side<'_> {
-    /// Returns the first answer that the rules must match, with its name.
-    pub(super) fn first(&self) -> Option<(&Response, String)> {
-        let sample = self.wanted.first()?;
-        Some((sample.responses.first()?, self.module.name_of(&sample.query)))
-    }
-
-    /// Returns the statuses of the answers that the rules must match.
-    fn statuses(&self) -> Value {
-        let responses = self.wanted.iter().flat_map(|sample| &sample.responses);
-        let mut codes: Vec<u16> = responses.map(|response| response.status).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        json!(codes)
-    }
-
-    /// Returns the answers in which each rule holds. Each answer is parsed once.
-    fn fits(&self, rules: &[Matcher]) -> Vec<Fit> {
-        let mut fits = vec![Fit::default(); rules.len()];
-        for (samples, is_wanted) in [(self.wanted, true), (self.others, false)] {
-            for sample in samples {
-                let (name, saved) = (self.module.name_of(&sample.query), Saved::new());
-                let searches = Searches::default();
-                let values = Values::new(&sample.query, &name, &saved, &searches);
-                for response in &sample.responses {
-                    let answer = Answer::new(response);
-                    for (rule, fit) in rules.iter().zip(&mut fits) {
-                        let holds = rule.holds(&answer, &values);
-                        match is_wanted {
-                            true => fit.wanted.push(holds),
-                            false => fit.is_in_others |= holds,
-                        }
-                    }
-                }
-            }
-        }
-        fits
-    }
-}
 
 /// The rules of one side for an entry.
 struct Choice {

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::choose::{Evidence, Sample, observing, propose};
+use self::choose::{observing, propose};
+use self::evidence::{Evidence, Sample};
 use super::active_check::{ActiveCheck, Source};
 use super::checker::Checker;
 use super::control::two_made_up;
@@ -29,6 +30,7 @@ use super::terms::Terms;
 
 mod candidates;
 mod choose;
+mod evidence;
 
 /// The number of answers for each name.
 const ANSWERS: usize = 2;
