@@ -108,7 +108,7 @@ pub static ROUTES: &[Route] = &[
     get("/app", search::page),
     read("/app/searches", history::page),
     post("/app/searches", search::start),
-    get("/app/searches/{run_id}", run::page),
+    get("/app/searches/{run_id}", run::page).slow(),
     part("/app/searches/{run_id}/live", run::live),
     read("/app/searches/{run_id}/export", actions::export).slow(),
     read("/app/searches/{run_id}/graph", graph::page),

@@ -19,6 +19,9 @@ use crate::model::audit::Actor;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/// The beginnings of the addresses of pages that show what a request has made, once.
+const SHOW_MADE: [&str; 3] = ["/app/keys", "/app/webhooks", "/app/operator/accounts"];
+
 /// The state of a request on which its error page and the headers of its answer depend.
 pub struct RequestState {
     frame: Frame,
@@ -152,7 +155,9 @@ impl Web {
         // Only a page that a person opens shows them, not what a script requests.
         let is_opened = request.method == "GET" && !endpoint.is_unattended && accepts_pages(&request);
         let once = |cookie| self.cookies.read(&request, cookie).filter(|_| is_opened).map(str::to_owned);
-        let (notice, made) = (once(Cookie::Notice), once(Cookie::Made));
+        // Another page would lose a new key.
+        let shows_made = SHOW_MADE.iter().any(|page| request.path.starts_with(page));
+        let (notice, made) = (once(Cookie::Notice), once(Cookie::Made).filter(|_| shows_made));
         for (cookie, _) in
             [(Cookie::Notice, &notice), (Cookie::Made, &made)].iter().filter(|it| it.1.is_some())
         {

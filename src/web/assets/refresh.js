@@ -34,8 +34,12 @@ function take(page, fresh) {
   return isHeld ? [] : used;
 }
 
+// The parts that are offered to the reader.
+let offered = [];
+
 // Offers the parts that would move what the reader looks at.
 function offer(parts) {
+  offered = parts;
   const button = document.querySelector("[data-news]");
   button.hidden = false;
   button.onclick = () => {
@@ -105,6 +109,9 @@ async function filter(form, page) {
   for (const name of ["results", "matching", "nothing"]) {
     page.querySelector(`[data-part=${name}]`).replaceWith(fresh.querySelector(`[data-part=${name}]`));
   }
+  // What was offered is shown with the new results, which it does not replace.
+  for (const { shown, part } of offered) if (shown.isConnected) replace(shown, part);
+  offered = [];
   document.querySelector("[data-news]").hidden = true;
   const { next, whole } = fresh.querySelector("[data-next]").dataset;
   Object.assign(page.dataset, { next, whole });

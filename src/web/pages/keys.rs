@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use crate::account::key::PREFIX;
+use crate::account::key::{ApiKey, PREFIX};
 use crate::account::plan::Plan;
 use crate::base::ids::KeyId;
 use crate::model::account::KeyRecord;
@@ -42,7 +42,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         plan: caller.plan.clone(),
         plans_with_api: plans_with_api(web),
         keys,
-        made: visit.made(PREFIX),
+        made: visit.made(PREFIX).filter(|made| ApiKey::parse(made).is_ok()),
         base_url: &web.config.base_url,
         form: visit.form,
         frame: visit.frame,
