@@ -1,15 +1,13 @@
 //! The types of a catalogue entry and of its enumerated fields.
 
 use schemars::JsonSchema;
-use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::limits::{
     DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, yes,
 };
 use super::probe::Probe;
-use super::read::strip;
 use super::result::{Extractor, ListResult, MainResult};
 use super::rule::Matcher;
 use crate::base::words::words;
@@ -162,15 +160,6 @@ impl Entry {
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::deserialize(from)
-    }
-}
-
-/// Writes the entry as catalogue files have it, without fields that are not set or have their default value.
-impl Serialize for Entry {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut json = Self::serialize(self, serde_json::value::Serializer).map_err(S::Error::custom)?;
-        strip(&mut json);
-        json.serialize(to)
     }
 }
 

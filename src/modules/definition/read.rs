@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use schemars::generate::SchemaSettings;
-use serde::{Deserialize, Deserializer};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::entry::Entry;
@@ -38,8 +39,17 @@ impl Entry {
     }
 }
 
+/// Writes the entry as catalogue files have it, without fields that are not set or have their default value.
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut json = Self::serialize(self, serde_json::value::Serializer).map_err(S::Error::custom)?;
+        strip(&mut json);
+        json.serialize(to)
+    }
+}
+
 /// Removes the fields of an entry that are not set or have their default value.
-pub(super) fn strip(entry: &mut Value) {
+fn strip(entry: &mut Value) {
     SCHEMA.strip(&SCHEMA.items, entry);
 }
 
