@@ -230,12 +230,14 @@ pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refu
 /// Also if the watch is paused. The moment of its next run stays. Costs as much as a search. While the last run has not
 /// ended, it is answered, and nothing is charged. Counts as `search`.
 #[utoipa::path(post, path = "/v1/watches/{watch_id}/run",
+    params(("Idempotency-Key" = String, Header)),
     responses(
         (status = 200, description = "The run is accepted, or was accepted before.", body = Answer<'_>,
             headers(("Location" = String), ("X-Run-Id" = String))),
         (status = 402), (status = 409)))]
 pub fn run_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
+    let key = decode::idempotency_key(call.request)?;
     let watch = api.find_watch(call)?;
-    Ok(accepted_run(&api.services.run_watch(caller, &watch, call.origin()?)?, &api.root))
+    Ok(accepted_run(&api.services.run_watch(caller, &watch, key, call.origin()?)?, &api.root))
 }

@@ -5,6 +5,7 @@ pub mod refusal;
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::account::rate_limit::RateLimiter;
@@ -146,14 +147,23 @@ impl Services {
         }
     }
 
-    /// Starts a run of a watch, or finds its last one if that has not ended.
+    /// Starts a run of a watch, or finds its last one if that has not ended, or that of an earlier request with the same
+    /// key.
     ///
     /// # Errors
     /// Returns why no run did start.
-    pub fn run_watch(&self, caller: &Caller, watch: &Watch, origin: Origin) -> Result<Found, Refusal> {
+    pub fn run_watch(
+        &self,
+        caller: &Caller,
+        watch: &Watch,
+        key: Option<String>,
+        origin: Origin,
+    ) -> Result<Found, Refusal> {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
-        match keeper::run_now(&self.runs, watch, charge, origin) {
+        let idempotency =
+            key.map(|key| self.idempotency(key, Sha256::digest(format!("watch {}", watch.id)).into()));
+        match keeper::run_now(&self.runs, watch, charge, idempotency, origin) {
             Ok(started) => self.started(caller, charge, started),
             Err(error) => Err(error.into()),
         }

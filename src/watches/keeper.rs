@@ -19,7 +19,7 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Refused, WatchStart};
+use crate::model::start::{Cause, Idempotency, Refused, WatchStart};
 use crate::model::watch::{ChangeKind, Comparison, EndedRun, Watch, WatchError};
 use crate::modules::query::SearchType;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
@@ -207,7 +207,8 @@ pub fn kinds<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<ChangeK
 }
 
 /// Starts a run of a watch now, also if the watch is paused. The moment of the next run stays. If the last run has not
-/// ended or was not compared yet, returns it as [`StartResult::Repeated`].
+/// ended or was not compared yet, returns it as [`StartResult::Repeated`], and so the run of an earlier request with the
+/// same key.
 ///
 /// # Errors
 /// Returns [`WatchError::InvalidQuery`] if the query is not valid for this version. The inner error is that of the
@@ -216,9 +217,10 @@ pub fn run_now(
     runs: &Arc<Runs>,
     watch: &Watch,
     charge: Charge,
+    idempotency: Option<Idempotency>,
     by: Origin,
 ) -> Result<Result<StartResult, StartError>, WatchError> {
-    match runs.start(start_request(watch, None, charge, by)) {
+    match runs.start(StartRequest { idempotency, ..start_request(watch, None, charge, by) }) {
         Err(StartError::Query(_)) => Err(WatchError::InvalidQuery),
         started => Ok(started),
     }

@@ -65,6 +65,25 @@ fn a_repeated_request_gets_the_same_watch() {
     }
 }
 
+#[test]
+fn a_repeated_request_for_a_run_is_charged_once_also_after_its_end() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let watch = create(&server);
+        compared(&server, &database, &watch, 1);
+        let run = |key: &str| {
+            let request = server.request("POST", &format!("/v1/watches{watch}/run")).key(&server.key);
+            request.header("Idempotency-Key", key).send()
+        };
+        let first = run("now-1").json()["run_id"].clone();
+        compared(&server, &database, &watch, 2);
+        assert_eq!(run("now-1").json()["run_id"], first);
+        assert_ne!(run("now-2").json()["run_id"], first);
+        compared(&server, &database, &watch, 3);
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 3);
+    }
+}
+
 /// A later version may refuse a query that an earlier one has stored.
 #[test]
 fn a_watch_whose_query_is_no_longer_valid_is_not_run() {

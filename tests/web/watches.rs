@@ -75,8 +75,11 @@ fn a_watch_is_created_run_paused_and_deleted() {
         let known = "'\"display_name\":\"', '\"display_name\":\"Not '";
         database.execute(&format!("UPDATE watches SET baseline = replace(baseline, {known})"));
         let post = |path: &str| person.post(&own, &format!("{own}{path}"), &[]);
-        let run = post("/run").header("location").unwrap().to_owned();
+        let once = field_of(&person.get(&own), "once");
+        let run_now = || person.post(&own, &format!("{own}/run"), &[("once", &once)]);
+        let run = run_now().header("location").unwrap().to_owned();
         let page = compared(&person, &database, &own, 2);
+        assert_eq!(run_now().header("location").unwrap(), run, "a form that is sent again starts nothing");
         assert!(page.contains("<del><bdi>Not ") && page.contains(">changed<"), "{page}");
         let diff = between(&page, "href=\"/app/searches/", "/diff/");
         let diff = format!(
@@ -111,7 +114,11 @@ fn a_watch_is_created_run_paused_and_deleted() {
         let stranger = Person::signed_in(&server, "stranger@example.org", "pro");
         assert_eq!(stranger.get(&own).status, 404);
         for path in ["/run", "/pause", "/resume", "/delete"] {
-            assert_eq!(stranger.post(PAGE, &format!("{own}{path}"), &[]).status, 404, "{path}");
+            assert_eq!(
+                stranger.post(PAGE, &format!("{own}{path}"), &[("once", &once)]).status,
+                404,
+                "{path}"
+            );
             assert_eq!(person.post_as(&format!("{own}{path}"), &[], &[]).status, 403, "{path}");
         }
         assert!(text(&person.get(&own)).contains("its changes are deleted. Its runs stay"));
@@ -144,7 +151,9 @@ fn a_run_is_watched_with_its_own_options() {
     // The only credit is used, so the first run does not start.
     let made = person.post(&form, PAGE, &[("query", "Everybody"), ("every", "1d"), ("notify_on", "added")]);
     let own = made.header("location").unwrap().to_owned();
-    let refused = person.post(&own, &format!("{own}/run"), &[]);
+    let once = field_of(&person.get(&own), "once");
+    let refused = person.post(&own, &format!("{own}/run"), &[("once", &once)]);
+    assert_eq!(field_of(&refused, "once"), once, "an earlier attempt may have started the run");
     assert!(refused.status == 402 && text(&refused).contains("Not enough credits."), "{refused}");
     eventually("the watch pauses", || text(&person.get(&own)).contains("The account cannot pay for a run"));
 }

@@ -24,6 +24,7 @@ use crate::model::webhook::Webhook;
 use crate::report::html::titled;
 use crate::watches::keeper::kinds;
 use crate::web::cookies::Notice;
+use crate::web::form::new_once;
 use crate::web::show::ago;
 use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
 
@@ -60,6 +61,7 @@ struct Page {
     runs: Vec<RunSummary>,
     are_later_runs: bool,
     older_runs: Option<Cursor>,
+    once: String,
     now: Timestamp,
 }
 
@@ -169,6 +171,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         runs: runs.runs,
         are_later_runs: runs_before.is_some(),
         older_runs: runs.next,
+        once: if visit.form.once().is_some() { visit.form.get("once").to_owned() } else { new_once() },
         now: web.clock.now(),
         frame: visit.frame,
     })
@@ -212,14 +215,14 @@ fn repeated(every: Interval) -> String {
     if number == "1" { format!("every {unit}") } else { format!("every {number} {unit}s") }
 }
 
-/// Handles `POST /app/watches/{watch_id}/run`: starts a run, and redirects to its page. The last run, if it has not ended,
-/// is shown instead.
+/// Handles `POST /app/watches/{watch_id}/run` with `once`: starts a run, and redirects to its page. The last run, if it has
+/// not ended, is shown instead. A form that is sent several times starts only one.
 ///
 /// # Errors
 /// Returns 404 for an unknown watch, 503 if the store is unavailable. The page of the watch shows why else no run starts.
 pub(in crate::web) fn run(web: &Arc<Web>, visit: Visit) -> Answer {
     let (watch, (_, origin)) = (find(web, &visit)?, visit.actor()?);
-    match web.run_watch(visit.caller()?, &watch, origin) {
+    match web.run_watch(visit.caller()?, &watch, Some(visit.once()?), origin) {
         Ok(run) => web.redirect(&format!("/app/searches/{}", run.id())),
         Err(refusal) => visit.refuse(refusal.into(), |visit| page(web, visit)),
     }

@@ -28,7 +28,9 @@ impl Desk {
         let known = "'\"display_name\":\"', '\"display_name\":\"Not '";
         let change = format!("UPDATE watches SET baseline = replace(baseline, {known})");
         self.sqlite().execute_batch(&change).unwrap();
-        assert_eq!(self.send(&format!("{path}/run"), &[csrf]), 303);
+        self.open(&path);
+        let once = self.browser.find("input[name=once]").attribute("value").unwrap();
+        assert_eq!(self.send(&format!("{path}/run"), &[csrf, ("once", &once)]), 303);
         self.compared(2);
         path
     }
