@@ -19,7 +19,7 @@ use super::shared::Shared;
 
 /// The stack size of the server's own threads.
 const OWN_STACK_BYTES: usize = 128 * 1024;
-/// The pauses between knocks: after a request, and while there is none.
+/// The pauses between knocks: after a request, and, doubled with each knock, while there is none.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// The time limit for the answer to a knock, after which the next one follows.
 const KNOCK_TIMEOUT: Duration = Duration::from_millis(100);
@@ -91,10 +91,10 @@ impl Acceptor {
         woken: &Receiver<()>,
     ) {
         let (mut answered, mut replaced, mut seen) = (Instant::now(), None::<Instant>, 0);
-        let mut patience = UNANSWERED;
+        let (mut patience, mut pause) = (UNANSWERED, PAUSES.1);
         loop {
             let received = self.received.load(Ordering::Relaxed);
-            let pause = if received == seen { PAUSES.1 } else { PAUSES.0 };
+            pause = if received == seen { PAUSES.1.min(pause * 2) } else { PAUSES.0 };
             seen = received;
             let wait = woken.recv_timeout(pause);
             if self.is_stopped.load(Ordering::Acquire) || wait == Err(RecvTimeoutError::Disconnected) {

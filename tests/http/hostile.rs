@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::hostile_cases::{Case, End, SMUGGLED, quick, slow};
-use super::kit::{Client, TestServer, get, post, run_alone};
+use super::kit::{Client, LONG, TestServer, get, post, run_alone};
 use crate::support::eventually;
 
 /// Plays one client to its end.
@@ -131,7 +131,11 @@ fn a_crowd_in_a_process_of_its_own() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = current.map(|soft| soft.max(maximum.unwrap_or(u64::MAX).min(4096)));
     setrlimit(Resource::Nofile, Rlimit { current: raised, maximum }).unwrap();
-    let server = TestServer::with(|config| config.request_workers = 2);
+    // On a busy machine they come one after the other, and none must be given up meanwhile.
+    let server = TestServer::with(|config| {
+        config.request_workers = 2;
+        (config.body_timeout, config.idle_timeout, config.peer_timeout) = (LONG, LONG, LONG);
+    });
     let kinds = [
         "GET / HTTP/1.1\r\nHo".to_owned(),
         post("/", 5000, "only the beginning"),
