@@ -82,11 +82,12 @@ async function refresh(page) {
       if (at !== page.dataset.next) continue;
       say("");
       const { whole } = page.dataset;
+      const { next, over } = fresh.querySelector("[data-next]")?.dataset ?? {};
+      // Before the parts move from there into the page.
+      const isOpen = fresh.querySelector("[data-open]") !== null;
       const used = take(page, fresh);
       if (fresh.title) document.title = fresh.title;
-      const { next, over } = fresh.querySelector("[data-next]")?.dataset ?? {};
       page.dataset.over = over ?? page.dataset.over;
-      const isOpen = fresh.querySelector("[data-open]") !== null;
       isOver = !isOpen && (!whole || at === whole);
       // What the reader still uses at the end changes when the focus leaves it.
       if (isOver) for (const { shown, part } of used) shown.addEventListener("focusout", () => replace(shown, part), { once: true });

@@ -100,3 +100,27 @@ fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
     desk.browser.click("[data-part=legend] a[href='#outcome-hit']");
     desk.browser.wait_until("document.querySelector('#list-hit').open");
 }
+
+#[test]
+fn a_batch_is_followed_while_its_state_changes() {
+    let site = GatedSite::start();
+    let desk = Desk::new(Setup::real().flags(&site.flags(1, 1)));
+    desk.sign_up("ann@example.com", "pro");
+    desk.open("/app/batches");
+    desk.browser.type_into("textarea", "alice\nbob");
+    desk.browser.click("main form button:not([name])");
+    desk.reads("Nothing was charged");
+    desk.browser.click("button[name=start]");
+    desk.browser.wait_until("location.pathname.startsWith('/app/batches/')");
+    desk.browser.run("window.before = true", &[]);
+    desk.reads("0 of 2 done");
+    desk.browser.wait_until("document.querySelectorAll('[data-part=rows] th a').length === 2");
+    let csrf = desk.browser.find("input[name=csrf]").attribute("value").unwrap();
+    let run = desk.browser.find("[data-part=rows] th a").attribute("href").unwrap();
+    assert_eq!(desk.send(&format!("{run}/stop"), &[("csrf", &csrf)]), 303);
+    desk.reads("1 of 2 done");
+    site.open();
+    desk.browser.wait_until("document.querySelector('[data-part=state]:not([data-open])') !== null");
+    desk.reads("2 of 2 done");
+    assert_eq!(desk.browser.run("return window.before", &[]), true, "the page was loaded again");
+}
