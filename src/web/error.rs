@@ -30,7 +30,7 @@ pub(super) type Answer = Result<Reply, WebError>;
 pub(super) enum Shown<'a> {
     /// As a page of its own.
     Page,
-    /// As a page with a button that sends the same form again: the work may be done, and only then it is done once.
+    /// As a page with a button that sends the same form again: nothing was done, or what may be done is done once.
     Resend,
     /// Above the form that was sent.
     Form,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::cookies::{Cookie, Notice};
-use super::error::{Answer, WebError};
+use super::error::{Answer, Shown, WebError};
 use super::form::Form;
 use super::frame::{Frame, error_page};
 use super::routes::{Access, Endpoint, ROUTES, Route};
@@ -78,10 +78,12 @@ impl Service for Web {
         if route.method != "GET" {
             check_origin(&visit, &self.tokens_for(endpoint, &visit), &self.origin)?;
         }
-        if let (Some(policy), Some(signed_in)) = (endpoint.counts, &visit.signed_in) {
-            self.limiter.count(signed_in.caller.account.id, &[policy])?;
-        }
         let form = (route.method != "GET").then(|| visit.form.clone());
+        if let (Some(policy), Some(signed_in)) = (endpoint.counts, &visit.signed_in)
+            && let Err(error) = self.limiter.count(signed_in.caller.account.id, &[policy])
+        {
+            return Err(WebError::from(error).at(Shown::Resend).with_form(form));
+        }
         if !endpoint.is_slow {
             return (endpoint.handler)(self, visit).map_err(|error| error.with_form(form));
         }

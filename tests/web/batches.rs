@@ -140,6 +140,21 @@ fn the_results_are_files(person: &Person<'_>, batch: &str) {
 }
 
 #[test]
+fn a_list_that_came_too_soon_can_be_sent_again() {
+    let server = Setup::new().flag("--rate-limits=search=1").start();
+    let person = Person::signed_in(&server, "person@example.org", "pro");
+    let once = field_of(&person.get(PAGE), "once");
+    assert_eq!(send(&person, &once, "example.com", None).status, 200);
+    let soon = send(&person, &once, "example.com\nexample.net", None);
+    assert!(soon.status == 429 && text(&soon).contains(">Send again<"), "{soon}");
+    assert_eq!(field_of(&soon, "list"), "example.com\nexample.net");
+    assert_eq!(
+        (field_of(&soon, "once"), field_of(&soon, "name")),
+        (once, NAME.replace('<', "&#60;").replace('>', "&#62;"))
+    );
+}
+
+#[test]
 fn a_batch_is_stopped_after_a_confirmation() {
     let site = GatedSite::start();
     let server = Setup::real().flags(&site.flags(0, 1)).flag("--max-runs=16").start();

@@ -132,7 +132,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, mut visit: Visit) -> Answer {
             let error = WebError::new(409, "Not started yet.", text).at(Shown::NewForm);
             visit.refuse(error, |visit| show_check(web, visit, draft, checked))
         }
-        Err(refusal) => Err(refusal.into()),
+        Err(refusal) => visit.refuse(refusal.into(), |visit| show_check(web, visit, draft, checked)),
     }
 }
 
