@@ -55,11 +55,6 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
         Asset::plain("manual.css", include_bytes!("assets/manual.css")),
         ICON.clone(),
         Asset::plain("follow-the-leads.png", include_bytes!("../../manual/follow-the-leads.png")),
-        Asset::plain("follow-the-leads-card.png", include_bytes!("../../manual/follow-the-leads-card.png")),
-        Asset::plain(
-            "follow-the-leads-family.png",
-            include_bytes!("../../manual/follow-the-leads-family.png"),
-        ),
     ])
 });
 

@@ -115,6 +115,7 @@ fn pictures_of_families() {
     desk.sign_up("ann@example.com", "pro");
     desk.search("person8");
     desk.draws_all();
+    desk.open(&desk.place());
     desk.browser.wait_until("document.querySelector('.leads button') !== null");
     take("run-leads");
     desk.open(&format!("{}/graph", desk.place()));
@@ -123,6 +124,7 @@ fn pictures_of_families() {
     desk.browser.run("document.querySelector('select[name=follow]').value = '3'", &[]);
     let root = desk.search_here("person8");
     desk.browser.wait_until("document.querySelector('[data-open]') === null");
+    desk.open(&root);
     take("family");
     let child = desk.browser.find(".tree a").attribute("href").unwrap();
     desk.open(&child);
