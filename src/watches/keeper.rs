@@ -51,7 +51,7 @@ enum Due {
 }
 
 impl WatchKeeper {
-    /// Creates the tasks. `simulated` tells whether this process queries the simulated web.
+    /// Creates the tasks. `simulated` is whether this process queries the simulated web.
     pub fn new(store: Arc<Store>, runs: Arc<Runs>, accounts: Arc<Accounts>, simulated: bool) -> Self {
         Self { store, runs, accounts, simulated, resume_at: Mutex::new(Instant::now()) }
     }

@@ -89,7 +89,7 @@ pub(super) struct Cookies {
 }
 
 impl Cookies {
-    /// Creates the cookies for the app below `root` of an origin. `secure` tells whether browsers use TLS.
+    /// Creates the cookies for the app below `root` of an origin. `secure` is whether browsers use TLS.
     pub(super) fn new(secure: bool, root: &str, session_lifetime: Duration) -> Self {
         Self { secure, path: format!("{root}/app"), session_lifetime }
     }

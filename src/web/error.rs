@@ -1,4 +1,4 @@
-//! Errors: shown on the form that was sent, or as pages of their own.
+//! Errors: shown on the form that was sent, or as separate pages.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) type Answer = Result<Reply, WebError>;
 /// Where an error is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown<'a> {
-    /// As a page of its own.
+    /// As a separate page.
     Page,
     /// As a page with a button that sends the same form again: nothing was done, or what may be done is done once.
     Resend,

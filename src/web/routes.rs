@@ -43,7 +43,7 @@ pub struct Endpoint {
     /// Whether a page's script sends the request by itself. Such requests do not extend the session, so an open page
     /// does not either.
     pub is_unattended: bool,
-    /// Whether the handler waits, to hash a password or to read much data, so that it runs on a thread of its own.
+    /// Whether the handler waits, to hash a password or to read much data, so that it runs on its own thread.
     pub is_slow: bool,
     pub(super) handler: Handler,
 }

@@ -126,7 +126,7 @@ impl Visit {
     /// is used up, because the first attempt may have done the work although its answer was lost.
     ///
     /// # Errors
-    /// Returns an error that needs a page of its own.
+    /// Returns an error that needs a separate page.
     pub(super) fn refuse(mut self, error: WebError, show: impl FnOnce(Self) -> Answer) -> Answer {
         match error.shown {
             Shown::Page | Shown::Resend => return Err(error),
