@@ -22,10 +22,9 @@ use crate::model::account::Account;
 use crate::model::audit::{Action, AuditEvent, AuditFilter, Entry, Origin};
 use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES};
 use crate::model::page::ListFilter;
-use crate::model::run::{RunOptions, RunSummary};
+use crate::model::run::RunSummary;
 use crate::model::watch::{StoredChange, Watch};
-use crate::model::webhook::{Delivery, Webhook};
-use crate::modules::catalog::Choice;
+use crate::model::webhook::Delivery;
 use crate::runs::record::results_after;
 use crate::store::Store;
 
@@ -114,10 +113,23 @@ pub fn write_account(
     export.list("idempotency_keys", |list| list.items(&store.noted_requests(id)?))?;
     export.list("watches", |list| {
         let watches = |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE);
-        each_item(PAGE, watches, |watch| list.item(&watch_block(store, watch)?))
+        each_item(PAGE, watches, |watch| {
+            let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
+                let page = store.watch_changes(id, watch.id, last.map(|last| last.id), PAGE)?;
+                Ok::<_, StorageError>(page.unwrap_or_default())
+            })?;
+            let more = json!({ "options": watch.options, "modules": watch.choice, "changes": changes });
+            list.item(&With { item: watch, more })
+        })
     })?;
     export.list("webhooks", |list| {
-        store.webhooks(id)?.iter().try_for_each(|webhook| list.item(&webhook_block(store, webhook)?))
+        store.webhooks(id)?.iter().try_for_each(|webhook| {
+            let deliveries = all_pages(PAGE, |last: Option<&Delivery>| {
+                let page = store.deliveries(id, webhook.id, last.map(|last| last.id), PAGE)?;
+                Ok::<_, StorageError>(page.unwrap_or_default())
+            })?;
+            list.item(&With { item: webhook, more: json!({ "deliveries": deliveries }) })
+        })
     })?;
     export.list("batches", |list| {
         let batches = |last: Option<&Batch>| store.batches(id, last.map(|it| (it.created_at, it.id)), PAGE);
@@ -134,7 +146,17 @@ pub fn write_account(
             let before = last.map(|last| (last.created_at, last.id));
             store.list(id, &ListFilter { before, ..ListFilter::default() }, PAGE)
         };
-        each_item(PAGE, runs, |run| write_run(store, run, list))
+        each_item(PAGE, runs, |run| {
+            let mut results = results_after(store, run.id, 0)?;
+            store.notes(run.id)?.annotate(&mut results);
+            let (modules, thumbnails) = (store.modules(run.id)?, store.thumbnails(run.id)?);
+            // The profile pictures as PNGs in base64, by the ids of their results.
+            let thumbnails: BTreeMap<_, _> =
+                thumbnails.iter().map(|(id, png)| (id, STANDARD.encode(png))).collect();
+            let more = if thumbnails.is_empty() { json!({}) } else { json!({ "thumbnails": thumbnails }) };
+            let run = RunBody { head: run.into(), results: results.iter().collect() };
+            list.item(&With { item: ReportBody { run, modules: &modules }, more })
+        })
     })?;
     writeln!(export.out, "\n}}")?;
     Ok(export.out.flush()?)
@@ -174,38 +196,13 @@ impl Export<'_> {
     }
 }
 
-/// A watch with its changes.
+/// An item of a list with further members.
 #[derive(Serialize)]
-struct WatchBlock<'a> {
+struct With<T> {
     #[serde(flatten)]
-    watch: &'a Watch,
-    options: RunOptions,
-    modules: &'a Choice,
-    changes: Vec<StoredChange>,
-}
-
-fn watch_block<'a>(store: &Store, watch: &'a Watch) -> Result<WatchBlock<'a>, StorageError> {
-    let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
-        let page = store.watch_changes(watch.account, watch.id, last.map(|last| last.id), PAGE)?;
-        Ok::<_, StorageError>(page.unwrap_or_default())
-    })?;
-    Ok(WatchBlock { watch, options: watch.options, modules: &watch.choice, changes })
-}
-
-/// A webhook with its deliveries.
-#[derive(Serialize)]
-struct WebhookBlock<'a> {
+    item: T,
     #[serde(flatten)]
-    webhook: &'a Webhook,
-    deliveries: Vec<Delivery>,
-}
-
-fn webhook_block<'a>(store: &Store, webhook: &'a Webhook) -> Result<WebhookBlock<'a>, StorageError> {
-    let deliveries = all_pages(PAGE, |last: Option<&Delivery>| {
-        let page = store.deliveries(webhook.account, webhook.id, last.map(|last| last.id), PAGE)?;
-        Ok::<_, StorageError>(page.unwrap_or_default())
-    })?;
-    Ok(WebhookBlock { webhook, deliveries })
+    more: Value,
 }
 
 /// Returns a batch with what it searches. Its runs are among all runs.
@@ -221,22 +218,4 @@ fn batch_block(batch: &Batch, rows: &[BatchRow]) -> Value {
         "id": batch.id, "name": batch.name, "status": batch.status(), "created_at": rfc3339_millis(batch.created_at),
         "ended_at": batch.ended_at.map(rfc3339_millis), "searches": rows.iter().map(search).collect::<Vec<_>>(),
     })
-}
-
-#[derive(Serialize)]
-struct RunBlock<'a> {
-    #[serde(flatten)]
-    report: ReportBody<'a>,
-    /// The profile pictures as PNGs in base64, by the ids of their results.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    thumbnails: BTreeMap<u32, String>,
-}
-
-fn write_run(store: &Store, run: &RunSummary, list: &mut Export<'_>) -> Result<(), ExportError> {
-    let mut results = results_after(store, run.id, 0)?;
-    store.notes(run.id)?.annotate(&mut results);
-    let (modules, thumbnails) = (store.modules(run.id)?, store.thumbnails(run.id)?);
-    let thumbnails = thumbnails.iter().map(|(id, png)| (*id, STANDARD.encode(png))).collect();
-    let run = RunBody { head: run.into(), results: results.iter().collect() };
-    list.item(&RunBlock { report: ReportBody { run, modules: &modules }, thumbnails })
 }

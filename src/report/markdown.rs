@@ -54,7 +54,7 @@ struct Page<'r> {
 /// # Errors
 /// Returns an error if the template cannot be rendered.
 pub(super) fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
-    let (overview, accounts) = (Overview::new(run, catalog), by_confidence(&run.results));
+    let (overview, accounts) = (Overview::whole(run, catalog), by_confidence(&run.results));
     let page = Page { run, summary: &run.summary, overview, accounts };
     let rendered = page.render().map_err(io::Error::other)?;
     let mut text = String::with_capacity(rendered.len());

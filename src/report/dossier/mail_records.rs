@@ -49,49 +49,64 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
 }
 
-static MODIFIER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([A-Za-z][A-Za-z0-9._-]*)=(.*)$"));
-static MECHANISM: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^([-+~?]?)([A-Za-z0-9]+)(?::(.*?))?((?:/[0-9]+)?(?://[0-9]+)?)$"));
-static MACRO_STRING: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^(?:[!-$&-~]|{MACRO})*$")));
-static DOMAIN_SPEC: LazyLock<Regex> = LazyLock::new(|| {
-    let top_label = "[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9]+-[A-Za-z0-9-]*[A-Za-z0-9]";
-    pattern(&format!(r"^(?:[!-$&-~]|{MACRO})*(?:\.(?:{top_label})\.?|{MACRO})$"))
+/// Returns the pattern of a domain in an SPF record.
+fn host() -> String {
+    let label = "[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9]+-[A-Za-z0-9-]*[A-Za-z0-9]";
+    format!(r"(?:[!-$&-~]|{MACRO})*(?:\.(?:{label})\.?|{MACRO})")
+}
+
+static HOST: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^{}$", host())));
+/// A valid term of an SPF record (RFC 7208, section 12), but for the hosts of modifiers and the numbers in addresses.
+static TERM: LazyLock<Regex> = LazyLock::new(|| {
+    let host = host();
+    let (four, six) = ("(?:/(?:[12]?[0-9]|3[0-2]))?", "/(?:[1-9]?[0-9]|1[01][0-9]|12[0-8])");
+    pattern(&format!(
+        "^(?:[A-Za-z][A-Za-z0-9._-]*=(?:[!-$&-~]|{MACRO})*|[-+~?]?(?:(?i:all|ptr)|(?i:include|exists|ptr):{host}\
+         |(?i:a|mx)(?::{host})?{four}(?:/{six})?|(?i:ip4):[0-9.]+{four}|(?i:ip6):[0-9A-Fa-f:.]+(?:{six})?))$"
+    ))
 });
 static STS_RECORD: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^v=STSv1(?:[ \t]*;[ \t]*[A-Za-z0-9][A-Za-z0-9_.-]{0,31}=[!-:<>-~]+)+[ \t]*;?[ \t]*$")
 });
 
-/// What the terms of an SPF record say, in the order in which they are evaluated.
-#[derive(Default)]
-struct Spf<'r> {
-    /// The qualifier of the first mechanism that every server matches.
-    rest: Option<char>,
-    redirect: Option<&'r str>,
-    has_explanation: bool,
-    lookups: usize,
-    /// Whether the record includes itself.
-    is_loop: bool,
-}
-
 /// Judges the SPF record of a domain by what it says about servers that it does not name.
 pub(super) fn spf(record: &str, domain: &str) -> Judgement {
-    let mut spf = Spf::default();
+    let invalid = |why: String| weak(format!("is invalid, so receivers ignore it: {why}"));
+    // The qualifier of the first mechanism that every server matches. Terms after it are never evaluated.
+    let mut rest = None;
+    let (mut redirect, mut has_explanation, mut lookups, mut is_loop) = (None, false, 0, false);
     for term in record.split(' ').skip(1).filter(|term| !term.is_empty()) {
-        if spf.add(term, domain).is_none() {
-            return weak(format!("is invalid, so receivers ignore it: `{term}`"));
+        let bare = term.trim_start_matches(['-', '+', '~', '?']);
+        let end = bare.find([':', '=', '/']).unwrap_or(bare.len());
+        let (name, target) = (bare[..end].to_lowercase(), bare.get(end + 1..).unwrap_or_default());
+        let is_modifier = bare[end..].starts_with('=');
+        let address = target.split('/').next().unwrap_or_default();
+        let is_valid = match name.as_str() {
+            "redirect" => redirect.replace(target).is_none() && HOST.is_match(target),
+            "exp" => !std::mem::replace(&mut has_explanation, true) && HOST.is_match(target),
+            "ip4" => is_modifier || address.parse::<Ipv4Addr>().is_ok(),
+            "ip6" => is_modifier || address.parse::<Ipv6Addr>().is_ok(),
+            _ => true,
+        };
+        if !is_valid || !TERM.is_match(term) {
+            return invalid(format!("`{term}`"));
+        }
+        if rest.is_none() && !is_modifier {
+            lookups += usize::from(["include", "exists", "ptr", "a", "mx"].contains(&name.as_str()));
+            is_loop |= name == "include" && is_same_host(target, domain);
+            let qualifier = term.chars().next().filter(|c| "-+~?".contains(*c)).unwrap_or('+');
+            let has_all = bare.split('/').skip(1).any(|length| length == "0") && qualifier != '-';
+            rest = (name == "all" || has_all).then_some(qualifier);
         }
     }
-    if let (None, Some(target)) = (spf.rest, spf.redirect) {
-        spf.lookups += 1;
-        spf.is_loop |= is_same_host(target, domain);
+    if let (None, Some(target)) = (rest, redirect) {
+        lookups += 1;
+        is_loop |= is_same_host(target, domain);
     }
-    match (spf.rest, spf.redirect) {
-        _ if spf.is_loop => weak("is invalid, so receivers ignore it: it includes itself"),
-        _ if spf.lookups > MOST_LOOKUPS => {
-            let count = spf.lookups;
-            weak(format!(
-                "is invalid, so receivers ignore it: {count} terms need look-ups, and {MOST_LOOKUPS} may"
-            ))
+    match (rest, redirect) {
+        _ if is_loop => invalid("it includes itself".to_owned()),
+        _ if lookups > MOST_LOOKUPS => {
+            invalid(format!("{lookups} terms need look-ups, and {MOST_LOOKUPS} may"))
         }
         (Some('-'), _) => good("servers that are not named are refused"),
         (Some('~'), _) => weak("mail of servers that are not named is marked, not refused"),
@@ -100,54 +115,6 @@ pub(super) fn spf(record: &str, domain: &str) -> Judgement {
         (None, Some(target)) => (Grade::Unknown, format!("has the rule of {target}, which was not read")),
         (None, None) => weak("has no rule for servers that are not named"),
     }
-}
-
-impl<'r> Spf<'r> {
-    /// Adds a term. Returns `None` if it is not valid (RFC 7208, section 12).
-    fn add(&mut self, term: &'r str, domain: &str) -> Option<()> {
-        if let Some(found) = MODIFIER.captures(term) {
-            let (name, value) = (found.get(1)?.as_str(), found.get(2)?.as_str());
-            let is_new = if name.eq_ignore_ascii_case("redirect") {
-                self.redirect.replace(value).is_none() && DOMAIN_SPEC.is_match(value)
-            } else if name.eq_ignore_ascii_case("exp") {
-                !std::mem::replace(&mut self.has_explanation, true) && DOMAIN_SPEC.is_match(value)
-            } else {
-                MACRO_STRING.is_match(value)
-            };
-            return is_new.then_some(());
-        }
-        let found = MECHANISM.captures(term)?;
-        let (name, target, prefix) = (found[2].to_lowercase(), found.get(3).map(|it| it.as_str()), &found[4]);
-        let is_host = || target.is_some_and(|target| DOMAIN_SPEC.is_match(target));
-        let (four, six) = prefix.split_once("//").unwrap_or((prefix, ""));
-        let four = four.trim_start_matches('/');
-        let is_valid = match name.as_str() {
-            "all" => target.is_none() && prefix.is_empty(),
-            "include" | "exists" => is_host() && prefix.is_empty(),
-            "ptr" => (target.is_none() || is_host()) && prefix.is_empty(),
-            "a" | "mx" => (target.is_none() || is_host()) && is_prefix(four, 32) && is_prefix(six, 128),
-            "ip4" => target?.parse::<Ipv4Addr>().is_ok() && is_prefix(four, 32) && six.is_empty(),
-            "ip6" => target?.parse::<Ipv6Addr>().is_ok() && is_prefix(four, 128) && six.is_empty(),
-            _ => false,
-        };
-        if !is_valid {
-            return None;
-        }
-        // Terms after one that every server matches are never evaluated.
-        if self.rest.is_none() {
-            let qualifier = found[1].chars().next().unwrap_or('+');
-            self.lookups += usize::from(["include", "exists", "ptr", "a", "mx"].contains(&name.as_str()));
-            self.is_loop |= name == "include" && target.is_some_and(|target| is_same_host(target, domain));
-            let is_everybody = name == "all" || ((four == "0" || six == "0") && qualifier != '-');
-            self.rest = is_everybody.then_some(qualifier);
-        }
-        Some(())
-    }
-}
-
-fn is_prefix(digits: &str, most: u8) -> bool {
-    let is_number = || !digits.starts_with('0') && digits.parse::<u8>().is_ok_and(|length| length <= most);
-    digits.is_empty() || digits == "0" || is_number()
 }
 
 fn is_same_host(one: &str, other: &str) -> bool {

@@ -63,7 +63,7 @@ pub fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
     let page = Page {
         run,
         summary: &run.summary,
-        overview: Overview::new(run, catalog),
+        overview: Overview::whole(run, catalog),
         graph: GraphList::new(&graph, Some(run.summary.id)),
         categories: categories(run, catalog),
     };

@@ -52,22 +52,21 @@ struct Category {
 }
 
 impl Overview {
-    /// Makes the overview. The catalogue tells the categories of modules and the addresses of profiles.
-    pub fn new(run: &RunRecord, catalog: &Catalog) -> Self {
+    /// Makes the overview for a page that shows people and categories elsewhere.
+    pub fn of(run: &RunRecord) -> Self {
         Self {
             facts: Facts::of(&run.results),
             platforms: run.results.iter().map(|it| (it.id, it.site().to_owned())).collect(),
-            people: run.findings().map(|it| people(&[it], catalog.profiles()).people).unwrap_or_default(),
-            categories: categories(run, catalog),
             years: by_year(events(&run.results, run.as_of)),
             dossier: sections(run),
+            ..Self::default()
         }
     }
 
-    /// Leaves out the people and the categories, which the web app shows elsewhere.
-    #[must_use]
-    pub fn for_page(self) -> Self {
-        Self { people: Vec::new(), categories: Vec::new(), ..self }
+    /// Makes the whole overview. The catalogue tells the categories of modules and the addresses of profiles.
+    pub(in crate::report) fn whole(run: &RunRecord, catalog: &Catalog) -> Self {
+        let people = run.findings().map(|it| people(&[it], catalog.profiles()).people);
+        Self { people: people.unwrap_or_default(), categories: categories(run, catalog), ..Self::of(run) }
     }
 
     /// Returns whether the overview has no part.

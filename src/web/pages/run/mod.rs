@@ -169,7 +169,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let earlier = runs.reader.comparable(&run, Some((run.created_at, run.id)), 1)?;
     let results = Results::new(&record.results, &visit.form, is_running, &catalog);
     let kinds = record.results.iter().map(|result| result.result_type.clone()).collect();
-    let overview = if is_running { Overview::default() } else { Overview::new(&record, &catalog).for_page() };
+    let overview = if is_running { Overview::default() } else { Overview::of(&record) };
     let family = runs.families.of(record.clone())?;
     let (who, leads) = match is_running {
         true => (Who::default(), Vec::new()),
