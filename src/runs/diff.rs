@@ -16,7 +16,7 @@
 //!   the same source, and read all of their answers. With other modules, or in another order, a value may be that of
 //!   another module.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -82,65 +82,61 @@ impl Diff {
         let modules: BTreeSet<&str> = old.reports.keys().chain(new.reports.keys()).copied().collect();
         let is_compared = |module: &&&str| [&old, &new].iter().all(|side| side.is_conclusive(module));
         let modules_compared = modules.iter().filter(is_compared).count();
-        let mut diff = Self {
+        let only_new = new.entries.iter().filter(|(key, _)| !old.entries.contains_key(key));
+        let mut only_new: BTreeMap<_, &Entry> =
+            only_new.map(|(key, entry)| ((entry.account, *key), entry)).collect();
+        let (mut removed, mut changed, mut unchanged) = (Vec::new(), Vec::new(), 0);
+        for (key, one) in &old.entries {
+            let same_account = || {
+                let account = Some(one.account?);
+                let of_account = (account, EntityKey([0; 16]))..=(account, EntityKey([u8::MAX; 16]));
+                let found = *only_new.range(of_account).next()?.0;
+                Some((&found.1, only_new.remove(&found)?)).map(|(key, entry)| (*key, entry))
+            };
+            let same = new.entries.get(key).map(|entry| (*key, entry)).or_else(same_account);
+            let Some((other_key, other)) = same else {
+                removed.push(difference(Some(one), None, new.why_no_absence(one, &old)));
+                continue;
+            };
+            let fields = differences(&one.record, &other.record, *key != other_key);
+            if fields.is_empty() {
+                unchanged += 1;
+            } else {
+                let undecided = why_not_compared(one, other, &old, &new);
+                changed.push(Difference { fields, ..difference(Some(one), Some(other), undecided) });
+            }
+        }
+        let added = only_new.into_values().map(|it| difference(None, Some(it), old.why_no_absence(it, &new)));
+        let mut lists = [added.collect(), removed, changed, Vec::new()];
+        let [stated @ .., unknown] = &mut lists;
+        for list in stated {
+            unknown.extend(list.extract_if(.., |it: &mut Difference| !it.undecided.is_empty()));
+        }
+        let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
+        let for_people = |it: &Difference| {
+            (it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
+        };
+        lists.iter_mut().for_each(|list| list.sort_by_cached_key(for_people));
+        let [added, removed, changed, unknown] = lists;
+        Ok(Self {
             search_type,
             query: query.to_owned(),
             before: old.head(before),
             after: new.head(after),
-            counts: DiffCounts::default(),
+            counts: DiffCounts {
+                added: added.len(),
+                removed: removed.len(),
+                changed: changed.len(),
+                unknown: unknown.len(),
+                unchanged,
+            },
             modules_compared,
             modules_not_compared: modules.len() - modules_compared,
-            added: Vec::new(),
-            removed: Vec::new(),
-            changed: Vec::new(),
-            unknown: Vec::new(),
-        };
-        let mut only_new: Vec<&Entry> =
-            new.entries.values().filter(|entry| !old.entries.contains_key(&entry.key)).collect();
-        for one in old.entries.values() {
-            let is_same = |other: &&Entry| other.account.is_some() && other.account == one.account;
-            let same_account = || Some(only_new.remove(only_new.iter().position(is_same)?));
-            match new.entries.get(&one.key).or_else(same_account) {
-                Some(other) => diff.add_both(one, other, &old, &new),
-                None => diff.removed.push(difference(Some(one), None, new.why_undecided(one, &old))),
-            }
-        }
-        let added = only_new.into_iter().map(|it| difference(None, Some(it), old.why_undecided(it, &new)));
-        diff.added.extend(added);
-        diff.sort_and_count();
-        Ok(diff)
-    }
-
-    /// Adds what the runs show about a result that both have.
-    fn add_both(&mut self, one: &Entry, other: &Entry, old: &Side<'_>, new: &Side<'_>) {
-        let fields = differences(&one.record, &other.record, one.key != other.key);
-        if fields.is_empty() {
-            self.counts.unchanged += 1;
-        } else {
-            let undecided = why_not_compared(one, other, old, new);
-            self.changed.push(Difference { fields, ..difference(Some(one), Some(other), undecided) });
-        }
-    }
-
-    /// Puts the differences into the order in which people read them, and those that are not proven into `unknown`.
-    fn sort_and_count(&mut self) {
-        let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
-        let is_unknown = |difference: &mut Difference| !difference.undecided.is_empty();
-        for list in [&mut self.removed, &mut self.changed, &mut self.added] {
-            self.unknown.extend(list.extract_if(.., is_unknown));
-        }
-        for list in [&mut self.added, &mut self.removed, &mut self.changed, &mut self.unknown] {
-            list.sort_by_cached_key(|it| {
-                (it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
-            });
-        }
-        self.counts = DiffCounts {
-            added: self.added.len(),
-            removed: self.removed.len(),
-            changed: self.changed.len(),
-            unknown: self.unknown.len(),
-            unchanged: self.counts.unchanged,
-        };
+            added,
+            removed,
+            changed,
+            unknown,
+        })
     }
 }
 
@@ -164,16 +160,15 @@ fn difference(one: Option<&Entry>, other: Option<&Entry>, mut undecided: Vec<Und
 /// Returns why a difference between the data of a result may lie in the runs. It is empty if it lies in the site.
 fn why_not_compared(one: &Entry, other: &Entry, before: &Side<'_>, after: &Side<'_>) -> Vec<Undecided> {
     let modules: BTreeSet<&String> = one.sources.iter().chain(&other.sources).collect();
+    let is_looked_up = one.is_looked_up() || other.is_looked_up();
     let mut undecided = Vec::new();
     for module in &modules {
         for side in [before, after] {
             undecided.extend(side.why_not_read(module).map(|cause| side.undecided(module, cause)));
         }
-        if before.rules(module) != after.rules(module) {
-            undecided.push(after.undecided(module, Cause::OtherRules));
-        }
-        if one.is_looked_up() || other.is_looked_up() {
-            undecided.push(after.undecided(module, Cause::LookedUp));
+        let has_other_rules = before.rules(module) != after.rules(module);
+        for (holds, cause) in [(has_other_rules, Cause::OtherRules), (is_looked_up, Cause::LookedUp)] {
+            undecided.extend(holds.then(|| after.undecided(module, cause)));
         }
     }
     let are_other = one.sources != other.sources || one.has_all_sources() || other.has_all_sources();
@@ -185,31 +180,15 @@ fn why_not_compared(one: &Entry, other: &Entry, before: &Side<'_>, after: &Side<
 
 /// A result of a run.
 struct Entry {
-    key: EntityKey,
     /// The result, with the platform's name of the later run.
     record: ResultRecord,
     /// The entity of an account or profile.
     account: Option<Uuid>,
-    /// The value by which a module would find it again, if it is compared only within its platform.
-    name: Option<String>,
     /// The ids of the modules that found the result, in the order in which they did.
     sources: Vec<String>,
 }
 
 impl Entry {
-    fn of(key: EntityKey, record: ResultRecord, sources: Vec<String>, profiles: &ProfileIndex) -> Self {
-        let kind = ResultType::from_name(&record.result_type);
-        let is_account = matches!(kind, Some(ResultType::Account | ResultType::Profile));
-        let is_named = is_account || kind == Some(ResultType::Tenant);
-        Self {
-            key,
-            account: is_account.then(|| Entity::of_result(&record, profiles).id),
-            name: record.value.as_deref().filter(|_| is_named).map(folded),
-            sources,
-            record,
-        }
-    }
-
     /// Returns whether it was found by following a link, so that a module asks for it only if the link is there.
     fn is_looked_up(&self) -> bool {
         self.record.metadata.contains_key(FOUND_BY)
@@ -220,12 +199,14 @@ impl Entry {
         self.sources.len() >= MAX_SOURCES
     }
 
-    /// Returns whether both may be the same account: as an entity, or by a name that the same module has found.
-    fn may_be(&self, other: &Self) -> bool {
-        self.account.is_some() && self.account == other.account
-            || self.name.is_some()
-                && self.name == other.name
-                && self.sources.iter().any(|module| other.sources.contains(module))
+    /// Returns what results about the same account share, whatever their types: the entity, or for each module the name
+    /// that it has found. A tenant is compared only within its platform, so it has a name as well.
+    fn marks(&self) -> impl Iterator<Item = (String, String)> {
+        let entity = self.account.map(|id| (String::new(), id.to_string()));
+        let is_named = self.account.is_some() || self.record.result_type == ResultType::Tenant.as_str();
+        let name = self.record.value.as_deref().filter(|_| is_named).map(folded);
+        let names = name.map(|name| self.sources.iter().map(move |module| (module.clone(), name.clone())));
+        entity.into_iter().chain(names.into_iter().flatten())
     }
 }
 
@@ -233,6 +214,8 @@ impl Entry {
 struct Side<'a> {
     run: RunSide,
     entries: BTreeMap<EntityKey, Entry>,
+    /// The marks of all entries.
+    marks: HashSet<(String, String)>,
     reports: BTreeMap<&'a str, &'a ModuleReport>,
     has_failed: bool,
 }
@@ -242,9 +225,7 @@ impl<'a> Side<'a> {
     fn of(side: RunSide, run: &Findings<'a>, later: &[ModuleReport], profiles: &ProfileIndex) -> Self {
         let (reports, later) = (by_module(run.modules), by_module(later));
         let mut entries: BTreeMap<EntityKey, Entry> = BTreeMap::new();
-        let mut results: Vec<&ResultRecord> = run.results.iter().collect();
-        results.sort_by_key(|record| record.id);
-        for record in results {
+        for record in run.results {
             let mut record = record.clone();
             let sources = merge::modules(&record);
             let later_name = sources.iter().find_map(|module| {
@@ -259,10 +240,13 @@ impl<'a> Side<'a> {
                 merge::merge(&mut known.record, &record);
                 known.sources = merge::modules(&known.record);
             } else {
-                entries.insert(key, Entry::of(key, record, sources, profiles));
+                let is_account = ["account", "profile"].contains(&record.result_type.as_str());
+                let account = is_account.then(|| Entity::of_result(&record, profiles).id);
+                entries.insert(key, Entry { record, account, sources });
             }
         }
-        Self { run: side, entries, reports, has_failed: run.status != Status::Completed }
+        let marks = entries.values().flat_map(Entry::marks).collect();
+        Self { run: side, entries, marks, reports, has_failed: run.status != Status::Completed }
     }
 
     /// Returns the run as the diff shows it.
@@ -282,35 +266,27 @@ impl<'a> Side<'a> {
 
     /// Returns why nobody can say that a result of the other run is missing in this one. It is empty if every module that
     /// found the result there looked for it here and did not find it.
-    fn why_undecided(&self, entry: &Entry, other: &Side<'_>) -> Vec<Undecided> {
-        let why = if self.entries.values().any(|own| own.may_be(entry)) {
-            Some(Cause::StillFound)
-        } else if entry.is_looked_up() {
-            Some(Cause::LookedUp)
-        } else {
-            entry.has_all_sources().then_some(Cause::OtherSources)
+    fn why_no_absence(&self, entry: &Entry, other: &Side<'_>) -> Vec<Undecided> {
+        let is_still_found = entry.marks().any(|mark| self.marks.contains(&mark));
+        let other_rules = |module: &str, is_same: fn(RulesVersion, RulesVersion) -> bool| match (
+            self.rules(module),
+            other.rules(module),
+        ) {
+            (Some(own), Some(rules)) => (!is_same(own, rules)).then_some(Cause::OtherRules),
+            _ => Some(Cause::RulesUnknown),
         };
-        let cause = |module: &str| why.or_else(|| self.why_no_absence(module, other.rules(module)));
+        let cause = |module: &str| match self.reports.get(module) {
+            _ if is_still_found => Some(Cause::StillFound),
+            _ if entry.is_looked_up() => Some(Cause::LookedUp),
+            _ if entry.has_all_sources() => Some(Cause::OtherSources),
+            Some(report) if report.status == Outcome::Miss && !self.has_failed => match report.reason {
+                Some(_) => Some(Cause::WeakMiss),
+                None => other_rules(module, RulesVersion::is_of_same_entry),
+            },
+            _ => self.why_not_read(module).or_else(|| other_rules(module, |own, rules| own == rules)),
+        };
         let sources = entry.sources.iter();
         sources.filter_map(|module| Some(self.undecided(module, cause(module)?))).collect()
-    }
-
-    /// Returns why a module's outcome does not prove that something is missing which it found in the other run by
-    /// `rules`.
-    fn why_no_absence(&self, module: &str, rules: Option<RulesVersion>) -> Option<Cause> {
-        let report = self.reports.get(module);
-        let miss = report.filter(|report| report.status == Outcome::Miss && !self.has_failed);
-        let cause = match miss {
-            Some(report) => report.reason.map(|_| Cause::WeakMiss),
-            None => self.why_not_read(module),
-        };
-        cause.or_else(|| match (self.rules(module), rules) {
-            (Some(own), Some(rules)) => {
-                let is_same = if miss.is_some() { rules.is_of_same_entry(own) } else { rules == own };
-                (!is_same).then_some(Cause::OtherRules)
-            }
-            _ => Some(Cause::RulesUnknown),
-        })
     }
 
     /// Returns why a module may not have read everything that its site has about the query.
@@ -330,13 +306,8 @@ impl<'a> Side<'a> {
     /// Returns the entry of a module for `undecided`.
     fn undecided(&self, module: &str, cause: Cause) -> Undecided {
         let report = self.reports.get(module);
-        Undecided {
-            module: module.to_owned(),
-            run: self.run,
-            cause,
-            status: report.map(|report| report.status),
-            reason: report.and_then(|report| report.reason),
-        }
+        let (status, reason) = (report.map(|report| report.status), report.and_then(|report| report.reason));
+        Undecided { module: module.to_owned(), run: self.run, cause, status, reason }
     }
 }
 

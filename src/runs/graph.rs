@@ -134,8 +134,8 @@ impl Graph {
             };
             for (record, entity) in subjects.results() {
                 self::node(&mut nodes, entity, *run_id).add(*run_id, record);
-                let is_own = subjects.owners(record, entity).contains(entity);
-                if is_own && entity != asked {
+                let is_own = subjects.owners(record, entity).iter().any(|owner| owner.id == entity.id);
+                if is_own && entity.id != asked.id {
                     edges.insert(Edge {
                         from: asked.id,
                         to: entity.id,
@@ -148,10 +148,11 @@ impl Graph {
                 }
             }
         }
-        let links = links(subjects.iter().map(RunLinks::of));
-        for link in links.all {
+        let (links, links_omitted) = links(subjects.iter().map(RunLinks::of));
+        for link in links {
+            let ResultRef { run_id, result_id } = link.source;
             for named in [&link.from, &link.to] {
-                let node = self::node(&mut nodes, named, link.run_id);
+                let node = self::node(&mut nodes, named, run_id);
                 if node.results.is_empty() {
                     node.confidence = node.confidence.max(link.confidence);
                 }
@@ -164,17 +165,16 @@ impl Graph {
                     Class::Stated => EdgeClass::Stated,
                 },
                 field: Some(link.field),
-                run_id: link.run_id,
-                result_id: link.result_id,
+                run_id,
+                result_id,
                 at: link.at,
             });
         }
         let mut nodes: Vec<Node> = nodes.into_values().collect();
-        nodes.sort_by_cached_key(|node| {
-            let Node { id, kind, value, platform, entity_kind, .. } = node;
-            (*kind != QUERY, entity_kind.as_str(), platform.clone(), value.to_lowercase(), *id)
+        nodes.sort_by_cached_key(|it| {
+            (it.kind != QUERY, it.entity_kind.as_str(), it.platform.clone(), it.value.to_lowercase(), it.id)
         });
-        Self { nodes, edges: edges.into_iter().collect(), links_omitted: links.omitted }
+        Self { nodes, edges: edges.into_iter().collect(), links_omitted }
     }
 }
 

@@ -198,12 +198,12 @@ pub fn prove(
     let scheduler = Scheduler::new(workers, options.host_concurrency, Arc::default(), no_answers);
     let group = scheduler.join(None, false, true);
     let (sender, receiver) = channel();
-    let (mut proofs, mut tasks) = (vec![None; modules.len()], Vec::new());
+    let (mut proofs, mut tasks) = (Vec::new(), Vec::new());
     for (place, module) in modules.iter().enumerate() {
-        let (questions, gap) = plan(module, options);
-        let proof = ModuleProof::new(module, gap);
+        let mut proof = ModuleProof::new(module);
+        let questions = plan(module, options, &mut proof);
         let Some(first) = questions.first() else {
-            proofs[place] = Some(proof);
+            proofs.push(proof);
             continue;
         };
         let mut task = Task::of(module, &first.query, place);
@@ -213,6 +213,9 @@ pub fn prove(
         }
         let pauses = (!options.simulated).then(|| Arc::clone(&scheduler));
         let (module, sender) = (Arc::clone(module), sender.clone());
+        let mut unfinished = proof.clone();
+        unfinished.note(Verdict::Unfinished, "the proof was stopped".to_owned());
+        proofs.push(unfinished);
         let work = move |turn: Turn| {
             // The proof may have been interrupted.
             let _ = sender.send((place, ask(&module, &questions, turn, proof, pauses.as_deref())));
@@ -223,24 +226,15 @@ pub fn prove(
     // The channel is closed when the last module is done.
     drop(sender);
     while !stop.is_set() {
-        let done = || proofs.iter().flatten();
-        progress(done().count(), done().filter(|proof| proof.verdict.is_failing()).count());
+        let count = |is: fn(Verdict) -> bool| proofs.iter().filter(|proof| is(proof.verdict)).count();
+        progress(count(|verdict| verdict != Verdict::Unfinished), count(Verdict::is_failing));
         match receiver.recv_timeout(LOOK_EVERY) {
-            Ok((place, proof)) => proofs[place] = Some(proof),
+            Ok((place, proof)) => proofs[place] = proof,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    let unfinished = |module| {
-        let mut proof = ModuleProof::new(module, None);
-        proof.note(Verdict::Unfinished, "the proof was stopped".to_owned());
-        proof
-    };
     proofs
-        .into_iter()
-        .zip(modules)
-        .map(|(proof, module)| proof.unwrap_or_else(|| unfinished(module)))
-        .collect()
 }
 
 /// Asks the questions for a module, one after the other, until further ones are useless. Pauses that hosts ask for are
@@ -255,8 +249,9 @@ fn ask(
     let permit = match turn {
         Ok(permit) => permit,
         Err(report) => {
-            let first = questions.first().into_iter();
-            first.for_each(|first| proof.take(module, first, *report.clone(), Duration::ZERO));
+            if let Some(first) = questions.first() {
+                proof.take(module, first, *report, Duration::ZERO);
+            }
             return proof;
         }
     };
@@ -318,34 +313,35 @@ impl Question {
     }
 }
 
-/// Returns the questions for a module, in order, and the reason why the answers can prove the module only partly.
-fn plan(module: &Arc<Module>, options: &ProofOptions) -> (Vec<Question>, Option<String>) {
+/// Returns the questions for a module, in order. Notes why the answers can prove the module only partly.
+fn plan(module: &Arc<Module>, options: &ProofOptions, proof: &mut ModuleProof) -> Vec<Question> {
     let names = module.entry().known.iter().take(MAX_KNOWN);
     let mut real: Vec<Query> =
         names.filter_map(|name| Query::parse(module.search_type(), name).ok()).collect();
-    let is_known = !real.is_empty();
+    let (asks, is_known) = if real.is_empty() { ("stand_in", false) } else { ("known", true) };
     real.extend(stand_in(module).filter(|_| !is_known));
+    let mut unproven = |why: &str| proof.note(Verdict::Unproven, why.to_owned());
     let Some(base) = real.first().cloned() else {
-        return (Vec::new(), Some("the module has no known name that it accepts".to_owned()));
+        unproven("the module has no known name that it accepts");
+        return Vec::new();
     };
     if let Some(reason) = module.why_skipped(&base, options.checker.keys()) {
-        return (Vec::new(), Some(why_not_asked(module, reason)));
+        unproven(&why_not_asked(module, reason));
+        return Vec::new();
     }
     let ask = |asks, query: &Query, wants| {
         let (query, checker) = (query.clone(), Arc::clone(&options.checker));
         Question { asks, query, wants, checker, timeout: options.timeout }
     };
-    let mut gap = None;
     let mut questions = Vec::new();
     if is_known || options.simulated {
-        let asks = if is_known { "known" } else { "stand_in" };
         questions.extend(real.iter().map(|name| ask(asks, name, REAL)));
     } else {
-        gap = Some("it has no `known` name".to_owned());
+        unproven("it has no `known` name");
     }
     let made_up = two_made_up(module, &base, options.seed);
     if made_up.is_empty() {
-        gap = Some("no made-up name is possible that it accepts".to_owned());
+        unproven("no made-up name is possible that it accepts");
     }
     questions.extend(made_up.iter().map(|name| ask("made_up", name, MADE_UP)));
     questions.extend(options.faults.iter().filter_map(|fault| {
@@ -353,7 +349,7 @@ fn plan(module: &Arc<Module>, options: &ProofOptions) -> (Vec<Question>, Option<
         let question = ask(fault.name, &base, (fault.wants)(module)?);
         Some(Question { checker, timeout, ..question })
     }));
-    (questions, gap)
+    questions
 }
 
 /// Returns a name that exists everywhere on the simulated web, in a form that the module accepts.
@@ -369,9 +365,8 @@ fn stand_in(module: &Module) -> Option<Query> {
         SearchType::Domain => ["com", "org", "net"].map(|end| format!("everybody.{end}")).to_vec(),
     };
     let mut queries = texts.iter().filter_map(|text| Query::parse(module.search_type(), text).ok());
-    queries.find(
-        |query| !matches!(module.why_skipped(query, &Default::default()), Some(why) if why != Reason::NeedsKey),
-    )
+    let why_skipped = |query: &Query| module.why_skipped(query, &Default::default());
+    queries.find(|query| why_skipped(query).is_none_or(|why| why == Reason::NeedsKey))
 }
 
 /// Returns the reason why a module is not queried, as a text for the report.
@@ -389,14 +384,14 @@ fn why_not_asked(module: &Module, reason: Reason) -> String {
 }
 
 impl ModuleProof {
-    /// Creates the proof of a module without answers. `gap` is the reason why it can prove the module only partly.
-    fn new(module: &Module, gap: Option<String>) -> Self {
+    /// Creates the proof of a module without answers.
+    fn new(module: &Module) -> Self {
         Self {
             module: module.id().to_string(),
             platform: module.platform().to_owned(),
             search_type: module.search_type(),
-            verdict: if gap.is_some() { Verdict::Unproven } else { Verdict::Ok },
-            why: gap,
+            verdict: Verdict::Ok,
+            why: None,
             unread: Vec::new(),
             answers: Vec::new(),
         }
@@ -478,10 +473,8 @@ fn is_about_rules(reason: Reason) -> bool {
     use Reason::{Conflict, JsonTooLarge, NotSaved, Truncated, Unrecognized};
     // With these reasons, the answer was not the page for which the rules were written.
     use Reason::{Empty, FrontPage, OtherAccount};
-    matches!(
-        reason,
-        Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized | Empty | FrontPage | OtherAccount
-    )
+    let is_other_page = matches!(reason, Empty | FrontPage | OtherAccount);
+    is_other_page || matches!(reason, Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized)
 }
 
 /// Returns the outcome, reason, rule, status, host and size in one line.

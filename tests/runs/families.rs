@@ -295,7 +295,7 @@ fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
             let lead = leads.iter().find(|lead| lead.kind == kind).unwrap();
             let followed = bench.runs.families.follow(&family, lead.lead_id, &charge, Origin::CLI).unwrap();
             let refused = FollowResult::NotFollowable(Some(LeadReason::Unsupported));
-            assert_eq!(bench.runs.families.can_be_followed(&family, lead), is_asked, "{choice:?} {kind:?}");
+            assert_eq!(lead.can_be_followed, is_asked, "{choice:?} {kind:?}");
             if is_asked {
                 assert!(matches!(followed, FollowResult::Run(_)), "{choice:?} {kind:?}: {followed:?}");
             } else {

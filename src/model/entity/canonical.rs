@@ -5,9 +5,9 @@
 
 use std::net::IpAddr;
 
+use crate::modules::definition::ResultType;
 use unicode_normalization::UnicodeNormalization;
 use url::Url;
-use uuid::Uuid;
 
 /// The types of DNS records whose value is a host.
 const HOST_RECORDS: [&str; 4] = ["cname", "dname", "ns", "ptr"];
@@ -27,20 +27,33 @@ fn or_folded(form: String, text: &str) -> String {
     if form.is_empty() { folded(text) } else { form }
 }
 
+/// Returns the form of a value that identifies an entity of this kind on every site.
+pub(super) fn of(kind: ResultType, value: &str) -> String {
+    match kind {
+        ResultType::Email => email(value),
+        ResultType::Domain | ResultType::Subdomain | ResultType::Registration => host(value),
+        ResultType::IpAddress => ip_address(value),
+        ResultType::Url | ResultType::Archive => url(value),
+        ResultType::Phone => phone(value),
+        ResultType::Breach => breach(value),
+        _ => folded(value),
+    }
+}
+
 pub(super) fn host(text: &str) -> String {
     let name = text.trim().trim_end_matches('.');
     // Labels with an underscore are valid in the DNS too.
     idna::domain_to_ascii(name).map_or_else(|_| folded(name), |ascii| or_folded(ascii, name))
 }
 
-pub(super) fn email(text: &str) -> String {
+fn email(text: &str) -> String {
     match text.trim().rsplit_once('@') {
         Some((local, domain)) => format!("{}@{}", folded(local), host(domain)),
         None => folded(text),
     }
 }
 
-pub(super) fn ip_address(text: &str) -> String {
+fn ip_address(text: &str) -> String {
     let bare = text.trim().trim_start_matches('[').trim_end_matches(']');
     bare.parse::<IpAddr>().map_or_else(|_| folded(text), |address| address.to_canonical().to_string())
 }
@@ -136,8 +149,4 @@ fn hex_number(text: &str) -> Option<String> {
     let digits = hex_digits(text)?;
     let number = digits.trim_start_matches('0');
     Some(if number.is_empty() { "0" } else { number }.to_owned())
-}
-
-pub(super) fn is_uuid(text: &str) -> bool {
-    Uuid::try_parse(text.trim()).is_ok()
 }

@@ -1,7 +1,5 @@
 //! [`Entity`]: what a result or a link is about, with an id that is the same in every run.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Serialize};
 use url::Url;
 use uuid::Uuid;
@@ -16,7 +14,7 @@ use crate::modules::query::{Query, SearchType};
 /// The namespace of entity ids (UUID version 5). It never changes.
 const NAMESPACE: Uuid = Uuid::from_u128(0x6f1d_3c5e_8b0a_4f27_9c41_5d0e_7a92_b386);
 
-/// An entity. Two entities are equal if their ids are.
+/// An entity. Two of them are the same if their ids are equal: the value may be written in several ways.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entity {
     /// Identifies the entity: the same entity has the same id in every search.
@@ -44,53 +42,34 @@ impl Entity {
         Self::account(account.module.platform(), account.query.normal())
     }
 
-    /// Returns an email address.
-    pub fn email(address: &str) -> Self {
-        Self::new(ResultType::Email, &canonical::email(address), address.trim(), None)
-    }
-
-    /// Returns a domain.
-    pub fn domain(name: &str) -> Self {
-        let host = canonical::host(name);
-        Self::new(ResultType::Domain, &host, &host, None)
-    }
-
-    /// Returns a username without a platform.
-    pub fn username(name: &str) -> Self {
-        Self::new(ResultType::Username, &canonical::folded(name), name.trim(), None)
-    }
-
-    /// Returns the address of a page.
-    pub fn url(address: &str) -> Self {
-        let form = canonical::url(address);
-        Self::new(ResultType::Url, &form, &form, None)
+    /// Returns an entity that its value identifies on every site: an email address, a domain, a username without a
+    /// platform, or the address of a page.
+    pub fn of(kind: ResultType, value: &str) -> Self {
+        let form = canonical::of(kind, value);
+        let is_shown = matches!(kind, ResultType::Domain | ResultType::Url);
+        Self::new(kind, &form, if is_shown { &form } else { value.trim() }, None)
     }
 
     /// Returns what a search looks for.
     pub fn of_query(query: &Query) -> Self {
-        match query.search_type() {
-            SearchType::Username => Self::username(query.normal()),
-            SearchType::Email => Self::email(query.normal()),
-            SearchType::Domain => Self::domain(query.normal()),
-        }
+        let kind = match query.search_type() {
+            SearchType::Username => ResultType::Username,
+            SearchType::Email => ResultType::Email,
+            SearchType::Domain => ResultType::Domain,
+        };
+        Self::of(kind, query.normal())
     }
 
     /// Returns what a result is about. An account that is given by the address of its profile is the same entity as the
     /// one that is given by its name.
     pub fn of_result(record: &ResultRecord, profiles: &ProfileIndex) -> Self {
+        use ResultType::{Account, Domain, Email, Profile, Registration, Subdomain, Url, Username};
         let value = record.value.as_deref().unwrap_or_default();
         match ResultType::from_name(&record.result_type) {
-            Some(ResultType::Account | ResultType::Profile) => Self::of_account(record, value, profiles),
-            Some(ResultType::Email) => Self::email(value),
-            Some(ResultType::Domain | ResultType::Subdomain | ResultType::Registration) => {
-                Self::domain(value)
-            }
-            Some(ResultType::Username) => Self::username(value),
-            Some(ResultType::Url) => Self::url(value),
-            other => {
-                let EntityKey(key) = EntityKey::of(record);
-                Self::new(other.unwrap_or(ResultType::Url), &hex(&key), value, None)
-            }
+            Some(Account | Profile) => Self::of_account(record, value, profiles),
+            Some(Domain | Subdomain | Registration) => Self::of(Domain, value),
+            Some(kind @ (Email | Username | Url)) => Self::of(kind, value),
+            other => Self::new(other.unwrap_or(Url), &hex(&EntityKey::of(record).0), value, None),
         }
     }
 
@@ -100,16 +79,12 @@ impl Entity {
             return Self::named_account(&account);
         }
         // A list of accounts on other platforms names the platform of each.
-        match (text_of(record, "service"), text_of(record, "username"), url) {
-            (Some(service), Some(name), _) => Self::on_service(service, name, profiles),
-            (Some(service), None, None) => Self::on_service(service, value, profiles),
-            (None, _, None) => Self::account(record.platform.as_deref().unwrap_or(&record.source), value),
-            (_, _, Some(_)) => Self::url(value),
-        }
-    }
-
-    /// Returns the account of that name on a service, which may be one of the catalogue's platforms.
-    pub fn on_service(service: &str, name: &str, profiles: &ProfileIndex) -> Self {
+        let (service, name) = match (text_of(record, "service"), text_of(record, "username"), url) {
+            (Some(service), Some(name), _) => (service, name),
+            (Some(service), None, None) => (service, value),
+            (None, _, None) => return Self::account(record.site(), value),
+            (_, _, Some(_)) => return Self::of(ResultType::Url, value),
+        };
         match profiles.account_on(service, name) {
             Some(account) => Self::named_account(&account),
             None => Self::account(service, name),
@@ -119,28 +94,6 @@ impl Entity {
     fn new(kind: ResultType, identity: &str, value: &str, platform: Option<&str>) -> Self {
         let id = Uuid::new_v5(&NAMESPACE, format!("{}\0{identity}", kind.as_str()).as_bytes());
         Self { id, kind, value: value.to_owned(), platform: platform.map(str::to_owned) }
-    }
-}
-
-impl PartialEq for Entity {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Entity {}
-
-impl PartialOrd for Entity {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entity {
-    /// Orders by kind, platform and value, for people.
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |it: &Self| (it.kind.as_str(), it.platform.clone(), it.value.to_lowercase(), it.id);
-        key(self).cmp(&key(other))
     }
 }
 

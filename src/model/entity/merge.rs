@@ -61,19 +61,19 @@ impl Source {
             confidence: record.confidence,
         }
     }
+}
 
-    /// Its values are texts and a number, so this cannot fail.
-    fn to_value(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
+/// Their values are texts and numbers, so this cannot fail.
+fn list(sources: &[Source]) -> Value {
+    serde_json::to_value(sources).unwrap_or_default()
 }
 
 /// Adds the list of sources to a new result, with its first source.
 pub fn name_source(record: &mut ResultRecord) {
-    let source = Source::of(record).to_value();
+    let sources = list(&[Source::of(record)]);
     // The member is removed first, so that it does not stay at the position of a module's own member of that name.
     record.metadata.shift_remove(SOURCES);
-    record.metadata.insert(SOURCES.into(), Value::Array(vec![source]));
+    record.metadata.insert(SOURCES.into(), sources);
 }
 
 /// Returns the ids of the modules that found a result, in the order in which they did.
@@ -102,8 +102,7 @@ pub fn merge(record: &mut ResultRecord, found: &ResultRecord) -> bool {
     }
     sources.push(Source::of(found));
     record.confidence = combined(&sources);
-    let named = sources.iter().map(Source::to_value).collect();
-    record.metadata.insert(SOURCES.into(), Value::Array(named));
+    record.metadata.insert(SOURCES.into(), list(&sources));
     add_missing(&mut record.metadata, &found.metadata);
     true
 }

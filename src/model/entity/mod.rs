@@ -44,6 +44,7 @@ mod tests;
 pub use canonical::folded;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
@@ -88,21 +89,12 @@ fn identity(record: &ResultRecord) -> (Vec<String>, Option<String>) {
     let platform = || vec![form::folded(record.platform.as_deref().unwrap_or(&record.source))];
     let (scope, value) = match kind {
         ResultType::Account | ResultType::Profile => (platform(), value.trim().to_owned()),
-        ResultType::Email => (vec![], form::email(value)),
-        ResultType::Domain | ResultType::Subdomain | ResultType::Registration => (vec![], form::host(value)),
-        ResultType::IpAddress => (vec![], form::ip_address(value)),
-        ResultType::Url => (vec![], form::url(value)),
-        ResultType::Archive => (members(kind, record), form::url(value)),
         ResultType::DnsRecord => {
             let record_type = form::folded(text_of(record, "record_type").unwrap_or_default());
             let name = form::host(text_of(record, "name").unwrap_or_default());
             let value = form::dns_value(&record_type, value);
             (vec![record_type, name], value)
         }
-        ResultType::Phone => (vec![], form::phone(value)),
-        ResultType::Technology => (members(kind, record), form::folded(value)),
-        ResultType::PersonName | ResultType::Username => (vec![], form::folded(value)),
-        ResultType::Breach => (vec![], form::breach(value)),
         ResultType::Certificate => {
             let (value, is_unique) = form::certificate(value, text_of(record, "serial"));
             (if is_unique { vec![] } else { issuer(record) }, value)
@@ -111,9 +103,10 @@ fn identity(record: &ResultRecord) -> (Vec<String>, Option<String>) {
             let (value, is_unique) = form::public_key(value, text_of(record, "key_sha256"));
             (if is_unique { vec![] } else { vec![record.source.clone()] }, value)
         }
-        ResultType::Tenant if form::is_uuid(value) => (vec![], form::folded(value)),
-        ResultType::Tenant => (platform(), form::folded(value)),
+        ResultType::Tenant if Uuid::try_parse(value.trim()).is_err() => (platform(), form::folded(value)),
         ResultType::Reputation => (vec![record.source.clone()], value.to_owned()),
+        ResultType::Archive | ResultType::Technology => (members(kind, record), form::of(kind, value)),
+        _ => (vec![], form::of(kind, value)),
     };
     (scope, Some(value))
 }

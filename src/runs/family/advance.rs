@@ -114,19 +114,17 @@ fn start_next(
     level: u8,
 ) -> Result<Option<LeadReason>, StorageError> {
     let Some(root) = family.members.first() else { return Ok(None) };
-    let order = rules.order;
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
-    let mut next = next_searches(rules, leads, root.id, &known, level);
+    let mut next = next_searches(rules, leads, root, &known, level);
     let mut stopped = None;
-    let left = usize::from(order.max_searches).saturating_sub(known.len());
+    let left = usize::from(rules.order.max_searches).saturating_sub(known.len());
     if next.len() > left {
         stopped = Some(LeadReason::Limit);
         next.truncate(left);
     }
     for search in next {
         let Some(charge) = (context.charge_of)(root.account)? else { return Ok(None) };
-        let named = !order.choice_for(search.query.search_type(), root.search_type).modules.is_empty();
-        match start(context, root, search, named, Origin::SYSTEM, &charge)?.1 {
+        match start(context, root, search, Origin::SYSTEM, &charge)?.1 {
             Started::Refused(Refused::InsufficientCredits { .. }) => {
                 return Ok(Some(LeadReason::InsufficientCredits));
             }
@@ -157,16 +155,15 @@ pub(in crate::runs) fn advance_idle(context: &RunContext) {
 }
 
 /// Charges the run for a lead, and queues it for any instance. It has the account and the options of `like`, a run of the
-/// family, and `named` tells whether its modules were named. Returns its id, which is in use only if it was created. If
-/// the answer of the commit is lost, the next try finds the run by its lead.
+/// family. Returns its id, which is in use only if it was created. If the answer of the commit is lost, the next try finds
+/// the run by its lead.
 ///
 /// # Errors
 /// Returns an error if the store fails.
 pub(super) fn start(
     context: &RunContext,
     like: &RunSummary,
-    NextSearch { member, query, modules }: NextSearch,
-    named: bool,
+    NextSearch { member, query, modules, named }: NextSearch,
     origin: Origin,
     charge: &Charge,
 ) -> Result<(RunId, Started), StorageError> {

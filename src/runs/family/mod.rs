@@ -9,7 +9,7 @@
 pub(super) mod advance;
 pub mod plan;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -24,13 +24,12 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::{FamilyTree, StoredFamily};
-use crate::model::follow::{Class, FollowOrder, LeadReason, MAX_SEARCHES, Membership, NewMember};
-use crate::model::run::{RunOptions, RunSummary, count};
+use crate::model::follow::{LeadReason, MAX_SEARCHES, Membership, NewMember};
+use crate::model::run::{RunSummary, count};
 use crate::model::start::{Refused, Started};
-use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
 use advance::start;
-use plan::{Lookups, NextSearch, Rules, Way, is_asked, next_searches, settle};
+use plan::{NextSearch, Rules, is_asked, next_searches};
 
 /// A run with the other runs of its family.
 pub struct Family {
@@ -50,14 +49,8 @@ impl Family {
         members.filter_map(RunRecord::findings).collect()
     }
 
-    /// Returns the id of the run.
-    pub fn id(&self) -> RunId {
+    fn id(&self) -> RunId {
         self.asked().id
-    }
-
-    /// Returns whether the run itself has not ended, and may find further results.
-    pub fn is_running(&self) -> bool {
-        !self.asked().status.is_terminal()
     }
 
     /// Returns the place of the run, and the runs below it.
@@ -65,14 +58,19 @@ impl Family {
         FamilyTree::of(&self.stored, self.id())
     }
 
-    /// Returns the run that was asked for.
-    fn asked(&self) -> &RunSummary {
-        &self.members[self.place].summary
-    }
-
     /// Returns all runs of the family, in the order in which they were started.
     pub fn runs(&self) -> impl Iterator<Item = &RunSummary> {
         self.members.iter().map(|member| &member.summary)
+    }
+
+    /// Returns the first run of the family, which may have been deleted.
+    fn root(&self) -> RunId {
+        self.asked().family.map_or(self.id(), |place| place.root)
+    }
+
+    /// Returns the run that was asked for.
+    fn asked(&self) -> &RunSummary {
+        &self.members[self.place].summary
     }
 }
 
@@ -125,24 +123,65 @@ impl FamilyService {
 
     /// Returns the leads in the results of the run, and what became of each.
     pub fn leads(&self, family: &Family) -> Leads {
-        let mut leads = self.leads_of(&family.members);
-        let mut lookups = Lookups::new();
-        for RunRecord { summary, lookups: of_run, .. } in &family.members {
+        let Family { stored, members, .. } = family;
+        let mut leads = self.leads_of(members);
+        let findings: Vec<Findings<'_>> = members.iter().filter_map(RunRecord::findings).collect();
+        let mut lookups = HashMap::new();
+        for RunRecord { summary, lookups: of_run, .. } in members {
             lookups.extend(of_run.iter().map(|it| (it.lead_id, (summary.id, it.outcome))));
         }
-        let findings: Vec<Findings<'_>> = family.members.iter().filter_map(RunRecord::findings).collect();
-        let root = family.stored.members.first();
+        let searches: HashMap<Uuid, RunId> = stored.followed.iter().map(|it| (it.lead, it.run)).collect();
+        let exists = |run: &RunId| stored.members.iter().any(|member| member.id == *run);
+        // A run that names the lead may look it up before it ends.
+        let is_pending = |lead: &Lead| {
+            let names = |run: RunId| lead.sources.iter().any(|source| source.run_id == run);
+            stored.members.iter().any(|member| !member.status.is_terminal() && names(member.id))
+        };
+        let first = stored.members.first();
         let rules =
-            root.and_then(|root| Some(Rules::of(&self.context, root.follow.as_deref()?, root.search_type)));
-        let is_asked = |lead: &Lead| is_asked(lead, &findings);
-        settle(rules.as_ref(), &family.stored, &lookups, is_asked, &mut leads.all);
+            first.and_then(|it| Some(Rules::of(&self.context, it.follow.as_deref()?, it.search_type)));
+        let by_hand = Rules::on_request(&self.context, family.asked());
+        // The store has no place for a run whose root was deleted.
+        let has_root = first.is_some_and(|first| first.id == family.root());
+        for lead in &mut leads.all {
+            let search = searches.get(&lead.lead_id);
+            if let Some((run, outcome)) = lookups.get(&lead.lead_id) {
+                lead.status = if outcome.is_some() { LeadStatus::LookedUp } else { LeadStatus::Pending };
+                (lead.reason, lead.outcome) = (None, *outcome);
+                lead.run_id.get_or_insert(*run);
+            } else if let Some(run) = search.filter(|run| exists(run)) {
+                (lead.status, lead.reason) = (LeadStatus::Followed, None);
+                (lead.run_id, lead.result_id) = (Some(*run), None);
+            } else if lead.status != LeadStatus::Found && (search.is_some() || rules.is_some()) {
+                let judged = rules.as_ref().filter(|_| search.is_none()).map(|rules| rules.judge(lead));
+                lead.reason = match (judged, lead.kind) {
+                    (None, _) => Some(LeadReason::Deleted),
+                    (Some(Err(reason)), _) => Some(reason),
+                    (Some(Ok(_)), ResultType::Account) if is_asked(lead, &findings) => {
+                        Some(LeadReason::AlreadyAsked)
+                    }
+                    (Some(Ok(_)), ResultType::Account) => (!is_pending(lead)).then_some(LeadReason::Limit),
+                    (Some(Ok(_)), _) if stored.is_following => None,
+                    (Some(Ok(_)), _) => {
+                        Some(stored.end.and_then(|it| it.stopped).unwrap_or(LeadReason::Limit))
+                    }
+                };
+                if lead.reason.is_none() {
+                    lead.status = LeadStatus::Pending;
+                }
+            }
+        }
         leads.all.retain(|lead| {
             let is_own = lead.status == LeadStatus::Followed && lead.run_id == Some(family.id());
             !is_own && lead.sources.iter().any(|source| source.run_id == family.id())
         });
-        for lead in leads.all.iter_mut().filter(|lead| lead.reason == Some(LeadReason::NotRequested)) {
-            if let Some(reason) = self.by_hand(family, lead).err().filter(|reason| reason.is_final()) {
-                lead.reason = Some(reason);
+        for lead in leads.all.iter_mut().filter(|lead| lead.status == LeadStatus::NotFollowed) {
+            match by_hand.judge(lead) {
+                Ok(_) => lead.can_be_followed = has_root,
+                Err(reason) if reason.is_final() && lead.reason == Some(LeadReason::NotRequested) => {
+                    lead.reason = Some(reason);
+                }
+                Err(_) => {}
             }
         }
         leads
@@ -164,18 +203,13 @@ impl FamilyService {
         let Some(root) = runs.first().map(|run| &run.summary) else { return Vec::new() };
         let Some(order) = root.follow.as_deref() else { return Vec::new() };
         let rules = Rules::of(&self.context, order, root.search_type);
-        next_searches(&rules, &self.leads_of(runs), root.id, known, u8::MAX)
+        next_searches(&rules, &self.leads_of(runs), root, known, u8::MAX)
     }
 
     fn leads_of(&self, runs: &[RunRecord]) -> Leads {
         let catalog = self.context.catalog.get();
         let findings = runs.iter().filter_map(RunRecord::findings);
         leads(findings.map(|run| RunLinks::of(&Subjects::of(&run, catalog.profiles()))).collect())
-    }
-
-    /// Returns whether [`follow`](Self::follow) would start a run for a lead of the run.
-    pub fn can_be_followed(&self, family: &Family, lead: &Lead) -> bool {
-        lead.status == LeadStatus::NotFollowed && self.by_hand(family, lead).is_ok()
     }
 
     /// Starts a run for a lead of a run, even if it is further away or less sure than leads are followed otherwise. An
@@ -201,43 +235,22 @@ impl FamilyService {
         if lead.result_id.is_some() {
             return Ok(FollowResult::NotFollowable(None));
         }
-        let (query, modules) = match self.by_hand(family, lead) {
-            Ok(way) => way,
+        let parent = family.asked();
+        let rules = Rules::on_request(&self.context, parent);
+        let (query, modules) = match rules.judge(lead) {
+            Ok((query, modules)) => (query, modules.to_vec()),
             Err(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
         };
-        let parent = family.asked();
-        let place = Membership {
-            root: parent.family.map_or(parent.id, |place| place.root),
-            parent: parent.id,
-            depth: lead.level(),
-        };
+        let place = Membership { root: family.root(), parent: parent.id, depth: lead.level() };
         let (named, class) = (lead.kind == ResultType::Account, lead.class);
         let member =
             NewMember { place, lead: lead_id, class, max_searches: MAX_SEARCHES, is_on_request: true };
-        let search = NextSearch { member, query, modules };
-        let (run, started) = start(&self.context, parent, search, named, origin, charge)?;
+        let search = NextSearch { member, query, modules, named };
+        let (run, started) = start(&self.context, parent, search, origin, charge)?;
         Ok(match started {
             Started::Created => FollowResult::Run(run),
             Started::Repeated(earlier) => FollowResult::Run(earlier),
             Started::Refused(refused) => FollowResult::Refused(refused),
         })
-    }
-
-    /// Returns how a lead is followed on request: at any distance and of any class, by the rules that the run was
-    /// started with.
-    fn by_hand(&self, family: &Family, lead: &Lead) -> Result<Way, LeadReason> {
-        let parent = family.asked();
-        let exclude_modules =
-            parent.follow.as_deref().map_or_else(Vec::new, |order| order.choice.exclude_modules.clone());
-        let RunOptions { nsfw, passive, .. } = parent.options;
-        let order = FollowOrder {
-            depth: u8::MAX,
-            max_searches: MAX_SEARCHES,
-            links: Class::Stated,
-            choice: Choice { nsfw, passive, exclude_modules, ..Choice::default() },
-        };
-        let reason = lead.reason.filter(|reason| reason.is_final());
-        let lead = Lead { reason, ..lead.clone() };
-        Rules::of(&self.context, &order, parent.search_type).judge(&lead, 0)
     }
 }

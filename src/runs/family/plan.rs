@@ -5,18 +5,18 @@
 //! of the results that name it. Leads are followed level by level, and within a level in the order of
 //! [`leads`]: verified ones first, then by confidence.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::base::ids::RunId;
-use crate::model::family::StoredFamily;
-use crate::model::follow::{Class, FollowOrder, LeadReason, Lookup, MAX_LOOKUPS, Membership, NewMember};
-use crate::modules::catalog::{Catalog, Selection};
+use crate::model::follow::{
+    Class, FollowOrder, LeadReason, Lookup, MAX_LOOKUPS, MAX_SEARCHES, Membership, NewMember,
+};
+use crate::model::run::{RunOptions, RunSummary};
+use crate::modules::catalog::{Catalog, Choice, Selection};
 use crate::modules::definition::{Contact, ResultType};
 use crate::modules::module::Module;
-use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadStatus};
@@ -29,33 +29,50 @@ use crate::runs::suppression::Suppressed;
 pub(in crate::runs) struct Rules<'a> {
     context: &'a RunContext,
     /// How the family's leads are followed.
-    pub(super) order: &'a FollowOrder,
-    /// The type of the root's query.
-    root_type: SearchType,
+    pub(super) order: FollowOrder,
+    /// Whether the owner asks for a single lead. Then only reasons that are final keep it from being followed.
+    is_on_request: bool,
     /// The catalogue, whose modules look accounts up.
     pub(super) catalog: Arc<Catalog>,
+    /// The modules that a run for a lead asks, by the type of its query. `None` if there are none.
+    modules: BTreeMap<SearchType, Option<Vec<Arc<Module>>>>,
     /// The identifiers that are never searched.
     suppressed: Arc<Suppressed>,
 }
 
-/// How a lead is followed: the query and the modules that are asked. That of an account is asked within the run that has
-/// named it; for any other lead, a run is started.
-pub(super) type Way = (Query, Vec<Arc<Module>>);
-
 impl<'a> Rules<'a> {
-    pub(in crate::runs) fn of(
-        context: &'a RunContext,
-        order: &'a FollowOrder,
-        root_type: SearchType,
-    ) -> Self {
+    pub(in crate::runs) fn of(context: &'a RunContext, order: &FollowOrder, root_type: SearchType) -> Self {
         let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
-        Self { context, order, root_type, catalog, suppressed }
+        let modules = SearchType::ALL.map(|search_type| {
+            let choice = order.choice_for(search_type, root_type);
+            let (premium, discovery, nsfw) = (false, context.discovery, choice.nsfw);
+            let switches = Selection { search_type, premium, discovery, nsfw };
+            (search_type, catalog.choose(&switches, &choice).ok())
+        });
+        let modules = modules.into_iter().collect();
+        Self { context, order: order.clone(), is_on_request: false, catalog, modules, suppressed }
     }
 
-    /// Returns how a lead at this level is followed if no limit is reached, or why not. It must not be
+    /// Returns the rules by which leads of a run are followed on request: at any distance and of any class, with the
+    /// modules that the run was allowed to ask.
+    pub(super) fn on_request(context: &'a RunContext, run: &RunSummary) -> Self {
+        let RunOptions { nsfw, passive, .. } = run.options;
+        let excluded = run.follow.as_deref().map(|order| order.choice.exclude_modules.clone());
+        let exclude_modules = excluded.unwrap_or_default();
+        let choice = Choice { nsfw, passive, exclude_modules, ..Choice::default() };
+        let (depth, max_searches, links) = (u8::MAX, MAX_SEARCHES, Class::Stated);
+        let order = FollowOrder { depth, max_searches, links, choice };
+        Self { is_on_request: true, ..Self::of(context, &order, run.search_type) }
+    }
+
+    /// Returns how a lead is followed if no limit is reached, or why not: the query, and the modules that are asked. An
+    /// account is asked for within the run that has named it; for any other lead, a run is started. The lead must not be
     /// [`LeadStatus::Found`].
-    pub(super) fn judge(&self, lead: &Lead, level: u8) -> Result<Way, LeadReason> {
-        if let Some(reason) = lead.reason.filter(|reason| *reason != LeadReason::NotRequested) {
+    pub(super) fn judge(&self, lead: &Lead) -> Result<(Query, &[Arc<Module>]), LeadReason> {
+        let is_obstacle = |reason: &LeadReason| {
+            reason.is_final() || *reason != LeadReason::NotRequested && !self.is_on_request
+        };
+        if let Some(reason) = lead.reason.filter(is_obstacle) {
             return Err(reason);
         }
         if self.order.links == Class::Verified && lead.class != Class::Verified {
@@ -71,16 +88,12 @@ impl<'a> Rules<'a> {
         if self.suppressed.holds(&query) {
             return Err(LeadReason::Suppressed);
         }
-        if level > self.order.depth {
+        if lead.level() > self.order.depth {
             return Err(LeadReason::Depth);
         }
-        let choice = self.order.choice_for(search_type, self.root_type);
-        let modules = if lead.kind == ResultType::Account {
-            self.module_of(lead, &query).map(|module| vec![Arc::clone(module)])
-        } else {
-            let (discovery, nsfw) = (self.context.discovery, choice.nsfw);
-            let switches = Selection { search_type, premium: false, discovery, nsfw };
-            self.catalog.choose(&switches, &choice).ok()
+        let modules = match lead.kind {
+            ResultType::Account => self.module_of(lead, &query).map(std::slice::from_ref),
+            _ => self.modules[&search_type].as_deref(),
         };
         Ok((query, modules.ok_or(LeadReason::Unsupported)?))
     }
@@ -97,6 +110,23 @@ impl<'a> Rules<'a> {
         let is_asked = !is_left_out && module.why_skipped(query, self.context.checker.keys()).is_none();
         is_asked.then_some(module)
     }
+
+    /// Returns the accounts, or the other leads, that are followed next, each with how. `known` are those that were
+    /// followed.
+    fn open<'r>(
+        &'r self,
+        leads: &'r Leads,
+        are_accounts: bool,
+        known: &HashSet<Uuid>,
+    ) -> impl Iterator<Item = (&'r Lead, Query, &'r [Arc<Module>])> {
+        let is_open = move |lead: &&Lead| {
+            lead.status != LeadStatus::Found
+                && (lead.kind == ResultType::Account) == are_accounts
+                && !known.contains(&lead.lead_id)
+        };
+        let judged = |lead| self.judge(lead).ok().map(|(query, modules)| (lead, query, modules));
+        leads.all.iter().filter(is_open).filter_map(judged)
+    }
 }
 
 /// Returns whether one of the runs has asked the lead's module for the lead's name, without finding it.
@@ -109,22 +139,6 @@ pub(super) fn is_asked(lead: &Lead, members: &[Findings<'_>]) -> bool {
         })
 }
 
-/// Returns the accounts, or the other leads, that are followed next, each with how. `known` are those that were followed.
-fn open<'l>(
-    rules: &Rules<'_>,
-    leads: &'l Leads,
-    are_accounts: bool,
-    known: &HashSet<Uuid>,
-) -> impl Iterator<Item = (&'l Lead, Way)> {
-    let is_open = move |lead: &&Lead| {
-        lead.status != LeadStatus::Found
-            && (lead.kind == ResultType::Account) == are_accounts
-            && !known.contains(&lead.lead_id)
-    };
-    let open = leads.all.iter().filter(is_open);
-    open.filter_map(|lead| Some((lead, rules.judge(lead, lead.level()).ok()?)))
-}
-
 /// Returns the accounts that a run looks up next. `known` are those that were planned before. The order and the number
 /// do not depend on the order in which results were found.
 pub(in crate::runs) fn next_lookups(
@@ -135,8 +149,8 @@ pub(in crate::runs) fn next_lookups(
     let subjects = Subjects::of(member, rules.catalog.profiles());
     let found = leads(vec![RunLinks::of(&subjects)]);
     let planned: HashSet<Uuid> = known.iter().map(|lookup| lookup.lead_id).collect();
-    let next = open(rules, &found, true, &planned).filter_map(|(lead, (query, mut modules))| {
-        let module = modules.pop().filter(|_| !is_asked(lead, std::slice::from_ref(member)))?;
+    let next = rules.open(&found, true, &planned).filter_map(|(lead, query, modules)| {
+        let module = modules.first().filter(|_| !is_asked(lead, std::slice::from_ref(member)))?;
         let lookup = Lookup {
             lead_id: lead.lead_id,
             class: lead.class,
@@ -147,7 +161,7 @@ pub(in crate::runs) fn next_lookups(
             outcome: None,
             reason: None,
         };
-        Some((lookup, module, query))
+        Some((lookup, Arc::clone(module), query))
     });
     next.take(MAX_LOOKUPS.saturating_sub(known.len())).collect()
 }
@@ -161,6 +175,8 @@ pub struct NextSearch {
     pub query: Query,
     /// The modules.
     pub modules: Vec<Arc<Module>>,
+    /// Whether the modules were named.
+    pub named: bool,
 }
 
 /// Returns the runs that the leads of a family start next, without the limit on their number. `known` are the leads for
@@ -168,65 +184,22 @@ pub struct NextSearch {
 pub(super) fn next_searches(
     rules: &Rules<'_>,
     leads: &Leads,
-    root: RunId,
+    root: &RunSummary,
     known: &HashSet<Uuid>,
     level: u8,
 ) -> Vec<NextSearch> {
-    let open = open(rules, leads, false, known).filter(|(lead, _)| lead.level() <= level);
+    let open = rules.open(leads, false, known).filter(|(lead, ..)| lead.level() <= level);
     let mut next: Vec<NextSearch> = open
-        .map(|(lead, (query, modules))| {
-            let place = Membership { root, parent: lead.nearest.1.run_id, depth: lead.level() };
+        .map(|(lead, query, modules)| {
+            let place = Membership { root: root.id, parent: lead.nearest.1.run_id, depth: lead.level() };
             let (class, max_searches) = (lead.class, rules.order.max_searches);
             let member = NewMember { place, lead: lead.lead_id, class, max_searches, is_on_request: false };
-            NextSearch { member, query, modules }
+            let choice = rules.order.choice_for(query.search_type(), root.search_type);
+            NextSearch { member, query, modules: modules.to_vec(), named: !choice.modules.is_empty() }
         })
         .collect();
     // The runs of this level may name the leads of further levels as well, which are then nearer to the root.
     let nearest = next.iter().map(|search| search.member.place.depth).min();
     next.retain(|search| Some(search.member.place.depth) == nearest);
     next
-}
-
-/// The accounts that were looked up, by their leads: by which run, and the outcome if the look-up has ended.
-pub(super) type Lookups = HashMap<Uuid, (RunId, Option<Outcome>)>;
-
-/// Says what became of each of these leads of a family. `is_asked` tells whether a run has asked the module of an account
-/// for it, without finding it.
-pub(super) fn settle(
-    rules: Option<&Rules<'_>>,
-    family: &StoredFamily,
-    lookups: &Lookups,
-    is_asked: impl Fn(&Lead) -> bool,
-    leads: &mut [Lead],
-) {
-    let searches: HashMap<Uuid, RunId> = family.followed.iter().map(|it| (it.lead, it.run)).collect();
-    let exists = |run: &RunId| family.members.iter().any(|member| member.id == *run);
-    // A run that names the lead may look it up before it ends.
-    let is_pending = |lead: &Lead| {
-        let names = |run: RunId| lead.sources.iter().any(|source| source.run_id == run);
-        family.members.iter().any(|member| !member.status.is_terminal() && names(member.id))
-    };
-    for lead in leads {
-        let search = searches.get(&lead.lead_id);
-        if let Some((run, outcome)) = lookups.get(&lead.lead_id) {
-            lead.status = if outcome.is_some() { LeadStatus::LookedUp } else { LeadStatus::Pending };
-            (lead.reason, lead.outcome) = (None, *outcome);
-            lead.run_id.get_or_insert(*run);
-        } else if let Some(run) = search.filter(|run| exists(run)) {
-            (lead.status, lead.reason) = (LeadStatus::Followed, None);
-            (lead.run_id, lead.result_id) = (Some(*run), None);
-        } else if lead.status != LeadStatus::Found && (search.is_some() || rules.is_some()) {
-            let judged = rules.filter(|_| search.is_none()).map(|rules| rules.judge(lead, lead.level()));
-            lead.reason = match (judged, lead.kind) {
-                (None, _) => Some(LeadReason::Deleted),
-                (Some(Err(reason)), _) => Some(reason),
-                (Some(Ok(_)), ResultType::Account) if is_asked(lead) => Some(LeadReason::AlreadyAsked),
-                (Some(Ok(_)), ResultType::Account) => (!is_pending(lead)).then_some(LeadReason::Limit),
-                (Some(Ok(_)), _) if family.is_following => None,
-                (Some(Ok(_)), _) => Some(family.end.and_then(|end| end.stopped).unwrap_or(LeadReason::Limit)),
-            };
-            let is_followed = lead.reason.is_none();
-            lead.status = if is_followed { LeadStatus::Pending } else { LeadStatus::NotFollowed };
-        }
-    }
 }

@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::base::ids::RunId;
-use crate::model::entity::identified::Entity;
 use crate::model::follow::{Class, LeadReason};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
@@ -109,21 +108,14 @@ pub struct Lead {
     /// The nearest result that names it, by the number of leads between the query of the family's root and the result.
     #[serde(skip)]
     pub nearest: (u8, ResultRef),
+    /// Whether a search for it is started if its owner asks for one.
+    #[serde(skip)]
+    pub can_be_followed: bool,
 }
 
 impl Lead {
     /// Returns the number of leads between the query of the family's root and what this one leads to.
     pub fn level(&self) -> u8 {
         self.nearest.0.saturating_add(1)
-    }
-
-    /// Returns the entity that the lead names.
-    pub fn entity(&self) -> Entity {
-        Entity {
-            id: self.lead_id,
-            kind: self.kind,
-            value: self.value.clone(),
-            platform: self.platform.clone(),
-        }
     }
 }

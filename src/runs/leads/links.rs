@@ -12,7 +12,7 @@
 //! A result of the type `account`, `url`, `email` or `username` that is not what the search looked for names itself. It
 //! is verified if its `verified` is true.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
@@ -22,7 +22,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::lead::{FOUND_BY, FoundBy};
-use crate::base::ids::RunId;
 use crate::model::entity::identified::{Entity, web_address};
 use crate::model::entity::merge;
 use crate::model::follow::{Class, LeadReason};
@@ -35,8 +34,8 @@ use crate::runs::record::{Findings, ResultRef};
 
 /// The most links of one run. A run has fewer unless a site shows lists of foreign links.
 const MAX_LINKS: usize = 2_000;
-/// The number of links of one result after which no more texts are read.
-const MAX_LINKS_OF_RESULT: usize = 200;
+/// The most entities that one result names. Its further texts are not read.
+const MAX_NAMED: usize = 200;
 /// The most characters of a free text that are read.
 const MAX_TEXT_CHARS: usize = 16 * 1024;
 /// The name of the field of a result that names itself.
@@ -57,10 +56,8 @@ pub struct Link {
     pub is_checked: bool,
     /// The member of the metadata, or `value`.
     pub field: String,
-    /// The run of the result.
-    pub run_id: RunId,
-    /// The number of the result in its run.
-    pub result_id: u32,
+    /// The result that shows it.
+    pub source: ResultRef,
     /// The number of leads between the query of the family's root and the result.
     pub level: u8,
     /// The confidence of the result.
@@ -84,11 +81,6 @@ impl Link {
     pub(in crate::runs) fn is_listed(&self) -> bool {
         self.field == VALUE
     }
-
-    /// Returns the result with its level.
-    pub(in crate::runs) fn place(&self) -> (u8, ResultRef) {
-        (self.level, ResultRef { run_id: self.run_id, result_id: self.result_id })
-    }
 }
 
 /// What the results of one run point to: all of which leads are made. As JSON, it is stored with a run of a family that
@@ -108,24 +100,38 @@ pub struct RunLinks {
 impl RunLinks {
     /// Reads the results of a run.
     pub fn of(subjects: &Subjects<'_>) -> Self {
-        let (run, profiles) = (subjects.run, subjects.profiles);
+        let run = subjects.run;
         let (mut found, mut links, mut omitted) = (Vec::new(), Vec::new(), 0);
         let mut levels: HashMap<u32, u8> = HashMap::new();
         for (record, entity) in subjects.results() {
             let by = FoundBy::of(&record.metadata);
-            let at = ResultRef { run_id: run.run_id, result_id: record.id };
+            let source = ResultRef { run_id: run.run_id, result_id: record.id };
             if record.metadata.contains_key("profile_url") {
-                found.push((entity.id, at));
+                found.push((entity.id, source));
             }
-            found.extend(by.map(|by| (by.lead_id, at)));
+            found.extend(by.map(|by| (by.lead_id, source)));
             // A result that named an account was there before the account was looked up, so its number is lower.
             let named = by.and_then(|by| levels.get(&by.result_id).copied());
             let level = named.map_or(run.depth, |named| named.saturating_add(1));
             levels.insert(record.id, level);
-            let from = subjects.owners(record, entity);
-            let mut reader = Reader { run, record, from, level, profiles, links: Vec::new(), omitted: 0 };
-            reader.read();
-            links.append(&mut reader.links);
+            let mut reader = Reader { profiles: subjects.profiles, named: Vec::new(), omitted: 0 };
+            reader.read(record, &run.query);
+            let owners = subjects.owners(record, entity);
+            for (field, class, (to, module, barred)) in reader.named {
+                links.extend(owners.iter().filter(|from| from.id != to.id).map(|from| Link {
+                    from: from.clone(),
+                    to: to.clone(),
+                    module: module.clone(),
+                    class,
+                    is_checked: class == Class::Verified,
+                    field: field.to_owned(),
+                    source,
+                    level,
+                    confidence: record.confidence,
+                    at: record.created_at,
+                    barred,
+                }));
+            }
             // After each result, so that the links of many results are never in memory together.
             omitted += reader.omitted + links.len().saturating_sub(MAX_LINKS);
             links.truncate(MAX_LINKS);
@@ -134,16 +140,9 @@ impl RunLinks {
     }
 }
 
-/// The links of runs.
-pub struct Links {
-    /// The links, by the order of their runs and results.
-    pub all: Vec<Link>,
-    /// How many more there were than are kept of one result and of one run.
-    pub omitted: usize,
-}
-
-/// Joins the links of several runs. Links between two entities that link to each other become verified.
-pub fn links(runs: impl IntoIterator<Item = RunLinks>) -> Links {
+/// Joins the links of several runs, in the order of their runs and results. Links between two entities that link to each
+/// other become verified. Also returns how many more there were than are kept of one result and of one run.
+pub fn links(runs: impl IntoIterator<Item = RunLinks>) -> (Vec<Link>, usize) {
     let (mut all, mut omitted) = (Vec::new(), 0);
     for mut run in runs {
         all.append(&mut run.links);
@@ -155,7 +154,7 @@ pub fn links(runs: impl IntoIterator<Item = RunLinks>) -> Links {
             link.class = Class::Verified;
         }
     }
-    Links { all, omitted }
+    (all, omitted)
 }
 
 /// What the results of a run are about. It is read once for links, leads, people and graphs.
@@ -205,160 +204,114 @@ impl<'a> Subjects<'a> {
             return vec![entity.clone()];
         }
         let of_module = |module: String| self.accounts.get(&module).unwrap_or(&self.asked).clone();
-        let entities: BTreeSet<Entity> = merge::modules(record).into_iter().map(of_module).collect();
-        entities.into_iter().collect()
+        let owners = merge::modules(record).into_iter().map(of_module).map(|owner| (owner.id, owner));
+        owners.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 }
 
-/// What a text names.
-struct Named {
-    to: Entity,
-    /// The module that can look up an account.
-    module: Option<String>,
-    /// Why it is never followed.
-    barred: Option<LeadReason>,
-}
-
-impl Named {
-    fn account(account: &NamedAccount) -> Self {
-        let module = Some(account.module.id().to_string());
-        Self { to: Entity::named_account(account), module, barred: None }
-    }
-
-    fn other(to: Entity, barred: Option<LeadReason>) -> Self {
-        Self { to, module: None, barred }
-    }
-}
+/// What a text names, the module that can look it up if it is an account, and why it is never followed.
+type Named = (Entity, Option<String>, Option<LeadReason>);
 
 /// Reads what the texts of a result name.
 struct Reader<'a> {
-    run: &'a Findings<'a>,
-    record: &'a ResultRecord,
-    /// The entities that the result says something about.
-    from: Vec<Entity>,
-    level: u8,
     profiles: &'a ProfileIndex,
-    links: Vec<Link>,
+    /// What is named, each with the member of the metadata that names it, and how sure that is.
+    named: Vec<(&'a str, Class, Named)>,
     /// The number of texts that were not read, because there are enough.
     omitted: usize,
 }
 
-impl Reader<'_> {
-    fn read(&mut self) {
-        let (record, profiles) = (self.record, self.profiles);
-        if names_itself(record, &self.run.query) {
+impl<'a> Reader<'a> {
+    fn read(&mut self, record: &'a ResultRecord, query: &Query) {
+        if names_itself(record, query) {
             let is_verified = record.metadata.get("verified") == Some(&Value::Bool(true));
             let class = if is_verified { Class::Verified } else { Class::Stated };
-            self.add(VALUE, class, named_by_value(record, profiles));
+            self.add(VALUE, class, |profiles| named_by_value(record, profiles));
         }
         for (field, value) in &record.metadata {
-            let texts = texts(value);
-            match field.as_str() {
-                "verified_links" => texts.for_each(|text| self.link(field, Class::Verified, text)),
-                "website" | "links" => texts.for_each(|text| self.link(field, Class::Stated, text)),
-                "email" | "emails" => texts.for_each(|text| self.email(field, text)),
-                "bio" | "description" => texts.for_each(|text| self.free_text(field, text)),
-                // These are also the names of platforms.
-                "about" | "url" | "location" | "name" | "status" | "team" => {}
-                name if profiles.knows_service(name) => {
-                    texts.for_each(|text| self.handle(field, name, text));
+            for text in texts(value) {
+                match field.as_str() {
+                    "verified_links" => self.link(field, Class::Verified, text),
+                    "website" | "links" => self.link(field, Class::Stated, text),
+                    "email" | "emails" => self.email(field, text),
+                    "bio" | "description" => self.free_text(field, text),
+                    // These are also the names of platforms.
+                    "about" | "url" | "location" | "name" | "status" | "team" => {}
+                    service => self.handle(field, service, text),
                 }
-                _ => {}
             }
         }
     }
 
-    /// Adds a link from each of the entities that the result says something about.
-    fn add(&mut self, field: &str, class: Class, named: Option<Named>) {
-        let Some(Named { to, module, barred }) = named else { return };
-        if self.links.iter().any(|link| link.to == to && link.field == field && link.class == class) {
-            return;
-        }
-        let (run, record) = (self.run, self.record);
-        self.links.extend(self.from.iter().filter(|from| **from != to).map(|from| Link {
-            from: from.clone(),
-            to: to.clone(),
-            module: module.clone(),
-            class,
-            is_checked: class == Class::Verified,
-            field: field.to_owned(),
-            run_id: run.run_id,
-            result_id: record.id,
-            level: self.level,
-            confidence: record.confidence,
-            at: record.created_at,
-            barred,
-        }));
-    }
-
-    /// Returns whether there are enough targets, so that a further text is only counted.
-    fn is_full(&mut self) -> bool {
-        let is_full = self.links.len() >= MAX_LINKS_OF_RESULT;
-        self.omitted += usize::from(is_full);
-        is_full
-    }
-
-    /// Adds an address, which may lack its scheme: `example.org`, `www.example.org/about`.
-    fn link(&mut self, field: &str, class: Class, text: &str) {
-        let text = text.trim();
-        if let Some(address) = text.strip_prefix("mailto:") {
-            return self.email(field, address);
-        }
-        if self.is_full() {
-            return;
-        }
-        if web_address(text).is_some() {
-            return self.add(field, class, named_by_link(text, self.profiles));
-        }
-        let is_host = |host: &str| host.contains('.') && Query::parse(SearchType::Domain, host).is_ok();
-        let host = text.split(['/', '?', '#']).next().unwrap_or_default();
-        if !text.contains("://") && !text.contains(char::is_whitespace) && is_host(host) {
-            self.add(field, class, named_by_link(&format!("https://{text}"), self.profiles));
+    /// Adds what a text names. If there is enough, the text is only counted.
+    fn add(&mut self, field: &'a str, class: Class, named: impl FnOnce(&ProfileIndex) -> Option<Named>) {
+        if self.named.len() >= MAX_NAMED {
+            self.omitted += 1;
+        } else if let Some(named) = named(self.profiles)
+            && !self.named.iter().any(|it| it.2.0.id == named.0.id && (it.0, it.1) == (field, class))
+        {
+            self.named.push((field, class, named));
         }
     }
 
-    fn email(&mut self, field: &str, text: &str) {
-        if self.is_full() {
-            return;
+    fn link(&mut self, field: &'a str, class: Class, text: &str) {
+        match text.trim().strip_prefix("mailto:") {
+            Some(address) => self.email(field, address),
+            None => self.add(field, class, |profiles| named_by_link(&address_in(text.trim())?, profiles)),
         }
+    }
+
+    fn email(&mut self, field: &'a str, text: &str) {
         let address = text.trim().split('?').next().unwrap_or_default();
-        if Query::parse(SearchType::Email, address).is_ok() {
-            self.add(field, Class::Stated, Some(Named::other(Entity::email(address), None)));
-        }
+        self.add(field, Class::Stated, |_| named_by_email(address));
     }
 
     /// Adds a name on a service, or the address that stands in its place.
-    fn handle(&mut self, field: &str, service: &str, text: &str) {
-        let text = text.trim();
-        if text.contains('/') {
-            return self.link(field, Class::Stated, text);
+    fn handle(&mut self, field: &'a str, service: &str, text: &str) {
+        if !self.profiles.knows_service(service) {
+            return;
         }
-        if !self.is_full() {
-            self.add(
-                field,
-                Class::Stated,
-                self.profiles.account_on(service, text).as_ref().map(Named::account),
-            );
+        match text.trim() {
+            address if address.contains('/') => self.link(field, Class::Stated, address),
+            name => self.add(field, Class::Stated, |profiles| named_on(service, name, profiles)),
         }
     }
 
-    fn free_text(&mut self, field: &str, text: &str) {
+    fn free_text(&mut self, field: &'a str, text: &str) {
         let text: String = text.chars().take(MAX_TEXT_CHARS).collect();
+        let ends = ['.', ',', ';', ':', '!', '?', ')', ']', '\'', '"', '>'];
         for link in LINK_IN_TEXT.find_iter(&text) {
-            let link =
-                link.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '"', '>']);
-            self.link(field, Class::Stated, link);
+            self.link(field, Class::Stated, link.as_str().trim_end_matches(ends));
         }
         for address in EMAIL_IN_TEXT.find_iter(&text) {
             self.email(field, address.as_str().trim_end_matches('.'));
         }
         for named in HANDLE_IN_TEXT.captures_iter(&text) {
-            let (service, name) = (&named[1], named[2].trim_end_matches(['.', '-']));
-            if self.profiles.knows_service(service) {
-                self.handle(field, service, name);
-            }
+            self.handle(field, &named[1], named[2].trim_end_matches(['.', '-']));
         }
     }
+}
+
+/// Returns the address of a page that a text is. It may lack its scheme: `example.org`, `www.example.org/about`.
+fn address_in(text: &str) -> Option<String> {
+    if web_address(text).is_some() {
+        return Some(text.to_owned());
+    }
+    let host = text.split(['/', '?', '#']).next().filter(|host| host.contains('.'))?;
+    let is_whole = !text.contains("://") && !text.contains(char::is_whitespace);
+    (is_whole && Query::parse(SearchType::Domain, host).is_ok()).then(|| format!("https://{text}"))
+}
+
+fn named_account(account: &NamedAccount) -> Named {
+    (Entity::named_account(account), Some(account.module.id().to_string()), None)
+}
+
+fn named_on(service: &str, name: &str, profiles: &ProfileIndex) -> Option<Named> {
+    profiles.account_on(service, name).as_ref().map(named_account)
+}
+
+fn named_by_email(text: &str) -> Option<Named> {
+    Query::parse(SearchType::Email, text).is_ok().then(|| (Entity::of(ResultType::Email, text), None, None))
 }
 
 /// Returns the account whose profile has this address, or else the domain of its site. Sites where many people publish
@@ -366,7 +319,7 @@ impl Reader<'_> {
 fn named_by_link(address: &str, profiles: &ProfileIndex) -> Option<Named> {
     let url = web_address(address)?;
     if let Some(account) = profiles.account_at(&url) {
-        return Some(Named::account(&account));
+        return Some(named_account(&account));
     }
     let host = url.host_str()?;
     let shared = if profiles.is_platform(host) { Some(SharedHost::Platform) } else { shared_host(host) };
@@ -377,10 +330,11 @@ fn named_by_link(address: &str, profiles: &ProfileIndex) -> Option<Named> {
         (None, Err(_)) => LeadReason::Unsupported,
         (None, Ok(query)) => {
             let name = query.normal();
-            return Some(Named::other(Entity::domain(name.strip_prefix("www.").unwrap_or(name)), None));
+            let name = name.strip_prefix("www.").unwrap_or(name);
+            return Some((Entity::of(ResultType::Domain, name), None, None));
         }
     };
-    Some(Named::other(Entity::url(address), Some(reason)))
+    Some((Entity::of(ResultType::Url, address), None, Some(reason)))
 }
 
 /// Returns what a result names that names itself.
@@ -390,23 +344,17 @@ fn named_by_value(record: &ResultRecord, profiles: &ProfileIndex) -> Option<Name
         "url" => named_by_link(value, profiles),
         "account" => {
             let text = |name: &str| record.metadata.get(name).and_then(Value::as_str);
-            let by_address = web_address(value).and_then(|url| profiles.account_at(&url));
-            let by_name = || profiles.account_on(text("service")?, text("username").unwrap_or(value));
-            if let Some(account) = by_address.or_else(by_name) {
-                return Some(Named::account(&account));
-            }
+            let account = web_address(value).and_then(|url| profiles.account_at(&url));
+            let on_service = || named_on(text("service")?, text("username").unwrap_or(value), profiles);
             // A site of one's own, such as the one that Keybase has checked.
-            let site = named_by_link(value, profiles).filter(|site| site.barred.is_none());
-            let entity = || Entity::of_result(record, profiles);
-            Some(site.unwrap_or_else(|| Named::other(entity(), Some(LeadReason::Unsupported))))
+            let site = || named_by_link(value, profiles).filter(|(_, _, barred)| barred.is_none());
+            let other = || (Entity::of_result(record, profiles), None, Some(LeadReason::Unsupported));
+            Some(account.as_ref().map(named_account).or_else(on_service).or_else(site).unwrap_or_else(other))
         }
-        "email" => {
-            let is_valid = Query::parse(SearchType::Email, value).is_ok();
-            is_valid.then(|| Named::other(Entity::email(value), None))
-        }
+        "email" => named_by_email(value),
         "username" => {
             let query = Query::parse(SearchType::Username, value).ok().filter(|it| !is_id(it.normal()));
-            query.map(|_| Named::other(Entity::username(value), None))
+            query.map(|_| (Entity::of(ResultType::Username, value), None, None))
         }
         _ => None,
     }
@@ -414,12 +362,11 @@ fn named_by_value(record: &ResultRecord, profiles: &ProfileIndex) -> Option<Name
 
 /// Returns whether the result names itself: it is one of a list, not what the search looked for.
 fn names_itself(record: &ResultRecord, query: &Query) -> bool {
-    let Some(kind) = ResultType::from_name(&record.result_type) else { return false };
-    match kind {
-        ResultType::Account => !is_main(record, query),
-        ResultType::Username | ResultType::Email => true,
+    match record.result_type.as_str() {
+        "account" => !is_main(record, query),
+        "username" | "email" => true,
         // A domain has many pages and hosts of its own.
-        ResultType::Url => query.search_type() != SearchType::Domain || !is_below(record, query),
+        "url" => query.search_type() != SearchType::Domain || !is_below(record, query),
         _ => false,
     }
 }
@@ -428,8 +375,7 @@ fn names_itself(record: &ResultRecord, query: &Query) -> bool {
 fn is_main(record: &ResultRecord, query: &Query) -> bool {
     let value = record.value.as_deref().unwrap_or_default();
     let is_asked = value.eq_ignore_ascii_case(query.normal()) || value.eq_ignore_ascii_case(query.raw());
-    record.result_type == ResultType::Profile.as_str()
-        || record.metadata.contains_key("profile_url")
+    record.metadata.contains_key("profile_url")
         || record.metadata.contains_key(FOUND_BY)
         // A list names the service of each account, which may have the name that was asked for.
         || (is_asked && !record.metadata.contains_key("service"))

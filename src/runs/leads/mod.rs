@@ -42,33 +42,32 @@ pub fn leads(runs: Vec<RunLinks>) -> Leads {
     for (entity, at) in runs.iter().flat_map(|run| &run.found) {
         found.entry(*entity).or_insert(*at);
     }
-    let links = links(runs);
-    let conflicting = conflicting(&links.all);
+    let (links, omitted) = links(runs);
+    let conflicting = conflicting(&links);
     let mut by_entity: BTreeMap<Uuid, Lead> = BTreeMap::new();
-    for link in &links.all {
+    for link in &links {
         // An account also leads to its username on all platforms.
-        let username = link.chosen_name().map(|name| (Entity::username(name), None));
+        let username = link.chosen_name().map(|name| (Entity::of(ResultType::Username, name), None));
         for (entity, module) in [(link.to.clone(), link.module.clone())].into_iter().chain(username) {
             if Some(entity.id) != asked {
-                let lead = by_entity.entry(entity.id).or_insert_with(|| new_lead(entity, module, link));
-                lead.add(link);
+                by_entity.entry(entity.id).or_insert_with(|| new_lead(entity, module, link)).add(link);
             }
         }
     }
     let mut all: Vec<Lead> = by_entity.into_values().collect();
     for lead in &mut all {
-        if let Some(ResultRef { run_id, result_id }) = found.get(&lead.lead_id) {
+        if let Some(at) = found.get(&lead.lead_id) {
             (lead.status, lead.reason) = (LeadStatus::Found, None);
-            (lead.run_id, lead.result_id) = (Some(*run_id), Some(*result_id));
+            (lead.run_id, lead.result_id) = (Some(at.run_id), Some(at.result_id));
         } else if conflicting.contains(&lead.lead_id) {
             lead.reason = Some(LeadReason::Conflict);
         }
     }
-    all.sort_by(|one, other| {
-        let by_confidence = other.confidence.total_cmp(&one.confidence);
-        one.class.cmp(&other.class).then(by_confidence).then_with(|| one.entity().cmp(&other.entity()))
-    });
-    Leads { all, omitted: links.omitted }
+    let for_people = |it: &Lead| (it.kind.as_str(), it.platform.clone(), it.value.to_lowercase(), it.lead_id);
+    all.sort_by_cached_key(for_people);
+    // The order of leads that are equal in both is kept.
+    all.sort_by(|one, other| one.class.cmp(&other.class).then(other.confidence.total_cmp(&one.confidence)));
+    Leads { all, omitted }
 }
 
 /// Returns a lead without sources.
@@ -87,7 +86,8 @@ fn new_lead(entity: Entity, module: Option<String>, link: &Link) -> Lead {
         outcome: None,
         run_id: None,
         result_id: None,
-        nearest: link.place(),
+        nearest: (link.level, link.source),
+        can_be_followed: false,
     }
 }
 
@@ -95,9 +95,9 @@ impl Lead {
     fn add(&mut self, link: &Link) {
         self.class = self.class.min(link.class);
         self.confidence = self.confidence.max(link.confidence);
-        self.nearest = self.nearest.min(link.place());
-        let (run_id, result_id, field, class) = (link.run_id, link.result_id, link.field.clone(), link.class);
-        let source = LeadSource { run_id, result_id, field, class };
+        self.nearest = self.nearest.min((link.level, link.source));
+        let ResultRef { run_id, result_id } = link.source;
+        let source = LeadSource { run_id, result_id, field: link.field.clone(), class: link.class };
         if let Err(at) = self.sources.binary_search(&source) {
             self.sources.insert(at, source);
         }
@@ -107,13 +107,14 @@ impl Lead {
 /// Returns the accounts about which verified links of different sources contradict each other: two names on one
 /// platform.
 fn conflicting(links: &[Link]) -> BTreeSet<Uuid> {
-    let verified =
-        links.iter().filter(|link| link.class == Class::Verified && link.to.kind == ResultType::Account);
-    let mut by_platform: BTreeMap<Option<&str>, Vec<&Link>> = BTreeMap::new();
-    verified.for_each(|link| by_platform.entry(link.to.platform.as_deref()).or_default().push(link));
-    let contradict = |one: &Link, other: &Link| one.to != other.to && one.from != other.from;
-    let of_platform = by_platform
+    let is_verified = |link: &&Link| link.class == Class::Verified && link.to.kind == ResultType::Account;
+    let mut by_platform: BTreeMap<_, Vec<&Link>> = BTreeMap::new();
+    for link in links.iter().filter(is_verified) {
+        by_platform.entry(link.to.platform.as_deref()).or_default().push(link);
+    }
+    let contradict = |one: &Link, other: &Link| one.to.id != other.to.id && one.from.id != other.from.id;
+    let contradicted = by_platform
         .values()
         .flat_map(|links| links.iter().filter(|link| links.iter().any(|other| contradict(link, other))));
-    of_platform.map(|link| link.to.id).collect()
+    contradicted.map(|link| link.to.id).collect()
 }

@@ -159,10 +159,10 @@ fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
     );
     let query = Query::parse(SearchType::Username, "octocat").unwrap();
     let run = Findings::new(run_id(), query, &results);
-    let links = links([RunLinks::of(&Subjects::of(&run, catalog().profiles()))]);
+    let (links, _) = links([RunLinks::of(&Subjects::of(&run, catalog().profiles()))]);
     let keybase = Entity::account("Keybase", "octocat");
-    assert!(links.all.iter().all(|link| link.from == keybase), "{:#?}", links.all);
-    assert_eq!(links.all.last().unwrap().to, Entity::account("unknownservice", "oc"));
+    assert!(links.iter().all(|link| link.from.id == keybase.id), "{links:#?}");
+    assert_eq!(links.last().unwrap().to.id, Entity::account("unknownservice", "oc").id);
 }
 
 #[test]

@@ -80,8 +80,6 @@ pub(super) struct Account {
     pub(super) entity: Entity,
     /// The highest confidence of the results about it, or of those that name it if there are none.
     pub(super) confidence: f64,
-    /// The highest confidence of the results that name it.
-    named_with: f64,
     /// The results about it.
     pub(super) results: BTreeSet<ResultRef>,
     /// The names as it shows them.
@@ -104,7 +102,6 @@ impl Account {
         Self {
             entity,
             confidence: 0.0,
-            named_with: 0.0,
             results: BTreeSet::new(),
             names: BTreeSet::new(),
             full_names: BTreeSet::new(),
@@ -247,7 +244,7 @@ type Found<'a> = (&'a Findings<'a>, &'a ResultRecord, &'a Entity);
 /// Returns the accounts that the runs have found, and those that their results name, by platform and value.
 pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Account> {
     let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
-    let links = links(subjects.iter().map(RunLinks::of)).all;
+    let (links, _) = links(subjects.iter().map(RunLinks::of));
     let mut found: Vec<Found<'_>> = Vec::new();
     for subjects in &subjects {
         found.extend(subjects.found_accounts().map(|(record, entity)| (subjects.run, record, entity)));
@@ -264,10 +261,10 @@ pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Ac
         }
     }
     let of_run: HashMap<_, &Findings<'_>> = runs.iter().map(|run| (run.run_id, run)).collect();
-    links.iter().for_each(|link| collected.add_link(link, of_run[&link.run_id]));
-    for account in collected.all.iter_mut().filter(|account| account.results.is_empty()) {
-        account.confidence = account.named_with;
+    for link in links.iter().filter(|link| link.is_listed() && link.to.kind == ResultType::Account) {
+        collected.add_listed(link, of_run[&link.source.run_id]);
     }
+    links.iter().for_each(|link| collected.add_link(link));
     runs.iter().for_each(|run| collected.add_keys(run, &found));
     collected.all
 }
@@ -295,20 +292,18 @@ impl Collected {
         Self { all, positions }
     }
 
-    /// Adds what a link says about the accounts at its ends.
-    fn add_link(&mut self, link: &Link, run: &Findings<'_>) {
-        let (_, at) = link.place();
-        let checked = Mention { is_stated: !link.is_checked, at };
-        let verified = Mention { is_stated: link.class != Class::Verified, at };
+    /// Adds what a link says about the accounts at its ends. Results about accounts were added before.
+    fn add_link(&mut self, link: &Link) {
+        let checked = Mention { is_stated: !link.is_checked, at: link.source };
+        let verified = Mention { is_stated: link.class != Class::Verified, at: link.source };
         let from = self.positions.get(&link.from.id).copied();
         match (from, link.to.kind) {
             (from, ResultType::Account) => {
                 let to = self.positions[&link.to.id];
-                if link.is_listed() {
-                    self.add_listed(to, link, run);
-                }
                 let account = &mut self.all[to];
-                account.named_with = account.named_with.max(link.confidence);
+                if account.results.is_empty() {
+                    account.confidence = account.confidence.max(link.confidence);
+                }
                 if link.from.kind == ResultType::Domain {
                     account.hold(Sign::Site(link.from.value.clone()), verified);
                 }
@@ -328,10 +323,10 @@ impl Collected {
 
     /// Adds an account that a result lists. An email search names accounts on the platform that answered, or only links in
     /// a profile.
-    fn add_listed(&mut self, to: usize, link: &Link, run: &Findings<'_>) {
-        let ((_, at), account) = (link.place(), &mut self.all[to]);
+    fn add_listed(&mut self, link: &Link, run: &Findings<'_>) {
+        let (at, account) = (link.source, &mut self.all[self.positions[&link.to.id]]);
         account.add_result(at, link.confidence);
-        let record = run.results.iter().find(|record| record.id == link.result_id);
+        let record = run.results.iter().find(|record| record.id == at.result_id);
         let platform = record.and_then(|record| record.platform.as_deref()).unwrap_or_default();
         let own = link.to.platform.as_deref();
         if let Some(email) = asked_address(run)
@@ -344,9 +339,8 @@ impl Collected {
     /// Gives the public keys of a run to the accounts that have the address it asked for, or that the same module has
     /// found.
     fn add_keys(&mut self, run: &Findings<'_>, found: &[Found<'_>]) {
-        let keys = run.results.iter().filter(|it| it.result_type == ResultType::PublicKey.as_str());
-        let keys: Vec<&ResultRecord> = keys.collect();
-        if keys.is_empty() {
+        let mut keys = run.results.iter().filter(|it| it.result_type == "public_key").peekable();
+        if keys.peek().is_none() {
             return;
         }
         let mut of_module: HashMap<String, BTreeSet<usize>> = HashMap::new();

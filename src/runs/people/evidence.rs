@@ -94,50 +94,46 @@ pub(super) enum Grade {
 }
 
 impl EvidenceKind {
-    /// Returns who can produce it, and its weight in log-odds.
-    pub(super) fn grade_and_weight(self) -> (Grade, f64) {
+    /// Returns who can produce it, its weight in log-odds, and the sentence that says it.
+    pub(super) fn row(self) -> (Grade, f64, &'static str) {
+        use Grade::{Claim, Copy, Counter, Proof};
         match self {
-            Self::VerifiedLink => (Grade::Proof, 6.5),
-            Self::MutualLink | Self::SameEmail | Self::VerifiedSite => (Grade::Proof, 5.5),
-            Self::LinkCircle => (Grade::Proof, 4.6),
-            Self::StatedEmail | Self::SameKey => (Grade::Claim, 4.0),
-            Self::SameSite => (Grade::Claim, 3.7),
-            Self::SamePicture => (Grade::Copy, 3.0),
-            Self::SameBio => (Grade::Copy, 2.6),
-            Self::SimilarPicture => (Grade::Copy, 2.4),
-            Self::StatedLink => (Grade::Copy, 1.4),
-            Self::SameName => (Grade::Copy, 1.2),
-            Self::SharedByMany => (Grade::Copy, 0.5),
-            Self::OtherName => (Grade::Counter, -3.5),
+            Self::VerifiedLink => (Proof, 6.5, "{one} has a verified link to {other}"),
+            Self::MutualLink => (Proof, 5.5, "{one} and {other} name each other"),
+            Self::SameEmail => (Proof, 5.5, "{one} and {other} both have {shared}"),
+            Self::VerifiedSite => (Proof, 5.5, "{one} and {other} both have a verified link to {shared}"),
+            Self::LinkCircle => {
+                (Proof, 4.6, "{one} names {other}, from which links lead back over other accounts")
+            }
+            Self::StatedEmail => (Claim, 4.0, "{one} and {other} both state {shared}"),
+            Self::SameKey => (Claim, 4.0, "{one} and {other} both have {shared}"),
+            Self::SameSite => (Claim, 3.7, "{one} and {other} both state {shared}"),
+            Self::SamePicture => (Copy, 3.0, "{one} and {other} both have {shared}"),
+            Self::SameBio => (Copy, 2.6, "{one} and {other} both have {shared}"),
+            Self::SimilarPicture => (Copy, 2.4, "{one} and {other} both have {shared}"),
+            Self::StatedLink => (Copy, 1.4, "{one} names {other}, which does not name it"),
+            Self::SameName => (Copy, 1.2, "{one} and {other} show the same full name"),
+            Self::SharedByMany => (Copy, 0.5, "{one} and {other} have {shared}, which many share"),
+            Self::OtherName => (Counter, -3.5, "{one} and {other} show different full names"),
         }
     }
 
     /// Returns the evidence as a sentence about two accounts. `shared` is what both have.
     pub(super) fn sentence(self, one: &str, other: &str, shared: &str) -> String {
-        match self {
-            Self::VerifiedLink => format!("{one} has a verified link to {other}"),
-            Self::MutualLink => format!("{one} and {other} name each other"),
-            Self::LinkCircle => {
-                format!("{one} names {other}, from which links lead back over other accounts")
-            }
-            Self::StatedLink => format!("{one} names {other}, which does not name it"),
-            Self::StatedEmail | Self::SameSite => format!("{one} and {other} both state {shared}"),
-            Self::VerifiedSite => format!("{one} and {other} both have a verified link to {shared}"),
-            Self::SameEmail | Self::SameKey | Self::SamePicture | Self::SameBio | Self::SimilarPicture => {
-                format!("{one} and {other} both have {shared}")
-            }
-            Self::SameName => format!("{one} and {other} show the same full name"),
-            Self::SharedByMany => format!("{one} and {other} have {shared}, which many share"),
-            Self::OtherName => format!("{one} and {other} show different full names"),
-        }
+        let word = |part| match part {
+            "one" => one,
+            "other" => other,
+            "shared" => shared,
+            text => text,
+        };
+        self.row().2.split(['{', '}']).map(word).collect()
     }
 }
 
 /// Returns the score of two accounts that are joined by these kinds of evidence, rounded to three decimals.
 pub(super) fn score(kinds: &[EvidenceKind]) -> f64 {
-    let weighed = || kinds.iter().map(|kind| kind.grade_and_weight());
     let sum_of =
-        |of: Grade| -> f64 { weighed().filter(|(grade, _)| *grade == of).map(|(_, weight)| weight).sum() };
+        |of: Grade| -> f64 { kinds.iter().filter(|kind| kind.row().0 == of).map(|kind| kind.row().1).sum() };
     let claimed = (sum_of(Grade::Claim) + sum_of(Grade::Copy).min(MOST_COPIED)).min(MOST_CLAIMED);
     let log_odds = PRIOR + sum_of(Grade::Proof) + claimed + sum_of(Grade::Counter);
     (1000.0 / (1.0 + (-log_odds).exp())).round() / 1000.0
@@ -179,8 +175,7 @@ mod tests {
         let source = include_str!("evidence.rs");
         for kind in EvidenceKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
-            let alone =
-                format!("`{}` | {:.1} | {:.3} |", kind.as_str(), kind.grade_and_weight().1, score(&[kind]));
+            let alone = format!("`{}` | {:.1} | {:.3} |", kind.as_str(), kind.row().1, score(&[kind]));
             assert!(source.contains(&alone), "{alone}");
         }
     }

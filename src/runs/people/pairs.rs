@@ -104,29 +104,24 @@ impl<'a> Comparison<'a> {
         evidence.extend(self.by_names(accounts, &evidence).map(|names| (names.kind, names)));
         let kinds: Vec<Kind> = evidence.keys().copied().collect();
         let score = score(&kinds);
-        let grade = kinds.iter().map(|kind| kind.grade_and_weight().0).min()?;
+        let grade = kinds.iter().map(|kind| kind.row().0).min()?;
         Band::of(score).map(|_| Pair { accounts, evidence: evidence.into_values().collect(), score, grade })
     }
 
-    /// Returns evidence about two accounts, the first of which names the other, with the results that show it.
+    /// Returns evidence about two accounts, the first of which names the other, with the results that show it. `shared` is
+    /// what both have, in words.
     fn evidence(
         &self,
         kind: Kind,
         accounts: [usize; 2],
-        sign: Option<&Sign>,
+        shared: &str,
         at: [Option<ResultRef>; 2],
     ) -> Evidence {
         let [one, other] = accounts.map(|at| &self.accounts[at]);
         let mut results: Vec<ResultRef> = at.into_iter().flatten().collect();
         results.dedup();
-        let text = kind.sentence(&one.label(), &other.label(), &shared(sign));
-        Evidence {
-            kind,
-            weight: kind.grade_and_weight().1,
-            accounts: [one.entity.id, other.entity.id],
-            results,
-            text,
-        }
+        let text = kind.sentence(&one.label(), &other.label(), shared);
+        Evidence { kind, weight: kind.row().1, accounts: [one.entity.id, other.entity.id], results, text }
     }
 
     fn by_links(&self, [one, other]: [usize; 2]) -> Option<Evidence> {
@@ -149,7 +144,7 @@ impl<'a> Comparison<'a> {
         // A listed account is a result of its own. Then the first account has another one.
         let is_listed = self.accounts[to].results.contains(&naming.at);
         let at = if is_listed { [first(from), Some(naming.at)] } else { [Some(naming.at), first(to)] };
-        Some(self.evidence(kind, [from, to], None, at))
+        Some(self.evidence(kind, [from, to], "a page of links", at))
     }
 
     /// Returns whether links lead from one account to another, over few others and no pages of links.
@@ -179,23 +174,15 @@ impl<'a> Comparison<'a> {
             let Some(other_mention) = other.signs.get(sign) else { continue };
             let is_stated = mention.is_stated || other_mention.is_stated;
             let is_crowded = self.is_crowded(sign, is_stated);
-            let kind = match sign {
-                // Platforms write texts of their own in the place of a bio, and show pictures of their own.
-                Sign::Bio(_) | Sign::Picture(_) | Sign::Likeness(_) if is_crowded || are_on_one_platform => {
-                    continue;
-                }
-                _ if is_crowded => Kind::SharedByMany,
-                Sign::Picture(_) => Kind::SamePicture,
-                Sign::Likeness(_) => Kind::SimilarPicture,
-                Sign::Bio(_) => Kind::SameBio,
-                Sign::Key(_) => Kind::SameKey,
-                Sign::Email(_) | Sign::EmailHash(_) if is_stated => Kind::StatedEmail,
-                Sign::Email(_) | Sign::EmailHash(_) => Kind::SameEmail,
-                Sign::Site(_) if is_stated => Kind::SameSite,
-                Sign::Site(_) => Kind::VerifiedSite,
-            };
+            // Platforms write texts of their own in the place of a bio, and show pictures of their own.
+            let is_from_platform = matches!(sign, Sign::Bio(_) | Sign::Picture(_) | Sign::Likeness(_));
+            if is_from_platform && (is_crowded || are_on_one_platform) {
+                continue;
+            }
+            let (kind, shared) = meaning(sign, is_stated);
+            let kind = if is_crowded { Kind::SharedByMany } else { kind };
             let at = [Some(mention.at), Some(other_mention.at)];
-            evidence.entry(kind).or_insert_with(|| self.evidence(kind, accounts, Some(sign), at));
+            evidence.entry(kind).or_insert_with(|| self.evidence(kind, accounts, &shared, at));
         }
         // Of two kinds for addresses, for sites or for pictures, only the stronger one counts.
         for (strong, weak) in [
@@ -222,21 +209,23 @@ impl<'a> Comparison<'a> {
             return None;
         };
         let at = [one, other].map(|account| account.results.first().copied());
-        Some(self.evidence(kind, accounts, None, at))
+        Some(self.evidence(kind, accounts, "", at))
     }
 }
 
-/// Returns what two accounts have in words.
-fn shared(sign: Option<&Sign>) -> String {
+/// Returns what it means that two accounts have a sign, and the sign in words.
+fn meaning(sign: &Sign, is_stated: bool) -> (Kind, String) {
+    let either = |stated, checked| if is_stated { stated } else { checked };
+    let (email, site) =
+        (either(Kind::StatedEmail, Kind::SameEmail), either(Kind::SameSite, Kind::VerifiedSite));
     match sign {
-        Some(Sign::Email(address)) => format!("the email address {address}"),
-        Some(Sign::EmailHash(_)) => "the same hash of an email address".to_owned(),
-        Some(Sign::Site(domain)) => format!("the site {domain}"),
-        Some(Sign::Key(_)) => "the same public key".to_owned(),
-        Some(Sign::Picture(_)) => "the same profile picture".to_owned(),
-        Some(Sign::Likeness(_)) => "nearly the same profile picture".to_owned(),
-        Some(Sign::Bio(text)) => format!("the sentence \"{text}\" in the bio"),
-        None => "a page of links".to_owned(),
+        Sign::Email(address) => (email, format!("the email address {address}")),
+        Sign::EmailHash(_) => (email, "the same hash of an email address".to_owned()),
+        Sign::Site(domain) => (site, format!("the site {domain}")),
+        Sign::Key(_) => (Kind::SameKey, "the same public key".to_owned()),
+        Sign::Picture(_) => (Kind::SamePicture, "the same profile picture".to_owned()),
+        Sign::Likeness(_) => (Kind::SimilarPicture, "nearly the same profile picture".to_owned()),
+        Sign::Bio(text) => (Kind::SameBio, format!("the sentence \"{text}\" in the bio")),
     }
 }
 

@@ -71,7 +71,6 @@ pub(super) fn tone(band: Band) -> &'static str {
 /// A lead, and where it is named.
 pub(super) struct Lead {
     pub(super) lead: lead::Lead,
-    pub(super) can_be_followed: bool,
     /// Where it is named: `website of GitHub: octocat`.
     pub(super) named_in: Vec<String>,
 }
@@ -104,15 +103,10 @@ pub(super) fn leads(families: &FamilyService, family: &Family) -> Vec<Lead> {
         Some(if field == "value" { owner } else { format!("{field} of {owner}") })
     };
     let found = families.leads(family).all.into_iter().filter(|lead| lead.result_id.is_none());
-    let mut leads: Vec<Lead> = found
-        .map(|lead| Lead {
-            can_be_followed: families.can_be_followed(family, &lead),
-            named_in: lead.sources.iter().filter_map(place).collect(),
-            lead,
-        })
-        .collect();
+    let mut leads: Vec<Lead> =
+        found.map(|lead| Lead { named_in: lead.sources.iter().filter_map(place).collect(), lead }).collect();
     leads.iter_mut().for_each(|lead| lead.named_in.dedup());
-    leads.sort_by_key(|it| (!it.can_be_followed && it.search().is_none(), Reverse(it.named_in.len())));
+    leads.sort_by_key(|it| (!it.lead.can_be_followed && it.search().is_none(), Reverse(it.named_in.len())));
     leads.truncate(MOST_LEADS);
     leads
 }
