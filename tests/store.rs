@@ -185,8 +185,8 @@ fn new_account(email: &str) -> Account {
 }
 
 fn with_key(run: NewRun, key: &str, body: u8) -> NewRun {
-    let valid_since = run.created_at - Duration::from_secs(24 * 3600);
-    NewRun { idempotency: Some(Idempotency { key: key.into(), body_hash: [body; 32], valid_since }), ..run }
+    let idempotency = Idempotency { key: key.into(), body_hash: [body; 32], at: run.created_at };
+    NewRun { idempotency: Some(idempotency), ..run }
 }
 
 fn result(id: u32, value: &str) -> ResultRecord {

@@ -39,7 +39,7 @@ impl Accounts {
     /// # Errors
     /// Returns [`AccountError::UnknownAccount`], or an error of the store.
     pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
-        let closed = self.store.close_account(id, self.clock.now(), by)?;
+        let closed = self.store.close_account(id, by)?;
         self.evict_access_of(id);
         *self.deletions_due.lock() = Instant::now();
         closed.ok_or(AccountError::UnknownAccount)

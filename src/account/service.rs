@@ -154,7 +154,7 @@ impl Accounts {
     pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         self.require_plan(plan)?;
         let mut account = self.open_account(email)?;
-        if !self.store.set_plan(account.id, plan, self.clock.now(), by)? {
+        if !self.store.set_plan(account.id, plan, by)? {
             return Err(AccountError::UnknownAccount);
         }
         plan.clone_into(&mut account.plan);
@@ -194,7 +194,7 @@ impl Accounts {
     /// # Errors
     /// Returns [`AccountError::UnknownKey`], or an error of the store.
     pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<(), AccountError> {
-        let known = self.store.revoke_key(id, self.clock.now(), by)?;
+        let known = self.store.revoke_key(id, by)?;
         self.cache.retain(|_, cached| cached.id != id);
         if known { Ok(()) } else { Err(AccountError::UnknownKey) }
     }

@@ -129,7 +129,7 @@ pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let services = &api.services;
     services.check(caller, &search.query, &watch.search, false)?;
     watch.idempotency = key.map(|key| services.idempotency(key, fingerprint(&search, &watch)));
-    let watch = api.store.add_watch(&watch, api.clock.now(), &call.origin()?)?;
+    let watch = api.store.add_watch(&watch, &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &watch)))
 }
 
@@ -180,7 +180,7 @@ pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         state: change.state,
         is_due: false,
     };
-    let watch = api.store.change_watch(account, id, &update, api.clock.now(), &call.origin()?)?;
+    let watch = api.store.change_watch(account, id, &update, &call.origin()?)?;
     Ok(ok_json(&watch))
 }
 
@@ -191,7 +191,7 @@ pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     responses((status = 204, description = "The watch is deleted.")))]
 pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
-    no_content(api.store.delete_watch(account, id, api.clock.now(), &call.origin()?)?, "watch")
+    no_content(api.store.delete_watch(account, id, &call.origin()?)?, "watch")
 }
 
 /// Lists the runs of a watch.

@@ -109,7 +109,7 @@ pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal>
     let mut change: WebhookChange = request::json(call.request)?;
     change.url = change.url.map(|url| api.webhooks.url(&url)).transpose()?;
     change.events = change.events.map(in_order).transpose()?;
-    let changed = api.store.change_webhook(account, id, &change, api.clock.now(), &call.origin()?)?;
+    let changed = api.store.change_webhook(account, id, &change, &call.origin()?)?;
     Ok(ok_json(&changed.ok_or_else(|| Refusal::no_such("webhook"))?))
 }
 
@@ -120,7 +120,7 @@ pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal>
     responses((status = 204, description = "The webhook is deleted.")))]
 pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    no_content(api.store.delete_webhook(account, id, api.clock.now(), &call.origin()?)?, "webhook")
+    no_content(api.store.delete_webhook(account, id, &call.origin()?)?, "webhook")
 }
 
 /// Replaces the secret of a webhook.

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::Subcommand;
-use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -94,7 +93,7 @@ fn make_due(id: WatchId, storage: &StorageConfig, out: &mut dyn Write) -> Result
         return Err(Failure::Failed("the watch is paused by its owner, so no run is started".to_owned()));
     }
     let update = WatchUpdate { is_due: true, ..WatchUpdate::default() };
-    let changed = store.change_watch(watch.account, id, &update, Timestamp::now(), &Origin::CLI);
+    let changed = store.change_watch(watch.account, id, &update, &Origin::CLI);
     changed.map_err(|error| if let WatchError::Storage(error) = error { error.into() } else { unknown() })?;
     Ok(writeln!(out, "due {id}")?)
 }

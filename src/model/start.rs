@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan};
 
 use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::model::audit::Origin;
@@ -150,8 +150,15 @@ pub struct Idempotency {
     pub key: String,
     /// The SHA-256 of the canonical body of the request.
     pub body_hash: [u8; 32],
-    /// The time, 24 hours ago, before which recorded keys are expired.
-    pub valid_since: Timestamp,
+    /// The time of the request.
+    pub at: Timestamp,
+}
+
+impl Idempotency {
+    /// Returns the time, 24 hours ago, before which recorded keys are expired.
+    pub fn valid_since(now: Timestamp) -> Timestamp {
+        now.saturating_sub(24.hours()).unwrap_or(now)
+    }
 }
 
 /// The result of starting a run, or of creating a batch, whose id stands in place of that of a run.

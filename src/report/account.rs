@@ -101,7 +101,7 @@ pub fn write_account(
     by: &Origin,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    store.note(&AuditEvent::of_account(Action::AccountExported, account.id), now, by)?;
+    store.note(&AuditEvent::of_account(Action::AccountExported, account.id), by)?;
     write!(out, "{{\n\"exported_at\": \"{}\",\n\"account\": ", rfc3339_millis(now))?;
     let mut export = Export { out, is_empty: true };
     export.value(account)?;

@@ -14,7 +14,7 @@ impl Runs {
     /// Returns an error if the store fails.
     pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
         let context = &self.context;
-        let deleted = context.store.delete_family(root, account, context.clock.now(), by)?;
+        let deleted = context.store.delete_family(root, account, by)?;
         deleted.iter().for_each(|run| self.registry.note_deleted(*run));
         Ok(!deleted.is_empty())
     }
@@ -25,7 +25,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context.store.delete(id, account, self.context.clock.now(), by)?;
+        let known = self.context.store.delete(id, account, by)?;
         if known {
             self.registry.note_deleted(id);
         }
@@ -69,7 +69,7 @@ impl Runs {
         by: &Origin,
     ) -> Result<Option<RunNotes>, StorageError> {
         let context = &self.context;
-        let noted = context.store.note_run(run, account, update, context.clock.now(), by)?;
+        let noted = context.store.note_run(run, account, update, by)?;
         self.registry.note_annotated(run);
         Ok(noted)
     }
@@ -88,7 +88,7 @@ impl Runs {
         by: &Origin,
     ) -> Result<Option<Annotation>, StorageError> {
         let context = &self.context;
-        let noted = context.store.annotate(run, result, account, update, context.clock.now(), by)?;
+        let noted = context.store.annotate(run, result, account, update, by)?;
         self.registry.note_annotated(run);
         Ok(noted)
     }

@@ -7,7 +7,7 @@ use log::{log, warn};
 
 use super::family::advance::advance_idle;
 use super::service::Runs;
-use super::start_request::idempotency_valid_since;
+use crate::model::start::Idempotency;
 
 /// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
 /// a tenth of the length of a lease if that is shorter.
@@ -74,7 +74,7 @@ impl Runs {
     }
 
     fn expire_idempotency_keys(&self) {
-        let before = idempotency_valid_since(self.context.clock.now());
+        let before = Idempotency::valid_since(self.context.clock.now());
         if let Err(error) = self.context.store.forget_idempotency(before) {
             log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
         }

@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 use crate::base::clock::{Clock, rfc3339_millis};
 use crate::base::storage::StorageError;
 use crate::model::account::BATCH;
-use crate::model::audit::Origin;
 use crate::store::Store;
 
 /// The interval of searches for old runs when none is left.
@@ -85,7 +84,7 @@ impl RetentionTask {
         let before = now.checked_sub((i64::from(self.days) * 24).hours()).unwrap_or(Timestamp::MIN);
         let until = Instant::now() + ROUND;
         while Instant::now() < until {
-            match self.store.sweep(before, BATCH, now, &Origin::SYSTEM)? {
+            match self.store.sweep(before, BATCH)? {
                 Some(0) | None => return Ok(POLL_INTERVAL),
                 Some(runs) => *removed += runs,
             }

@@ -20,7 +20,7 @@ pub use super::reader::{Found, Reader};
 use super::registry::Registry;
 use super::scheduler::Scheduler;
 use super::shared_answers::SharedAnswers;
-pub use super::start_request::{StartError, StartRequest, StartResult, idempotency_valid_since};
+pub use super::start_request::{StartError, StartRequest, StartResult};
 use super::suppression::Suppressed;
 use crate::base::clock::Clock;
 use crate::base::current::Current;

@@ -1,7 +1,5 @@
 //! [`StartRequest`]: a search to be started, and its outcome.
 
-use jiff::{Timestamp, ToSpan as _};
-
 use super::reader::Found;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -54,9 +52,4 @@ pub enum StartError {
     Refused(Refused),
     /// The store failed. Nothing was charged as far as is known.
     Storage(StorageError),
-}
-
-/// Returns the moment 24 hours ago, before which idempotency keys expire.
-pub fn idempotency_valid_since(now: Timestamp) -> Timestamp {
-    now.saturating_sub(24.hours()).unwrap_or(now)
 }

@@ -22,7 +22,7 @@ use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
 use crate::runs::family::FollowResult;
 use crate::runs::retry::Retry;
-use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult, idempotency_valid_since};
+use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
@@ -82,7 +82,7 @@ impl Services {
 
     /// Returns the idempotency of a request that is repeated with the same key within 24 hours.
     pub fn idempotency(&self, key: String, body_hash: [u8; 32]) -> Idempotency {
-        Idempotency { key, body_hash, valid_since: idempotency_valid_since(self.clock.now()) }
+        Idempotency { key, body_hash, at: self.clock.now() }
     }
 
     /// Charges and starts a search, or finds the run of an earlier request with the same key.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::error::Result;
@@ -208,13 +207,12 @@ impl Store {
         sql: &'static str,
         values: Vec<Value>,
         event: &AuditEvent,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<Option<T>> {
         self.write(operation, |tx| {
             let changed = tx.first(sql, values)?;
             if changed.is_some() {
-                tx.note(event, at, by)?;
+                tx.note(event, by)?;
             }
             Ok(changed)
         })

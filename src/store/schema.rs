@@ -4,12 +4,10 @@
 //! of `sql/`, with a line here. A file that was released never changes. Each runs once, in its own transaction, which
 //! also adds its version to the table `schema_version`.
 
-use jiff::Timestamp;
-
 use super::error::{OpenError, Result};
 use super::tx::Tx;
 use super::value::values;
-use crate::base::clock::truncate_to_millis;
+
 use crate::model::audit::{Action, AuditEvent, Origin};
 
 /// A step to a version of the schema.
@@ -26,11 +24,10 @@ impl Migration {
     pub(super) fn run(&self, tx: &mut Tx<'_>, by: &Origin) -> Result<(), OpenError> {
         let mut run = || -> Result<()> {
             tx.batch(self.sqlite, self.postgres)?;
-            let now = truncate_to_millis(Timestamp::now());
-            let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
-            tx.execute(noted, values![self.version, self.name, now])?;
+            let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, {now})";
+            tx.execute(noted, values![self.version, self.name])?;
             let event = AuditEvent::of_service(Action::Migrated).with("version", self.version);
-            tx.note(&AuditEvent { object: Some(self.name.to_owned()), ..event }, now, by)
+            tx.note(&AuditEvent { object: Some(self.name.to_owned()), ..event }, by)
         };
         run().map_err(|cause| OpenError::Migration { name: self.name, cause })?;
         log::info!("the database has schema version {} ({}) now", self.version, self.name);

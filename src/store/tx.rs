@@ -19,7 +19,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::document::encode;
@@ -131,14 +130,14 @@ impl Tx<'_> {
         }
     }
 
-    /// Adds an entry to the audit.
-    pub(super) fn note(&mut self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<()> {
+    /// Adds an entry to the audit, which is dated by the database's clock.
+    pub(super) fn note(&mut self, event: &AuditEvent, by: &Origin) -> Result<()> {
         const INSERT: &str = "INSERT INTO audit (at, actor, actor_id, action, account, object, request, detail) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+             VALUES ({now}, ?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let detail = (!event.detail.is_empty()).then(|| encode(&event.detail)).transpose()?;
         let (kind, id, action) = (by.actor.kind(), by.actor.id(), event.action.as_str());
         let request = by.request.as_ref().map(RequestId::as_str);
         let object = event.object.as_deref();
-        self.execute(INSERT, values![at, kind, id, action, event.account, object, request, detail]).map(drop)
+        self.execute(INSERT, values![kind, id, action, event.account, object, request, detail]).map(drop)
     }
 }

@@ -111,7 +111,7 @@ impl Webhooks {
         let key = self.key.as_ref().ok_or(WebhookError::NoKey)?;
         let secret = SigningSecret::generate();
         let sealed = key.seal(id, &secret);
-        let webhook = self.store.rotate_secret(account, id, &sealed, SECRET_OVERLAP, self.clock.now(), by)?;
+        let webhook = self.store.rotate_secret(account, id, &sealed, SECRET_OVERLAP, by)?;
         Ok((webhook.ok_or(WebhookError::UnknownWebhook)?, secret))
     }
 

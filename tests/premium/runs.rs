@@ -18,9 +18,7 @@ use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
 use sightline::runs::live::LiveRun;
-use sightline::runs::service::{
-    Found, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
-};
+use sightline::runs::service::{Found, RunsConfig, StartError, StartRequest, StartResult};
 
 use crate::runs;
 use crate::support::databases::databases;
@@ -299,8 +297,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         let stage = Stage::with(1);
         let bench = bench_on(&database.url, Folder::new(), &stage, 1, 1);
         let keyed = |query: &str| {
-            let valid_since = idempotency_valid_since(SystemClock.now());
-            let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], valid_since };
+            let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], at: SystemClock.now() };
             StartRequest { idempotency: Some(idempotency), ..premium(&bench, query) }
         };
         let used = || bench.store.credits_used(bench.account, bench.order("x").charge.cycle).unwrap();

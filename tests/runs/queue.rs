@@ -147,11 +147,7 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
     let first = bench.start("first");
     eventually("the first is driven", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
     let known = |key: &str, body| {
-        let idempotency = Idempotency {
-            key: key.into(),
-            body_hash: [body; 32],
-            valid_since: "2000-01-01T00:00:00Z".parse().unwrap(),
-        };
+        let idempotency = Idempotency { key: key.into(), body_hash: [body; 32], at: jiff::Timestamp::now() };
         bench.runs.start(StartRequest { idempotency: Some(idempotency), ..bench.order("second") })
     };
     let Ok(StartResult::Started(Found::Stored(second))) = known("once", 1) else { panic!("not queued") };

@@ -79,7 +79,7 @@ on_both! {
         let batch = new_batch(f.account.id, &["anna"]);
         f.refuse_confirmations();
         assert!(f.store.add_batch(&batch, &Origin::CLI).unwrap_err().is_unavailable());
-        let refused = f.store.add_watch(&f.new_watch(), batch.created_at, &Origin::CLI);
+        let refused = f.store.add_watch(&f.new_watch(), &Origin::CLI);
         assert!(matches!(refused, Err(WatchError::Storage(error)) if error.is_unavailable()));
         let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
         assert!(f.store.start(&run, &charge(1, Some(100))).unwrap_err().is_unavailable());
@@ -142,9 +142,9 @@ on_both! {
         let (_, run) = f.start_next().unwrap();
         let late = NewRun { cause: Cause::Row(RowRef { batch: id, position: 2 }), ..f.new_run() };
         for _ in 0..2 {
-            assert!(f.store.stop_batch(f.account.id, id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
+            assert!(f.store.stop_batch(f.account.id, id, &Origin::CLI).unwrap());
         }
-        assert!(!f.store.stop_batch(AccountId::new(), id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
+        assert!(!f.store.stop_batch(AccountId::new(), id, &Origin::CLI).unwrap());
         assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::Refused(Refused::RowGone));
         assert_eq!((f.store.next_row(false).unwrap(), f.used()), (None, 1));
         assert_eq!(f.store.end_batches(false).unwrap(), []);
@@ -186,9 +186,9 @@ on_both! {
         f.store.end_batches(false).unwrap();
         // Batches end by the clock of the database, and runs by that of the process.
         let (most, later) = (BatchSize { runs: 10, results: 100 }, at("2100-01-01T00:00:00Z"));
-        f.store.sweep(at("2026-03-01T00:00:00Z"), most, later, &Origin::SYSTEM).unwrap();
+        f.store.sweep(at("2026-03-01T00:00:00Z"), most).unwrap();
         assert_eq!(f.batch(id).counts.total(), 2);
-        f.store.sweep(later, most, later, &Origin::SYSTEM).unwrap();
+        f.store.sweep(later, most).unwrap();
         assert_eq!(f.store.batch(f.account.id, id).unwrap(), None);
         assert_eq!(f.database.number("SELECT count(*) FROM batch_rows"), 0);
     }

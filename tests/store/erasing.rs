@@ -41,7 +41,7 @@ impl Fixture {
     }
 
     fn sweep(&self, before: &str, most: BatchSize) -> u64 {
-        match self.store.sweep(at(before), most, at(LATER), &Origin::SYSTEM).unwrap() {
+        match self.store.sweep(at(before), most).unwrap() {
             Some(runs) => runs,
             None => panic!("nobody else sweeps"),
         }
@@ -62,7 +62,7 @@ impl Fixture {
 
 /// Deletes an account to its last row.
 pub(super) fn erase(store: &Store, account: AccountId) -> Option<Erased> {
-    let erased = store.close_account(account, at(LATER), &Origin::CLI).unwrap();
+    let erased = store.close_account(account, &Origin::CLI).unwrap();
     while store.erase_closed(account).unwrap() == Erasure::More {}
     erased
 }
@@ -125,7 +125,7 @@ on_both! {
 
         let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
         let last = f.store.audit(&filter, 100).unwrap().pop().unwrap();
-        assert_eq!((last.action.as_str(), last.at), ("account.deleted", at(LATER)));
+        assert_eq!(last.action, "account.deleted");
         assert_eq!((&last.detail["keys"], &last.detail["runs"]), (&1.into(), &2.into()));
         assert_eq!(f.erase(), None);
         assert_eq!(f.store.audit(&filter, 100).unwrap().last(), Some(&last));
@@ -141,13 +141,13 @@ on_both! {
         assert_eq!(f.count("runs"), ended.len() as i64 + 1);
 
         let whole = Erased { keys: 1, runs: ended.len() as u64 + 1 };
-        assert_eq!(f.store.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap(), Some(whole));
+        assert_eq!(f.store.close_account(f.account.id, &Origin::CLI).unwrap(), Some(whole));
         assert_eq!((f.count("runs"), f.count("api_keys")), (ended.len() as i64 + 1, 0));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
         assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
         let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
-        assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
+        assert!(!f.store.set_plan(f.account.id, "free", &Origin::CLI).unwrap());
         assert!(f.store.take_over(&claim(f.me, false, 10)).unwrap().is_empty());
 
         // The live run goes first and alone, then a batch of the others; the state after each batch is visible.
@@ -160,7 +160,7 @@ on_both! {
         // The deletion stopped here. Another caller completes it, and the audit log has one entry for it.
         let another = f.another();
         assert_eq!(another.closed_accounts().unwrap(), [f.account.id]);
-        let rest = another.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
+        let rest = another.close_account(f.account.id, &Origin::CLI).unwrap();
         assert_eq!(rest, Some(Erased { keys: 0, runs: 2 }));
         assert_eq!(erase(&another, f.account.id), rest);
         assert_eq!((f.count("runs"), f.count("accounts")), (0, 0));
@@ -176,7 +176,7 @@ on_both! {
         let another = new_account("another@example.com");
         assert!(f.store.add_account(&another, &Origin::CLI).unwrap());
         for account in [f.account.id, another.id] {
-            assert!(f.store.close_account(account, at(LATER), &Origin::CLI).unwrap().is_some());
+            assert!(f.store.close_account(account, &Origin::CLI).unwrap().is_some());
         }
         let closed = f.store.closed_accounts().unwrap();
         let kind = if f.database.name == "sqlite" { "BLOB" } else { "uuid" };
@@ -278,7 +278,7 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
     let f = Fixture::new(sqlite());
     let texts = ["a-query-to-forget", "a-result-to-forget"];
     let stands = || texts.map(|text| stands_on_disk(&f.database, text));
-    let delete = |run| f.store.delete(run, f.account.id, at(LATER), &Origin::CLI).unwrap();
+    let delete = |run| f.store.delete(run, f.account.id, &Origin::CLI).unwrap();
     let sweep = |_| f.sweep(LATER, MOST) == 1;
     let with_account = |_| erase(&f.store, f.account.id).is_some();
     let ways: [&dyn Fn(RunId) -> bool; 3] = [&delete, &sweep, &with_account];
@@ -329,7 +329,7 @@ mod postgres {
         assert!(f.store.listen(Arc::downgrade(&subscriber)).unwrap());
         eventually("it is subscribed", || received.has(Notification::Connected));
         let (live, ended) = (f.started(), f.ended(1, 1));
-        f.another().close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
+        f.another().close_account(f.account.id, &Origin::CLI).unwrap();
         eventually("it is notified", || {
             received.has(Notification::Deleted(live.id)) && received.has(Notification::Access)
         });
@@ -353,7 +353,7 @@ mod postgres {
             };
             let mut removed = 0;
             loop {
-                match store.sweep(at(LATER), most, at(LATER), &Origin::SYSTEM).unwrap() {
+                match store.sweep(at(LATER), most).unwrap() {
                     Some(0) => return removed,
                     Some(runs) => removed += runs,
                     None => std::thread::yield_now(),

@@ -180,8 +180,7 @@ impl<'a> Model<'a> {
     }
 
     fn key(&self, key: Option<(u8, u8)>) -> Option<Idempotency> {
-        let valid_since = self.now - 24.hours();
-        key.map(|(key, body)| Idempotency { key: key.to_string(), body_hash: [body + 1; 32], valid_since })
+        key.map(|(key, body)| Idempotency { key: key.to_string(), body_hash: [body + 1; 32], at: self.now })
     }
 
     /// Returns the answer to a request that has used its key before.
@@ -414,8 +413,8 @@ impl<'a> Model<'a> {
                         && (run.new.id == id || op.even[0] && run.is_member_of(id))
                 });
                 let told = match op.even[0] {
-                    true => store.delete_family(id, account, now, by).unwrap().len(),
-                    false => usize::from(store.delete(id, account, now, by).unwrap()),
+                    true => store.delete_family(id, account, by).unwrap().len(),
+                    false => usize::from(store.delete(id, account, by).unwrap()),
                 };
                 assert_eq!(told, deleted.len());
                 deleted.into_iter().for_each(|place| self.remove(place, false));
@@ -450,7 +449,7 @@ impl<'a> Model<'a> {
                 let (before, most) =
                     (at("2100-01-01T00:00:00Z"), BatchSize { runs: 1000, results: 1_000_000 });
                 let ended = self.places(|run| run.shown.is_some() && !run.is_running());
-                let swept = store.sweep(before, most, now, &Origin::SYSTEM).unwrap();
+                let swept = store.sweep(before, most).unwrap();
                 assert_eq!(swept, Some(ended.len() as u64));
                 ended.into_iter().for_each(|place| self.remove(place, true));
             }

@@ -11,7 +11,7 @@ on_both! {
         let updates = [(None, Some(true)), (Some(Some("x".to_owned())), None)]
             .map(|(note, not_this_person)| AnnotationUpdate { note, not_this_person });
         race(2, |at| super::once_connected(|| {
-            f.store.annotate(run.id, 1, run.account, &updates[at], super::at("2026-03-01T12:00:30.123Z"), &Origin::CLI)
+            f.store.annotate(run.id, 1, run.account, &updates[at], &Origin::CLI)
         }));
         let kept = f.store.notes(run.id).unwrap().results.remove(&1).unwrap();
         assert_eq!(kept, Annotation { note: Some("x".into()), not_this_person: true });

@@ -5,7 +5,7 @@ use std::fs;
 use sightline::model::audit::Origin;
 use sightline::store::{OpenError, Role, Store};
 
-use super::{Fixture, at, open, race};
+use super::{Fixture, open, race};
 use crate::support::databases::{empty_databases, empty_postgres, server_address, sqlite};
 
 fn refused(url: &str, role: Role) -> OpenError {
@@ -118,7 +118,7 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
 
     let command = open(&f.database.url, Role::Command).unwrap();
-    assert!(command.set_plan(f.account.id, "basic", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
+    assert!(command.set_plan(f.account.id, "basic", &Origin::CLI).unwrap());
     assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
 
     let Fixture { store, database, .. } = f;

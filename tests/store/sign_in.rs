@@ -78,10 +78,10 @@ on_both! {
 
     fn only_its_owner_ends_a_session(f) {
         let (session, token) = f.open_session(at(NOW));
-        assert!(!f.store.end_session(AccountId::new(), session.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.store.end_session(AccountId::new(), session.id, &Origin::CLI).unwrap());
         assert!(f.is_signed_in(&token));
-        assert!(f.store.end_session(f.account.id, session.id, at(NOW), &Origin::CLI).unwrap());
-        assert!(!f.store.end_session(f.account.id, session.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.end_session(f.account.id, session.id, &Origin::CLI).unwrap());
+        assert!(!f.store.end_session(f.account.id, session.id, &Origin::CLI).unwrap());
         assert!(!f.is_signed_in(&token));
         assert_eq!(f.account_actions(), ["account.created", "session.started", "session.ended"]);
     }
@@ -98,22 +98,22 @@ on_both! {
     fn a_new_password_ends_all_sessions_and_voids_links(f) {
         assert_eq!(f.store.password(f.account.id).unwrap(), None);
         let ((_, token), link) = (f.open_session(at(NOW)), f.link());
-        assert!(f.store.set_password(f.account.id, "hash 1", None, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.set_password(f.account.id, "hash 1", None, &Origin::CLI).unwrap());
         assert_eq!(f.store.password(f.account.id).unwrap().as_deref(), Some("hash 1"));
         assert!(!f.is_signed_in(&token));
         assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
-        assert!(!f.store.set_password(AccountId::new(), "hash", None, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.store.set_password(AccountId::new(), "hash", None, &Origin::CLI).unwrap());
     }
 
     fn a_session_for_a_replaced_password_is_refused(f) {
         // The password is verified between reading its hash and writing.
-        assert!(f.store.set_password(f.account.id, "hash 1", None, at(NOW), &Origin::CLI).unwrap());
-        assert!(f.store.set_password(f.account.id, "hash 2", Some("hash 1"), at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.set_password(f.account.id, "hash 1", None, &Origin::CLI).unwrap());
+        assert!(f.store.set_password(f.account.id, "hash 2", Some("hash 1"), &Origin::CLI).unwrap());
         for known in [None, Some("hash 1")] {
             let (late, token) = (session(f.account.id, at(NOW)), hash());
             assert!(!f.store.open_session(&late, &token, known, &Origin::CLI).unwrap());
             assert!(!f.is_signed_in(&token));
-            assert!(!f.store.set_password(f.account.id, "hash 3", known, at(NOW), &Origin::CLI).unwrap());
+            assert!(!f.store.set_password(f.account.id, "hash 3", known, &Origin::CLI).unwrap());
         }
         assert_eq!(f.store.password(f.account.id).unwrap().as_deref(), Some("hash 2"));
         let (_, token) = f.open_session(at(NOW));
@@ -141,19 +141,19 @@ on_both! {
 
     fn a_role_is_given_and_read(f) {
         for role in [Role::Operator, Role::Operator, Role::User] {
-            assert!(f.store.set_role(f.account.id, role, at(NOW), &Origin::CLI).unwrap());
+            assert!(f.store.set_role(f.account.id, role, &Origin::CLI).unwrap());
             assert_eq!(f.store.account(f.account.id).unwrap().unwrap().role, role);
         }
-        assert!(!f.store.set_role(AccountId::new(), Role::User, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.store.set_role(AccountId::new(), Role::User, &Origin::CLI).unwrap());
         assert_eq!(f.account_actions(), ["account.created", "account.role_changed", "account.role_changed"]);
     }
 
     fn nothing_is_left_of_a_closed_account(f) {
         let (_, token) = f.open_session(at(NOW));
-        assert!(f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.set_password(f.account.id, "hash", None, &Origin::CLI).unwrap());
         f.open_session(at(NOW));
         let link = f.link();
-        f.store.close_account(f.account.id, at(NOW), &Origin::CLI).unwrap().unwrap();
+        f.store.close_account(f.account.id, &Origin::CLI).unwrap().unwrap();
         assert!(!f.is_signed_in(&token));
         assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
         for table in ["passwords", "web_sessions", "set_up_links"] {
@@ -161,6 +161,6 @@ on_both! {
         }
         let late = session(f.account.id, at(NOW));
         assert!(!f.store.open_session(&late, &hash(), None, &Origin::CLI).unwrap());
-        assert!(!f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.store.set_password(f.account.id, "hash", None, &Origin::CLI).unwrap());
     }
 }

@@ -62,16 +62,16 @@ on_both! {
             let run = f.with_results();
             f.keep(run.id, 1, b"x");
             let mark = AnnotationUpdate { note: None, not_this_person: Some(true) };
-            f.store.annotate(run.id, 1, run.account, &mark, later, &Origin::CLI).unwrap();
+            f.store.annotate(run.id, 1, run.account, &mark, &Origin::CLI).unwrap();
             f.finish(&run, &completed());
             assert_eq!(left(), 2);
             run
         };
         let run = kept();
-        assert!(f.store.delete(run.id, run.account, later, &Origin::CLI).unwrap());
+        assert!(f.store.delete(run.id, run.account, &Origin::CLI).unwrap());
         assert_eq!(left(), 0, "deleted by its owner");
         kept();
-        assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), Some(1));
+        assert_eq!(f.store.sweep(later, BATCH).unwrap(), Some(1));
         assert_eq!(left(), 0, "swept");
         kept();
         erase(&f.store, f.account.id);

@@ -44,7 +44,7 @@ impl Fixture {
     }
 
     fn added_watch(&self, new: &NewWatch) -> Watch {
-        self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap()
+        self.store.add_watch(new, &Origin::CLI).unwrap()
     }
 
     fn read(&self, watch: &Watch) -> Watch {
@@ -153,7 +153,7 @@ on_both! {
     fn a_run_on_request_leaves_the_next_moment_and_is_not_started_twice(f) {
         let watch = f.added_watch(&f.new_watch());
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
+        f.store.change_watch(f.account.id, watch.id, &paused, &Origin::CLI).unwrap();
         assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
         let run = f.run_of(&watch, false);
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
@@ -165,7 +165,7 @@ on_both! {
         f.finish(&run, &completed());
         assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
         // A deleted run is no answer, even if the watch is not closed yet.
-        assert!(f.store.delete(run.id, f.account.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.delete(run.id, f.account.id, &Origin::CLI).unwrap());
         let next = f.run_of(&watch, false);
         assert_eq!(f.store.start(&next, &charge(1, None)).unwrap(), Started::Created);
         assert_eq!(f.read(&watch).last_run, Some(next.id));
@@ -179,7 +179,7 @@ on_both! {
         let skipped = f.read(&watch);
         assert_eq!((skipped.last_run, skipped.next_at > watch.next_at), (None, true));
         let daily = WatchUpdate { every: Some("1d".parse().unwrap()), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &daily, at(NOW), &Origin::CLI).unwrap();
+        f.store.change_watch(f.account.id, watch.id, &daily, &Origin::CLI).unwrap();
         let day = Duration::from_secs(86_400);
         assert_eq!(f.read(&watch).next_at, skipped.next_at - Duration::from_secs(3600) + day);
     }
@@ -215,7 +215,7 @@ on_both! {
 
         // Only what `notify_on` names is reported, and only to the webhook of the watch if it has one.
         let only = WatchUpdate { webhook: Some(Some(other)), ..WatchUpdate::default() };
-        f.store.change_watch(f.account.id, watch.id, &only, at(NOW), &Origin::CLI).unwrap();
+        f.store.change_watch(f.account.id, watch.id, &only, &Origin::CLI).unwrap();
         for (kind, messages) in [(ChangeKind::Changed, 0), (ChangeKind::Removed, 1)] {
             f.ended_run_of(&watch);
             let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
@@ -236,7 +236,7 @@ on_both! {
         // A run that is deleted before it was compared does not keep the watch from going on.
         let open = f.run_of(&f.read(&watch), true);
         assert_eq!(f.store.start(&open, &charge(1, None)).unwrap(), Started::Created);
-        assert!(f.store.delete(open.id, f.account.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.delete(open.id, f.account.id, &Origin::CLI).unwrap());
         let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
         assert_eq!(ended.run, open.id);
         assert!(f.store.close_run(&ended, &Comparison::default()).unwrap());
@@ -244,12 +244,12 @@ on_both! {
         let changes = || f.store.watch_changes(f.account.id, watch.id, None, 10).unwrap().unwrap().len();
         assert_eq!(changes(), 1);
         let most = BatchSize { runs: 10, results: 100 };
-        let swept = f.store.sweep(at("2100-01-01T00:00:00Z"), most, at(NOW), &Origin::SYSTEM).unwrap();
+        let swept = f.store.sweep(at("2100-01-01T00:00:00Z"), most).unwrap();
         assert_eq!((swept, changes()), (Some(1), 0));
         assert!(f.store.run(run.id, f.account.id).unwrap().is_none());
         assert!(super::erasing::erase(&f.store, f.account.id).is_some());
         assert_eq!(f.database.number("SELECT count(*) FROM watches"), 0);
-        let added = f.store.add_watch(&f.new_watch(), at(NOW), &Origin::CLI);
+        let added = f.store.add_watch(&f.new_watch(), &Origin::CLI);
         assert!(matches!(added, Err(WatchError::UnknownAccount)), "{added:?}");
     }
 }

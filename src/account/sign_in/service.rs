@@ -164,7 +164,7 @@ impl SignIns {
         let Some(token) = &client.token else { return Ok(()) };
         if let Some((former, _)) = self.store.session(&token.hash(), now)? {
             let by = Origin::request(Actor::Account(former.account), &client.request);
-            self.store.end_session(former.account, former.id, now, &by)?;
+            self.store.end_session(former.account, former.id, &by)?;
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ impl SignIns {
     /// # Errors
     /// Returns [`SignInError::UnknownSession`], or an error of the store.
     pub fn end(&self, account: AccountId, session: SessionId, by: &Origin) -> Result<(), SignInError> {
-        match self.store.end_session(account, session, self.clock.now(), by)? {
+        match self.store.end_session(account, session, by)? {
             true => Ok(()),
             false => Err(SignInError::UnknownSession),
         }
@@ -257,7 +257,7 @@ impl SignIns {
         new.check(&account.email)?;
         let hash = self.hasher.hash(new)?;
         let by = Origin::request(Actor::Account(account.id), &client.request);
-        if !self.store.set_password(account.id, &hash, Some(&known), self.clock.now(), &by)? {
+        if !self.store.set_password(account.id, &hash, Some(&known), &by)? {
             return Err(SignInError::Wrong);
         }
         self.open(account.id, Some(&hash), client)
@@ -309,7 +309,7 @@ impl SignIns {
     /// # Errors
     /// Returns [`SignInError::UnknownAccount`], or an error of the store.
     pub fn set_role(&self, account: AccountId, role: Role, by: &Origin) -> Result<(), SignInError> {
-        match self.store.set_role(account, role, self.clock.now(), by)? {
+        match self.store.set_role(account, role, by)? {
             true => Ok(()),
             false => Err(SignInError::UnknownAccount),
         }

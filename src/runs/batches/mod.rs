@@ -180,7 +180,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stop_batch(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context.store.stop_batch(account, id, self.context.clock.now(), by)?;
+        let known = self.context.store.stop_batch(account, id, by)?;
         self.wake();
         Ok(known)
     }

@@ -16,7 +16,10 @@ const ADD_KEY: &str = "INSERT INTO api_keys \
      (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
      SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?2 AND plan <> ?9 /*pg FOR KEY SHARE */ RETURNING 1";
 
+const REVOKE_KEY: &str =
+    "UPDATE api_keys SET revoked_at = {now} WHERE id = ?1 AND revoked_at IS NULL RETURNING account";
 const TOUCH: &str = "UPDATE api_keys SET last_used_at = greatest(last_used_at, ?2) WHERE id = ?1";
+pub(super) const SET_PLAN: &str = "UPDATE accounts SET plan = ?2 WHERE id = ?1";
 
 impl Store {
     /// Adds an account. Returns `false` if one with this email address exists.
@@ -26,7 +29,7 @@ impl Store {
         let Account { id, email, plan, anchor, created_at, role } = account;
         let values = values![*id, email, plan, *anchor, *created_at, role.as_str()];
         let event = AuditEvent::of_account(Action::AccountCreated, *id).with("plan", plan.as_str());
-        Ok(self.noted::<i64>("add_account", sql, values, &event, *created_at, by)?.is_some())
+        Ok(self.noted::<i64>("add_account", sql, values, &event, by)?.is_some())
     }
 
     /// Returns the account with that id.
@@ -46,19 +49,14 @@ impl Store {
     }
 
     /// Changes the plan. Returns `false` if the account is unknown or is being deleted.
-    pub fn set_plan(&self, id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn set_plan(&self, id: AccountId, plan: &str, by: &Origin) -> Result<bool> {
         self.write("set_plan", |tx| {
-            let known = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
-            let Some(before) = tx.first::<String>(known, values![id])? else { return Ok(false) };
-            if before == BEING_DELETED {
-                return Ok(false);
-            }
+            let before = locked_plan(tx, id)?.filter(|before| before != BEING_DELETED);
+            let Some(before) = before else { return Ok(false) };
             if before != plan {
-                let sql = "UPDATE accounts SET plan = ?2 WHERE id = ?1";
-                tx.execute(sql, values![id, plan])?;
-                let event =
-                    AuditEvent::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
-                tx.note(&event, at, by)?;
+                tx.execute(SET_PLAN, values![id, plan])?;
+                let event = AuditEvent::of_account(Action::PlanChanged, id).with("from", before);
+                tx.note(&event.with("to", plan), by)?;
                 tx.announce(Notification::Access)?;
             }
             Ok(true)
@@ -71,7 +69,7 @@ impl Store {
         let mut values = values![*id, *account, &hash.0, last_four, label, *created_at, *last_used_at];
         values.extend(values![*revoked_at, BEING_DELETED]);
         let event = AuditEvent::of_object(Action::KeyCreated, *account, id);
-        Ok(self.noted::<i64>("add_key", ADD_KEY, values, &event, *created_at, by)?.is_some())
+        Ok(self.noted::<i64>("add_key", ADD_KEY, values, &event, by)?.is_some())
     }
 
     /// Returns the key with that hash, revoked or not, and its owner.
@@ -81,28 +79,22 @@ impl Store {
 
     /// Returns all keys of an account, or of every account for `None`, the oldest first.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>> {
-        match account {
-            Some(account) => self.all(
-                "keys",
-                "SELECT {row} FROM api_keys k WHERE k.account = ?1 ORDER BY k.created_at, k.id",
-                values![account],
-            ),
-            None => self.all("keys", "SELECT {row} FROM api_keys k ORDER BY k.created_at, k.id", values![]),
-        }
+        let sql = match account {
+            Some(_) => "SELECT {row} FROM api_keys k WHERE k.account = ?1 ORDER BY k.created_at, k.id",
+            None => "SELECT {row} FROM api_keys k WHERE CAST(?1 AS uuid) IS NULL ORDER BY k.created_at, k.id",
+        };
+        self.all("keys", sql, values![account])
     }
 
     /// Revokes a key. A key that is already revoked keeps its first date. Returns `false` if the key is unknown.
-    pub fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<bool> {
         self.write("revoke_key", |tx| {
-            let known =
-                "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
-            let Some((account, is_valid)) = tx.first(known, values![id])? else { return Ok(false) };
-            if is_valid {
-                tx.execute("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1", values![id, at])?;
-                tx.note(&AuditEvent::of_object(Action::KeyRevoked, account, id), at, by)?;
+            if let Some(account) = tx.first(REVOKE_KEY, values![id])? {
+                tx.note(&AuditEvent::of_object(Action::KeyRevoked, account, id), by)?;
                 tx.announce(Notification::Access)?;
+                return Ok(true);
             }
-            Ok(true)
+            tx.has("SELECT 1 FROM api_keys WHERE id = ?1", values![id])
         })
     }
 
@@ -120,10 +112,15 @@ impl Store {
     }
 }
 
+/// Locks an account for this transaction alone, and returns its plan. It does not wait for transactions that are starting
+/// a run or adding a key.
+pub(super) fn locked_plan(tx: &mut Tx<'_>, account: AccountId) -> Result<Option<String>> {
+    tx.first("SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */", values![account])
+}
+
 /// Locks an account for this transaction alone. Returns `false` if it does not exist or is being deleted.
 pub(super) fn lock(tx: &mut Tx<'_>, account: AccountId) -> Result<bool> {
-    let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
-    tx.has(sql, values![account, BEING_DELETED])
+    Ok(locked_plan(tx, account)?.is_some_and(|plan| plan != BEING_DELETED))
 }
 
 /// Locks an account against its deletion, which waits for this transaction, or this transaction waits for it. Returns

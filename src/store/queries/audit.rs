@@ -8,8 +8,8 @@ const FIRST_SINCE: &str = "SELECT min(id) FROM audit WHERE at >= ?1";
 
 impl Store {
     /// Records an action that changes nothing in the store.
-    pub fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<()> {
-        self.write("note", |tx| tx.note(event, at, by))
+    pub fn note(&self, event: &AuditEvent, by: &Origin) -> Result<()> {
+        self.write("note", |tx| tx.note(event, by))
     }
 
     /// Returns at most `count` entries, the oldest first.

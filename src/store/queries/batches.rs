@@ -29,7 +29,7 @@ const RUNS: &str = "SELECT {row} FROM runs WHERE id IN {ids ?1}";
 const REPORTS: &str = "SELECT r.id, {reports r.id} FROM runs r JOIN (SELECT run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
 
-const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL \
+const STOP: &str = "UPDATE batches SET stopped_at = {now}, retry_at = NULL \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
 const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?1 AND state = 'pending'";
 
@@ -119,14 +119,14 @@ impl Store {
 
     /// Stops a batch: no further row is started. Adds an audit entry unless it was stopped or had ended before. Returns
     /// `false` if the account has no such batch.
-    pub fn stop_batch(&self, account: AccountId, id: BatchId, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn stop_batch(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool> {
         self.write("stop_batch", |tx| {
-            if !tx.has(STOP, values![id, account, at])? {
+            if !tx.has(STOP, values![id, account])? {
                 return Ok(tx.first::<Batch>(BATCH, values![id, account])?.is_some());
             }
             let skipped = tx.execute(SKIP_ROWS, values![id])?;
             let event = AuditEvent::of_object(Action::BatchStopped, account, id).with("skipped", skipped);
-            tx.note(&event, at, by)?;
+            tx.note(&event, by)?;
             Ok(true)
         })
     }
@@ -182,7 +182,7 @@ fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<Started> {
     }
     // A key stands for one run or for one batch.
     if let Some(idempotency) = idempotency
-        && let Some(known) = note_request(tx, *account, RunId(id.0), *created_at, idempotency)?
+        && let Some(known) = note_request(tx, *account, RunId(id.0), idempotency)?
     {
         return Ok(known);
     }
@@ -192,6 +192,6 @@ fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<Started> {
     let encoded = encoded.collect::<Result<Vec<_>>>()?;
     tx.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;
     let event = AuditEvent::of_object(Action::BatchCreated, *account, id).with("searches", rows.len());
-    tx.note(&event, *created_at, by)?;
+    tx.note(&event, by)?;
     Ok(Started::Created)
 }

@@ -137,7 +137,7 @@ pub(super) fn known_request(
     account: AccountId,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>> {
-    let values = values![account, &idempotency.key, idempotency.valid_since];
+    let values = values![account, &idempotency.key, Idempotency::valid_since(idempotency.at)];
     let known = tx.first::<(_, [u8; 32])>(REQUEST, values)?;
     Ok(known.map(|(run, body_hash)| match body_hash == idempotency.body_hash {
         true => Started::Repeated(run),
@@ -156,13 +156,12 @@ pub(super) fn note_request(
     tx: &mut Tx<'_>,
     account: AccountId,
     run: RunId,
-    at: Timestamp,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>> {
     let key = &idempotency.key;
-    tx.execute(FORGET_REQUEST, values![account, key, idempotency.valid_since])?;
+    tx.execute(FORGET_REQUEST, values![account, key, Idempotency::valid_since(idempotency.at)])?;
     for _ in 0..REQUEST_TRIES {
-        let values = values![account, key, &idempotency.body_hash, run, at];
+        let values = values![account, key, &idempotency.body_hash, run, idempotency.at];
         if tx.execute(NOTE_REQUEST, values)? == 1 {
             return Ok(None);
         }

@@ -4,14 +4,13 @@
 //! transaction would block all drivers of its runs, each with a connection of the pool (PostgreSQL), or every other
 //! writer (SQLite).
 
+use super::accounts::{SET_PLAN, locked_plan};
 use super::*;
 use crate::base::clock::rfc3339_millis;
 
 const LAST_EVENT: &str = "SELECT max(at) FROM (SELECT max(at) AS at FROM audit WHERE at <= ?1 \
      UNION ALL SELECT max(completed_at) FROM runs WHERE completed_at <= ?1) events";
 
-/// Locks an account. It does not wait for transactions that are starting a run or adding a key: see [`Store::erase_closed`].
-const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
 /// Removes what an account has besides its runs. Each statement locks the rows in the order of their ids, as every
 /// statement that locks several rows. Watches go before webhooks: a transaction that reports a change locks the watch
 /// first, and then the webhooks. The last one removes the keys.
@@ -72,18 +71,17 @@ impl Store {
     /// can be done for the account: its keys are removed, no run is started or taken over, no key is added, and the
     /// drivers and readers of its runs are notified. For an account that is already being deleted, returns the
     /// remaining amount. Returns `None` if the account is unknown.
-    pub fn close_account(&self, id: AccountId, at: Timestamp, by: &Origin) -> Result<Option<Erased>> {
+    pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Option<Erased>> {
         self.write("close_account", |tx| {
-            let Some(plan) = tx.first::<String>(PLAN, values![id])? else { return Ok(None) };
+            let Some(plan) = locked_plan(tx, id)? else { return Ok(None) };
             let runs = count_runs(tx, id)?;
             if plan == BEING_DELETED {
                 return Ok(Some(Erased { keys: 0, runs }));
             }
-            tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
+            tx.execute(SET_PLAN, values![id, BEING_DELETED])?;
             let keys = erase(tx, id)?;
-            let event =
-                AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
-            tx.note(&event, at, by)?;
+            let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys);
+            tx.note(&event.with("runs", runs), by)?;
             for run in tx.all(LIVE_RUNS, values![id])? {
                 tx.announce(Notification::Deleted(run))?;
             }
@@ -143,13 +141,7 @@ impl Store {
 
     /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Records the removal in the audit
     /// unless there was nothing to remove. Returns the number of runs, or `None` if another instance is removing some.
-    pub fn sweep(
-        &self,
-        ended_before: Timestamp,
-        most: BatchSize,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Option<u64>> {
+    pub fn sweep(&self, ended_before: Timestamp, most: BatchSize) -> Result<Option<u64>> {
         let operation = background("sweep").light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
         if self.first(operation, ANY_OLD, values![ended_before])? != Some(true) {
@@ -165,7 +157,7 @@ impl Store {
             tx.execute(REMOVE_BATCHES, values![ended_before, most.runs])?;
             if runs > 0 {
                 let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
-                tx.note(&event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;
+                tx.note(&event.with("ended_before", rfc3339_millis(ended_before)), &Origin::SYSTEM)?;
             }
             Ok(Some(runs))
         })

@@ -84,20 +84,14 @@ impl Store {
 
     /// Deletes a root and all runs of its family, as [`Store::delete`](crate::store::Store::delete) deletes
     /// one run. Returns the runs; none if the root is unknown, of another account, or already deleted.
-    pub fn delete_family(
-        &self,
-        root: RunId,
-        account: AccountId,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<Vec<RunId>> {
+    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<Vec<RunId>> {
         self.write(Operation::from("delete_family").erasing(), |tx| {
             if !tx.has(LOCK_ROOT, values![root, account])? {
                 return Ok(Vec::new());
             }
             let runs = tx.all(DELETE, values![root, account])?;
             for run in &runs {
-                note_deleted(tx, *run, account, at, by)?;
+                note_deleted(tx, *run, account, by)?;
             }
             Ok(runs)
         })

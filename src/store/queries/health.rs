@@ -86,8 +86,8 @@ impl Store {
     /// forgotten, sorted.
     pub fn reset(&self, what: Learnt, name: Option<&str>, at: Timestamp, by: &Origin) -> Result<Vec<String>> {
         match what {
-            Learnt::Deadline => self.reset_each(what, name, at, by, Tally::forget_durations),
-            _ => self.reset_each(what, name, at, by, |state: &mut BreakerState| state.close(at)),
+            Learnt::Deadline => self.reset_each(what, name, by, Tally::forget_durations),
+            _ => self.reset_each(what, name, by, |state: &mut BreakerState| state.close(at)),
         }
     }
 
@@ -96,7 +96,6 @@ impl Store {
         &self,
         what: Learnt,
         name: Option<&str>,
-        at: Timestamp,
         by: &Origin,
         reset: impl Fn(&mut T) -> bool,
     ) -> Result<Vec<String>> {
@@ -116,7 +115,7 @@ impl Store {
                 Some(name) => event.with("name", name),
                 None => event.with("count", names.len()),
             };
-            if names.is_empty() { Ok(()) } else { tx.note(&event, at, by) }
+            if names.is_empty() { Ok(()) } else { tx.note(&event, by) }
         })?;
         Ok(names)
     }

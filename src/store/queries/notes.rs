@@ -36,7 +36,6 @@ impl Store {
         run: RunId,
         account: AccountId,
         update: &RunNotesUpdate,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<Option<RunNotes>> {
         let tags = update.tags.as_ref().filter(|tags| !tags.is_empty()).map(encode).transpose()?;
@@ -44,7 +43,7 @@ impl Store {
         let values = values![run, account, update.tags.is_some(), tags, update.note.is_some(), text];
         self.write(Operation::from("note_run").erasing(), |tx| {
             let Some(notes) = tx.first(NOTE_RUN, values)? else { return Ok(None) };
-            tx.note(&AuditEvent::of_object(Action::RunAnnotated, account, run), at, by)?;
+            tx.note(&AuditEvent::of_object(Action::RunAnnotated, account, run), by)?;
             tx.announce(Notification::Annotated(run))?;
             Ok(Some(notes))
         })
@@ -58,7 +57,6 @@ impl Store {
         result: u32,
         account: AccountId,
         update: &AnnotationUpdate,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Annotation>> {
         let text = update.note.as_ref().and_then(Option::as_ref);
@@ -67,7 +65,7 @@ impl Store {
             let Some(annotation) = tx.first(ANNOTATE, values)? else { return Ok(None) };
             tx.execute(FORGET, values![run, result])?;
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
-            tx.note(&event, at, by)?;
+            tx.note(&event, by)?;
             tx.announce(Notification::Annotated(run))?;
             Ok(Some(annotation))
         })

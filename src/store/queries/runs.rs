@@ -166,13 +166,13 @@ impl Store {
 
     /// Deletes a run's query, results and modules. Its charge stays booked. Returns `false` if the run is unknown, of
     /// another account, or already deleted.
-    pub fn delete(&self, id: RunId, account: AccountId, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool> {
         self.write(Operation::from("delete").erasing(), |tx| {
             // The run's row is deleted together with its results. Its charge stays in the ledger.
             let sql = "DELETE FROM runs WHERE id = ?1 AND account = ?2";
             let is_deleted = tx.execute(sql, values![id, account])? == 1;
             if is_deleted {
-                note_deleted(tx, id, account, at, by)?;
+                note_deleted(tx, id, account, by)?;
             }
             Ok(is_deleted)
         })
@@ -201,7 +201,7 @@ impl Store {
             for (id, at_first, waits, is_live, is_new) in tx.all(STOP, values![id, account, at])? {
                 let run = StoppedRun { id, at: at_first, waits };
                 if is_new {
-                    tx.note(&AuditEvent::of_object(Action::RunStopped, account, id), at, by)?;
+                    tx.note(&AuditEvent::of_object(Action::RunStopped, account, id), by)?;
                 }
                 if is_live {
                     tx.announce(Notification::Stopped(run.id))?;
@@ -233,14 +233,8 @@ impl Store {
 }
 
 /// Records that a run is deleted, in that transaction.
-pub(super) fn note_deleted(
-    tx: &mut Tx<'_>,
-    run: RunId,
-    account: AccountId,
-    at: Timestamp,
-    by: &Origin,
-) -> Result<()> {
+pub(super) fn note_deleted(tx: &mut Tx<'_>, run: RunId, account: AccountId, by: &Origin) -> Result<()> {
     forget_request(tx, run)?;
-    tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
+    tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), by)?;
     tx.announce(Notification::Deleted(run))
 }

@@ -26,6 +26,11 @@ const END_OLDEST: &str = "DELETE FROM web_sessions WHERE account = ?1 AND id NOT
 const TOUCH: &str = "UPDATE web_sessions SET last_seen_at = greatest(last_seen_at, ?2), \
      expires_at = greatest(expires_at, ?3) WHERE id = ?1";
 
+const PUT_PASSWORD: &str = "INSERT INTO passwords (account, hash, changed_at) VALUES (?1, ?2, {now}) \
+     ON CONFLICT (account) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at";
+const VOID_LINKS: &str = "DELETE FROM set_up_links WHERE account = ?1";
+const ADD_LINK: &str =
+    "INSERT INTO set_up_links (token_hash, account, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)";
 const LINK_ACCOUNT: &str = "SELECT {row} FROM set_up_links l JOIN accounts a ON a.id = l.account \
      WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3";
 
@@ -58,17 +63,14 @@ impl Store {
         account: AccountId,
         hash: &str,
         known: Option<&str>,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<bool> {
         self.write("set_password", |tx| {
-            if !lock(tx, account)? || !knows(tx, account, known)? {
-                return Ok(false);
+            let is_known = lock(tx, account)? && knows(tx, account, known)?;
+            if is_known {
+                put_password(tx, account, hash, false, by)?;
             }
-            put_password(tx, account, hash, at)?;
-            let event = AuditEvent::of_account(Action::PasswordSet, account).with("by_link", false);
-            tx.note(&event, at, by)?;
-            Ok(true)
+            Ok(is_known)
         })
     }
 
@@ -92,7 +94,7 @@ impl Store {
             tx.execute(OPEN, values.concat())?;
             tx.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
             let event = AuditEvent::of_object(Action::SignedIn, session.account, session.id);
-            tx.note(&event, session.created_at, by)?;
+            tx.note(&event, by)?;
             Ok(true)
         })
     }
@@ -115,10 +117,10 @@ impl Store {
     }
 
     /// Ends a session of that account. Returns `false` if the account has no such session.
-    pub fn end_session(&self, account: AccountId, id: SessionId, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn end_session(&self, account: AccountId, id: SessionId, by: &Origin) -> Result<bool> {
         let sql = "DELETE FROM web_sessions WHERE id = ?1 AND account = ?2 RETURNING 1";
         let event = AuditEvent::of_object(Action::SignedOut, account, id);
-        Ok(self.noted::<i64>("end_session", sql, values![id, account], &event, at, by)?.is_some())
+        Ok(self.noted::<i64>("end_session", sql, values![id, account], &event, by)?.is_some())
     }
 
     /// Adds a link and voids earlier ones of the account. Returns `false` if the account is unknown.
@@ -127,12 +129,10 @@ impl Store {
             if !lock(tx, link.account)? {
                 return Ok(false);
             }
-            tx.execute("DELETE FROM set_up_links WHERE account = ?1", values![link.account])?;
-            tx.execute(
-                "INSERT INTO set_up_links (token_hash, account, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
-                values![&link.token.0, link.account, link.created_at, link.expires_at],
-            )?;
-            tx.note(&AuditEvent::of_account(Action::LinkMade, link.account), link.created_at, by)?;
+            tx.execute(VOID_LINKS, values![link.account])?;
+            let values = values![&link.token.0, link.account, link.created_at, link.expires_at];
+            tx.execute(ADD_LINK, values)?;
+            tx.note(&AuditEvent::of_account(Action::LinkMade, link.account), by)?;
             Ok(true)
         })
     }
@@ -162,15 +162,13 @@ impl Store {
             if tx.execute(sql, values![&token.0])? == 0 {
                 return Ok(None);
             }
-            put_password(tx, account.id, hash, now)?;
-            let event = AuditEvent::of_account(Action::PasswordSet, account.id).with("by_link", true);
-            tx.note(&event, now, by)?;
+            put_password(tx, account.id, hash, true, by)?;
             Ok(Some(account))
         })
     }
 
     /// Changes the role of an account. Returns `false` if the account is unknown.
-    pub fn set_role(&self, account: AccountId, role: Role, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn set_role(&self, account: AccountId, role: Role, by: &Origin) -> Result<bool> {
         self.write("set_role", |tx| {
             if !lock(tx, account)? {
                 return Ok(false);
@@ -178,7 +176,7 @@ impl Store {
             let sql = "UPDATE accounts SET role = ?2 WHERE id = ?1 AND role <> ?2";
             if tx.execute(sql, values![account, role.as_str()])? > 0 {
                 let event = AuditEvent::of_account(Action::RoleChanged, account).with("to", role.as_str());
-                tx.note(&event, at, by)?;
+                tx.note(&event, by)?;
             }
             Ok(true)
         })
@@ -223,12 +221,10 @@ fn knows(tx: &mut Tx<'_>, account: AccountId, known: Option<&str>) -> Result<boo
     Ok(tx.first::<String>(PASSWORD, values![account])?.as_deref() == known)
 }
 
-fn put_password(tx: &mut Tx<'_>, account: AccountId, hash: &str, at: Timestamp) -> Result<()> {
-    tx.execute(
-        "INSERT INTO passwords (account, hash, changed_at) VALUES (?1, ?2, ?3) \
-         ON CONFLICT (account) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at",
-        values![account, hash, at],
-    )?;
-    tx.execute("DELETE FROM set_up_links WHERE account = ?1", values![account])?;
-    tx.execute("DELETE FROM web_sessions WHERE account = ?1", values![account]).map(drop)
+/// Sets a password, ends all sessions and voids set-up links.
+fn put_password(tx: &mut Tx<'_>, account: AccountId, hash: &str, by_link: bool, by: &Origin) -> Result<()> {
+    tx.execute(PUT_PASSWORD, values![account, hash])?;
+    tx.execute(VOID_LINKS, values![account])?;
+    tx.execute("DELETE FROM web_sessions WHERE account = ?1", values![account])?;
+    tx.note(&AuditEvent::of_account(Action::PasswordSet, account).with("by_link", by_link), by)
 }

@@ -61,7 +61,7 @@ fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
         return Ok(Started::Refused(Refused::UnknownAccount));
     }
     if let Some(idempotency) = &run.idempotency
-        && let Some(known) = note_request(tx, run.account, run.id, run.created_at, idempotency)?
+        && let Some(known) = note_request(tx, run.account, run.id, idempotency)?
     {
         return Ok(known);
     }
@@ -106,7 +106,7 @@ fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
         }
     }
     tx.execute(NOTE_CHARGE, values![run.id, run.account, cycle.start, credits, run.created_at])?;
-    tx.note(&started(run, charge), run.created_at, &run.origin)?;
+    tx.note(&started(run, charge), &run.origin)?;
     if run.owner.is_none() {
         // Another instance may have a free driver for the run.
         tx.announce(Notification::Released)?;

@@ -61,11 +61,11 @@ const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before
 impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
-    pub fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Watch, WatchError> {
+    pub fn add_watch(&self, new: &NewWatch, by: &Origin) -> Result<Watch, WatchError> {
         let (id, may_be_undone) = (new.id.into(), new.idempotency.is_none());
         let create =
             New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone, is_driven: false };
-        self.create(&create, Result::is_ok, |tx| add(tx, new, at, by))?
+        self.create(&create, Result::is_ok, |tx| add(tx, new, by))?
     }
 
     /// Returns a watch of an account.
@@ -97,7 +97,6 @@ impl Store {
         account: AccountId,
         id: WatchId,
         update: &WatchUpdate,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<Watch, WatchError> {
         self.write("change_watch", |tx| {
@@ -129,17 +128,17 @@ impl Store {
                 ("state", update.state.is_some()),
                 ("next_run_at", update.is_due),
             ]);
-            tx.note(&event, at, by)?;
+            tx.note(&event, by)?;
             watch.ok_or_else(no_watch).map(Ok)
         })?
     }
 
     /// Deletes a watch with its changes and adds an audit entry. Its runs stay. Returns `false` if the account has no such
     /// watch.
-    pub fn delete_watch(&self, account: AccountId, id: WatchId, at: Timestamp, by: &Origin) -> Result<bool> {
+    pub fn delete_watch(&self, account: AccountId, id: WatchId, by: &Origin) -> Result<bool> {
         let (operation, values) = (Operation::from("delete_watch").erasing(), values![id, account]);
         let event = AuditEvent::of_object(Action::WatchDeleted, account, id);
-        Ok(self.noted::<i64>(operation, DELETE, values, &event, at, by)?.is_some())
+        Ok(self.noted::<i64>(operation, DELETE, values, &event, by)?.is_some())
     }
 
     /// Returns at most `count` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
@@ -230,7 +229,7 @@ impl Store {
     }
 }
 
-fn add(tx: &mut Tx<'_>, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Result<Watch, WatchError>> {
+fn add(tx: &mut Tx<'_>, new: &NewWatch, by: &Origin) -> Result<Result<Watch, WatchError>> {
     // So that two are not added at once.
     if !lock(tx, new.account)? {
         return Ok(Err(WatchError::UnknownAccount));
@@ -238,7 +237,7 @@ fn add(tx: &mut Tx<'_>, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Re
     // Before the other checks, which the watch of the first request may have changed. A key stands for one run,
     // one batch or one watch.
     if let Some(idempotency) = &new.idempotency
-        && let Some(known) = note_request(tx, new.account, RunId(new.id.0), at, idempotency)?
+        && let Some(known) = note_request(tx, new.account, RunId(new.id.0), idempotency)?
     {
         let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
         let watch = tx.first(WATCH, values![id, new.account])?;
@@ -259,7 +258,7 @@ fn add(tx: &mut Tx<'_>, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<Re
     let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
         .with("type", search_type.as_str())
         .with("every", new.every.to_string());
-    tx.note(&event, at, by)?;
+    tx.note(&event, by)?;
     watch.ok_or_else(no_watch).map(Ok)
 }
 

@@ -104,7 +104,7 @@ impl Store {
             tx.execute(INSERT, values![*id, *account, url, events, &secret.0, *created_at])?;
             let event = AuditEvent::of_object(Action::WebhookCreated, *account, id)
                 .with("events", webhook.events.len());
-            tx.note(&event, *created_at, by)?;
+            tx.note(&event, by)?;
             Ok(Ok(()))
         })?
     }
@@ -126,7 +126,6 @@ impl Store {
         account: AccountId,
         id: WebhookId,
         change: &WebhookChange,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Webhook>> {
         let url = change.url.as_deref();
@@ -137,7 +136,7 @@ impl Store {
             ("enabled", change.enabled.is_some()),
         ]);
         let values = values![id, account, url, events, change.enabled];
-        self.noted("change_webhook", CHANGE, values, &event, at, by)
+        self.noted("change_webhook", CHANGE, values, &event, by)
     }
 
     /// Replaces the secret of a webhook and adds an audit entry. The earlier secret stays valid for `overlap`. Returns
@@ -148,24 +147,17 @@ impl Store {
         id: WebhookId,
         secret: &SealedSecret,
         overlap: Duration,
-        at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Webhook>> {
         let event = AuditEvent::of_object(Action::WebhookRotated, account, id);
-        self.noted("rotate_secret", ROTATE, values![id, account, &secret.0, overlap], &event, at, by)
+        self.noted("rotate_secret", ROTATE, values![id, account, &secret.0, overlap], &event, by)
     }
 
     /// Deletes a webhook with its deliveries and adds an audit entry. Returns `false` if the account has no such
     /// webhook.
-    pub fn delete_webhook(
-        &self,
-        account: AccountId,
-        id: WebhookId,
-        at: Timestamp,
-        by: &Origin,
-    ) -> Result<bool> {
+    pub fn delete_webhook(&self, account: AccountId, id: WebhookId, by: &Origin) -> Result<bool> {
         let event = AuditEvent::of_object(Action::WebhookDeleted, account, id);
-        Ok(self.noted::<i64>("delete_webhook", DELETE, values![id, account], &event, at, by)?.is_some())
+        Ok(self.noted::<i64>("delete_webhook", DELETE, values![id, account], &event, by)?.is_some())
     }
 
     /// Adds a delivery of an event that no run has caused. Returns `None` if the account has no such webhook.
@@ -245,7 +237,7 @@ impl Store {
             let values = values![claimed.webhook, answer.is_refused_for_good(), DISABLED_AFTER];
             let Some(Some(reason)) = tx.first(FAILED, values)? else { return Ok(None) };
             let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
-            tx.note(&event.with("reason", DisabledReason::as_str(reason)), claimed.now, &Origin::SYSTEM)?;
+            tx.note(&event.with("reason", DisabledReason::as_str(reason)), &Origin::SYSTEM)?;
             Ok(Some(reason))
         })
     }

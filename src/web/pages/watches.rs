@@ -138,7 +138,7 @@ fn try_create(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
     let idempotency = form.once().map(|once| web.idempotency(once, hash));
     let (id, simulated) = (WatchId::new(), web.config.sandbox);
     let watch = NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency };
-    Ok(web.store.add_watch(&watch, web.clock.now(), &origin)?)
+    Ok(web.store.add_watch(&watch, &origin)?)
 }
 
 /// Handles `GET /app/watches/{watch_id}`: shows the watch.
@@ -247,7 +247,7 @@ pub(in crate::web) fn resume(web: &Arc<Web>, visit: Visit) -> Answer {
 fn switch(web: &Web, visit: &Visit, state: WatchState) -> Answer {
     let ((account, origin), id) = (visit.actor()?, visit.id("watch_id")?);
     let update = WatchUpdate { state: Some(state), ..WatchUpdate::default() };
-    web.store.change_watch(account, id, &update, web.clock.now(), &origin)?;
+    web.store.change_watch(account, id, &update, &origin)?;
     web.redirect(&address(id))
 }
 
@@ -257,7 +257,7 @@ fn switch(web: &Web, visit: &Visit, state: WatchState) -> Answer {
 /// Returns 404 for an unknown watch, 503 if the store is unavailable.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, origin) = visit.actor()?;
-    if !web.store.delete_watch(account, visit.id("watch_id")?, web.clock.now(), &origin)? {
+    if !web.store.delete_watch(account, visit.id("watch_id")?, &origin)? {
         return Err(WebError::no_such_page());
     }
     web.redirect_with_notice("/app/watches", Notice::WatchDeleted)

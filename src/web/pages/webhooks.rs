@@ -156,7 +156,7 @@ pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Answer {
 fn switch(web: &Web, visit: &Visit, enabled: bool) -> Answer {
     let ((account, origin), id) = (visit.actor()?, visit.id("webhook_id")?);
     let change = WebhookChange { enabled: Some(enabled), ..WebhookChange::default() };
-    let changed = web.store.change_webhook(account, id, &change, web.clock.now(), &origin)?;
+    let changed = web.store.change_webhook(account, id, &change, &origin)?;
     changed.ok_or_else(WebError::no_such_page)?;
     web.redirect(&address(id))
 }
@@ -167,7 +167,7 @@ fn switch(web: &Web, visit: &Visit, enabled: bool) -> Answer {
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, origin) = visit.actor()?;
-    if !web.store.delete_webhook(account, visit.id("webhook_id")?, web.clock.now(), &origin)? {
+    if !web.store.delete_webhook(account, visit.id("webhook_id")?, &origin)? {
         return Err(WebError::no_such_page());
     }
     web.redirect_with_notice("/app/webhooks", Notice::WebhookDeleted)
