@@ -15,15 +15,13 @@ mod builtin;
 mod domains;
 mod email;
 mod feed;
-mod fields;
 mod files;
-mod import;
+pub(crate) mod import;
 mod learning;
 mod loading;
 mod mistakes;
 mod proof;
 mod schema;
-mod sense;
 
 fn entry() -> Value {
     json!({
@@ -45,5 +43,3 @@ fn faults(changes: &Value) -> Vec<String> {
         Err(error) => error.to_string().lines().map(|line| line.replacen(":1:", ":", 1)).collect(),
     }
 }
-
-const URL: &str = "https://site.example/{query}";

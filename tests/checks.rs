@@ -8,11 +8,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sightline::modules::catalog::Catalog;
 use sightline::modules::checker::Checker;
-use sightline::modules::feed::MAX_FEED_BYTES;
 use sightline::modules::judge::judge;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
-use sightline::modules::outcome::{Evidence, Outcome, Pause, Report};
+use sightline::modules::outcome::{Evidence, Finding, Outcome, Report};
 use sightline::modules::probe::{
     CookieJar, LocalFault, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response,
 };
@@ -22,20 +21,27 @@ use sightline::modules::terms::{Access, Denial, HostAccess, Terms};
 
 use crate::support::modules::{builtin, with};
 
-mod answers;
-mod bodies;
-mod chain;
-mod conditions;
+pub(crate) mod cases;
 mod control;
-mod feeds;
 mod hostile;
 mod identity;
-mod known;
 mod limits;
-mod local;
-mod pauses;
-mod results;
-mod truncation;
+mod sharing;
+
+#[test]
+fn checks_end_as_the_answers_of_their_sites_say() {
+    assert!(cases::play(include_str!("checks/cases.txt")) > 200);
+}
+
+#[test]
+fn rules_judge_answers_by_their_conditions() {
+    assert!(cases::play(include_str!("checks/rules.txt")) > 100);
+}
+
+#[test]
+fn extractors_read_the_values_of_answers() {
+    assert!(cases::play(include_str!("checks/results.txt")) > 30);
+}
 
 type Script = dyn Fn(&Request) -> Result<Response, ProbeError> + Send + Sync;
 
@@ -114,11 +120,6 @@ fn respond(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> R
         body: body.into(),
         truncated: false,
     }
-}
-
-/// Returns a `Retry-After` header with this value.
-fn pause(host: &str, secs: u64) -> Pause {
-    Pause { host: host.to_owned(), secs }
 }
 
 fn username(name: &str) -> Query {

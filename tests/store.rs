@@ -53,13 +53,11 @@ mod hostile;
 mod ledger;
 mod merging;
 mod model;
-mod notes;
 mod opening;
 mod outages;
 mod quota;
 mod reading;
 mod sign_in;
-mod starting;
 mod thumbnails;
 mod upgrading;
 mod watches;
@@ -108,12 +106,56 @@ impl Fixture {
         }
     }
 
+    fn rows(&self, table: &str) -> i64 {
+        self.database.number(&format!("SELECT count(*) FROM {table}"))
+    }
+
+    /// Moves the times in a column, of all rows or of those with a condition.
+    fn shift(&self, table: &str, column: &str, seconds: i64, rows: &str) {
+        let by = match self.database.name {
+            "sqlite" => format!("{}", seconds * 1000),
+            _ => format!("interval '{seconds} seconds'"),
+        };
+        self.database.execute(&format!("UPDATE {table} SET {column} = {column} + {by} {rows}"));
+    }
+
+    /// Runs `work` on many threads at once, with one of two instances. Returns the results.
+    fn race<T: Send>(
+        &self,
+        threads: usize,
+        work: impl Fn(&Store) -> Result<T, StorageError> + Sync,
+    ) -> Vec<T> {
+        let another = self.another();
+        race(threads, |index| {
+            let store = if index % 2 == 0 { &self.store } else { &another };
+            once_connected(|| work(store))
+        })
+    }
+
+    fn add_account(&self, email: &str) -> Account {
+        let account = new_account(email);
+        assert!(self.store.add_account(&account, &Origin::CLI).unwrap());
+        account
+    }
+
+    fn start(&self, run: NewRun) -> NewRun {
+        assert_eq!(once_connected(|| self.store.start(&run, &charge(1, Some(100)))), Started::Created);
+        run
+    }
+
+    /// Starts a run for a query.
+    fn started_for(&self, search_type: SearchType, query: &str) -> NewRun {
+        self.start(NewRun { search: Search { search_type, ..search(query) }, ..self.new_run() })
+    }
+
+    fn save(&self, run: &NewRun, delta: &Delta) {
+        let lease = self.me.lease(0);
+        assert_eq!(self.store.save(run.id, lease, delta, EXPIRED).unwrap(), Write::Done);
+    }
+
     /// Starts a run that costs one credit of a hundred.
     fn started(&self) -> NewRun {
-        let run = self.new_run();
-        let started = once_connected(|| self.store.start(&run, &charge(1, Some(100))));
-        assert_eq!(started, Started::Created);
-        run
+        self.start(self.new_run())
     }
 
     /// Callers do not learn from now on that something was created for them.

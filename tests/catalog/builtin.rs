@@ -1,6 +1,7 @@
 //! The built-in catalogue has enough modules and uses every feature of the rule language.
 
 use sightline::modules::catalog::json_schema;
+use sightline::modules::definition::{METADATA, ResultType};
 
 use super::loading::sites;
 use super::*;
@@ -120,4 +121,23 @@ fn every_condition_of_the_language_is_used() {
         assert_eq!(unused, UNUSED.map(|(condition, _)| condition));
         assert!(used.is_subset(&conditions));
     }
+}
+
+#[test]
+fn username_modules_name_the_metadata_of_accounts_as_the_manual_does() {
+    let fields = METADATA.fields.iter().map(|field| field.name);
+    let known: BTreeSet<&str> =
+        fields.chain(METADATA.services.iter().copied()).chain(["profile_url"]).collect();
+    let mut unknown = Vec::new();
+    for module in builtin().modules().iter().filter(|module| module.search_type() == SearchType::Username) {
+        let entry = module.entry();
+        let main = entry.result.iter().map(|result| (result.result_type, &result.metadata));
+        let lists = entry.results.iter().map(|list| (list.result_type, &list.metadata));
+        let of_accounts =
+            main.chain(lists).filter(|(kind, _)| matches!(kind, ResultType::Account | ResultType::Profile));
+        let names = of_accounts.flat_map(|(_, metadata)| metadata.keys());
+        let others = names.filter(|name| !known.contains(name.as_str()));
+        unknown.extend(others.map(|name| format!("{}: {name}", entry.id)));
+    }
+    assert!(unknown.is_empty(), "not in METADATA: {unknown:#?}");
 }

@@ -18,75 +18,44 @@ pub(super) fn mistakes() -> Vec<(Value, &'static str, bool)> {
 
 #[test]
 fn mistakes_name_file_entry_and_field() {
-    assert_eq!(faults(&json!({})), [""; 0]);
     let all = mistakes();
-    assert!(all.len() > 130);
+    assert!(all.len() > 160);
     let told = |changes: &Value| faults(changes).join("\n");
-    let wrong = all.into_iter().filter(|(changes, want, _)| told(changes) != format!("f.json: {want}"));
+    let want = |want: &str| if want == "valid" { String::new() } else { format!("f.json: {want}") };
+    let wrong = all.into_iter().filter(|(changes, wanted, _)| told(changes) != want(wanted));
     let wrong: Vec<String> = wrong.map(|(changes, ..)| format!("{changes}\n  {}", told(&changes))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn a_repeated_name_is_refused() {
-    let result = r#""metadata": {"a": "const:b", "a": "const:c"}"#;
     for (field, value, at) in [
-        (
-            "probes",
-            r#"[{"url": "https://site.example/{query}", "headers": {"a": "b", "a": "c"}}]"#,
-            "probes[0].headers.a",
-        ),
-        (
-            "probes",
-            r#"[{"url": "https://site.example/{query}", "form": {"a": "b", "a": "c"}}]"#,
-            "probes[0].form.a",
-        ),
-        (
-            "probes",
-            r#"[{"url": "https://site.example/{query}", "save": {"a": "title:", "a": "title:"}}]"#,
-            "probes[0].save.a",
-        ),
+        ("probes", r#"[{"url": "URL", "headers": {"a": "b", "a": "c"}}]"#, "probes[0].headers.a"),
+        ("probes", r#"[{"url": "URL", "form": {"a": "b", "a": "c"}}]"#, "probes[0].form.a"),
+        ("probes", r#"[{"url": "URL", "save": {"a": "title:", "a": "title:"}}]"#, "probes[0].save.a"),
         ("hit", r#"[{"header": {"a": "b", "a": "c"}}]"#, "hit[0].header.a"),
-        ("result", &format!(r#"{{"type": "account", {result}}}"#), "result.metadata.a"),
-        ("results", &format!(r#"[{{"type": "url", "each": "lines:", {result}}}]"#), "results[0].metadata.a"),
+        (
+            "result",
+            r#"{"type": "account", "metadata": {"a": "const:b", "a": "const:c"}}"#,
+            "result.metadata.a",
+        ),
     ] {
-        let entry = with(entry(), &json!({field: "HERE"}));
-        let text = json!([entry]).to_string().replace("\"HERE\"", value);
+        let text = json!([with(entry(), &json!({field: "HERE"}))]).to_string();
+        let text = text.replace("\"HERE\"", &value.replace("URL", "https://site.example/{query}"));
         let error = Catalog::from_text("f.json", &text).unwrap_err().to_string();
         assert_eq!(error, format!("f.json:1: site: {at}: `a` is repeated; give it one value"));
     }
 }
 
-fn probe(more: &Value) -> Value {
-    json!({"probes": [with(json!({"url": URL}), more)]})
-}
-
 #[test]
-fn valid_requests_load() {
-    for changes in [
-        probe(&json!({"method": "POST", "form": {"name": "{query}", "key": "{config.k?}"}})),
-        probe(&json!({"method": "POST", "json": {"q": "{query}", "k": "{config.k?}"}})),
-        json!({
-            "type": "domain",
-            "probes": [{"url": "https://site.example/list", "feed": {"keep_s": 604_800},
-                        "save": {"row": {"from": ["json:"], "each": "/rows/*", "where": [{"at": "", "equals_query": true}]}}}],
-        }),
-        json!({"type": "email", "domain_not_in": ["a.example"]}),
-        probe(&json!({"url": "http://whois.example:43/{query}", "via": "whois"})),
-        json!({"needs": ["config.k"], "probes": [
-            {"url": URL, "save": {"next": "json:/next"}},
-            {"url": "https://api.site.example/{saved.next}", "headers": {"Authorization": "Bearer {config.k}"}},
-        ]}),
-        json!({"needs": ["config.k"], "probes": [
-            {"url": URL, "save": {"next": "json:/next"}},
-            {"url": "https://{saved.next}.site.example/", "headers": {"Authorization": "Bearer {config.k}"}},
-        ]}),
-        json!({
-            "needs": ["config.k"],
-            "probes": [{"url": "https://site.example/{query}?k={config.k}"}],
-            "result": {"type": "account", "metadata": {"a": "json:/a"}},
-        }),
+fn exceeded_limits_are_reported() {
+    let rules: Vec<Value> = (0..51).map(|n| json!({"words": [format!("no {n}")]})).collect();
+    let names: Vec<String> = (0..51).map(|n| format!("name{n}")).collect();
+    for (changes, want) in [
+        (json!({"miss": rules}), "miss"),
+        (json!({"barrier": rules}), "barrier"),
+        (json!({"known": names}), "known"),
     ] {
-        assert_eq!(faults(&changes), Vec::<String>::new(), "{changes}");
+        assert_eq!(faults(&changes), [format!("f.json: site: {want}: 51 are too many; at most 50")]);
     }
 }

@@ -1,60 +1,10 @@
-//! Hits, misses and the control checks of hits.
+//! Control checks: their names, their time, their trials, and the confidence that follows.
 
 use sightline::modules::control_check::{ControlVerdict, Direction};
 use sightline::modules::outcome::OpenCircuit;
 use sightline::modules::terms::ModuleTrial;
 
 use super::*;
-
-#[test]
-fn a_hit_is_confirmed_by_a_control_check() {
-    let bench = Bench::new(only_bob);
-    let site = module(&json!({"profile": "https://site.example/@{query}"}));
-    let report = bench.check(&site, &username("bob"));
-    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, None));
-    assert_eq!(report.evidence.http_status, Some(200));
-    assert_eq!(report.evidence.final_host.as_deref(), Some("site.example"));
-    assert_eq!(report.evidence.matcher.as_deref(), Some("hit[0]: status 200"));
-    assert_eq!(report.evidence.requests, 2);
-    let [finding] = report.findings.as_slice() else { panic!("{report:?}") };
-    assert_eq!((finding.result_type.as_str(), finding.value.as_deref()), ("account", Some("bob")));
-    assert_eq!(finding.platform.as_deref(), Some("Site"));
-    assert_eq!(Value::Object(finding.metadata.clone()), json!({"profile_url": "https://site.example/@bob"}));
-    assert!((finding.confidence - 0.58).abs() < 1e-9, "a bare status, control passed");
-    {
-        let asked = bench.prober.asked.lock();
-        assert_eq!((asked[0].trace.control, asked[1].trace.control), (false, true));
-        assert_eq!(
-            (&*asked[0].trace.module, &*asked[0].trace.query, asked[0].trace.probe),
-            ("site", "bob", 0)
-        );
-        let agent = asked[0].headers.iter().find(|(name, _)| name == "User-Agent").unwrap();
-        assert_eq!(agent.1, "sightline-test");
-    }
-    let miss = bench.check(&site, &username("alice"));
-    assert_eq!((miss.outcome, miss.findings.len(), miss.evidence.requests), (Outcome::Miss, 0, 1));
-    let again = bench.check(&site, &username("bob"));
-    assert_eq!(
-        (again.outcome, again.evidence.requests),
-        (Outcome::Hit, 2),
-        "each hit has its own control check"
-    );
-}
-
-#[test]
-fn a_site_that_hits_every_name_is_unreliable() {
-    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
-    let site = module(&json!({}));
-    // The verdict about the site is kept for the second name.
-    for (name, requests) in [("bob", 2), ("alice", 1)] {
-        let report = bench.check(&site, &username(name));
-        assert_eq!(
-            (report.outcome, report.reason.map(Reason::as_str)),
-            (Outcome::Unreliable, Some("control_hit"))
-        );
-        assert_eq!((report.findings.len(), report.evidence.requests), (0, requests), "{name}");
-    }
-}
 
 #[test]
 fn an_unclear_control_check_lowers_the_confidence() {
@@ -101,96 +51,6 @@ fn the_module_accepts_the_made_up_name() {
 
 fn regex_full(pattern: &str, text: &str) -> bool {
     regex::Regex::new(&format!("^(?:{pattern})$")).unwrap().is_match(text)
-}
-
-#[test]
-fn checks_of_one_module_share_one_control_check() {
-    let controls = Arc::new(AtomicUsize::new(0));
-    let counted = controls.clone();
-    // The control check is answered when every check has its hit.
-    let hits = (Mutex::new(0), parking_lot::Condvar::new());
-    let bench = Bench::new(move |request| {
-        let mut count = hits.0.lock();
-        if request.trace.control {
-            counted.fetch_add(1, Ordering::SeqCst);
-            hits.1.wait_while(&mut count, |count| *count < 8);
-            return Ok(respond(404, &[], ""));
-        }
-        *count += 1;
-        hits.1.notify_all();
-        Ok(respond(200, &[], "page"))
-    });
-    let site = module(&json!({}));
-    std::thread::scope(|scope| {
-        for index in 0..8 {
-            let (bench, site) = (&bench, &site);
-            scope.spawn(move || {
-                assert_eq!(bench.check(site, &username(&format!("bob{index}"))).outcome, Outcome::Hit);
-            });
-        }
-    });
-    // A check that began after the control check needs another one.
-    assert!((1..=2).contains(&controls.load(Ordering::SeqCst)));
-}
-
-#[test]
-fn modules_that_query_the_domain_have_a_control_check_for_each_domain() {
-    let page = module(&json!({
-        "type": "domain", "probes": [{"url": "https://{domain}/x"}], "control": true,
-        "results": [{"type": "url", "each": "lines:"}],
-    }));
-    let bench = Bench::new(|request| {
-        let is_real = matches!(request.url.host_str(), Some("example.org" | "example.net"));
-        Ok(respond(if is_real { 200 } else { 404 }, &[], "a"))
-    });
-    for domain in ["example.org", "example.net", "example.org"] {
-        let query = Query::parse(SearchType::Domain, domain).unwrap();
-        let report = bench.check(&page, &query);
-        assert_eq!((report.outcome, report.evidence.requests), (Outcome::Hit, 2), "{domain}");
-    }
-}
-
-/// An email module that queries one host for the address.
-fn mail_site() -> Arc<Module> {
-    module(&json!({
-        "type": "email", "probes": [{"url": "https://site.example/?q={query}"}],
-        "hit": [{"json": [{"at": "/exists", "equals": true}]}],
-        "miss": [{"json": [{"at": "/exists", "equals": false}]}],
-    }))
-}
-
-#[test]
-fn a_catch_all_domain_does_not_affect_other_domains() {
-    let site = mail_site();
-    let said = |address: &str| {
-        let is_there = address.ends_with("@catchall.example.org") || address == "bob@example.net";
-        Ok(respond(200, &[], json!({ "exists": is_there }).to_string()))
-    };
-    let mail = |text: &str| Query::parse(SearchType::Email, text).unwrap();
-    let asked = [
-        ("someone@catchall.example.org", Outcome::Unreliable, 2),
-        ("bob@example.net", Outcome::Hit, 2),
-        ("other@catchall.example.org", Outcome::Unreliable, 1),
-        ("bob@example.net", Outcome::Hit, 2),
-    ];
-    for order in [[0, 1, 2, 3], [1, 0, 2, 3]] {
-        let bench = Bench::new(move |request| said(&request.trace.query));
-        for (address, outcome, requests) in order.map(|index| asked[index]) {
-            let report = bench.check(&site, &mail(address));
-            assert_eq!((report.outcome, report.evidence.requests), (outcome, requests), "{address}");
-        }
-    }
-}
-
-#[test]
-fn the_verdict_on_a_module_that_uses_only_the_domain_holds_for_all_domains() {
-    let host = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={domain}"}]}));
-    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
-    for (address, requests) in [("bob@example.org", 2), ("bob@example.net", 1)] {
-        let query = Query::parse(SearchType::Email, address).unwrap();
-        let report = bench.check(&host, &query);
-        assert_eq!((report.outcome, report.evidence.requests), (Outcome::Unreliable, requests), "{address}");
-    }
 }
 
 #[test]
@@ -333,4 +193,26 @@ fn a_control_check_at_the_queried_domain_says_nothing_about_the_module() {
     assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![]));
     let report = bench.check(&module(&json!({})), &username("bob"));
     assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![ControlVerdict::Failed]));
+}
+
+#[test]
+fn confidence_follows_the_evidence() {
+    let mut last = 0.0;
+    for hit in [
+        json!({"status": [200]}),
+        json!({"words": ["profile"]}),
+        json!({"json": [{"at": "/id", "exists": true}]}),
+        json!({"words": ["profile"], "no_word": ["nobody"]}),
+        json!({"words": ["{query}"]}),
+        json!({"json": [{"at": "/login", "equals_query": true}]}),
+    ] {
+        let bench = Bench::new(|request| {
+            let body = r#"{"id": 1, "login": "bob", "x": "profile bob"}"#;
+            Ok(if request.trace.control { respond(404, &[], "") } else { respond(200, &[], body) })
+        });
+        let report = bench.check(&module(&json!({"hit": [hit]})), &username("bob"));
+        let confidence = report.findings[0].confidence;
+        assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
+        last = confidence;
+    }
 }

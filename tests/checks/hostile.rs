@@ -1,4 +1,5 @@
-//! Hostile pages over real sockets: each check ends with the expected outcome in bounded time and memory.
+//! Pages in odd encodings and hostile ones, over real sockets: each check ends with the expected outcome in bounded time
+//! and memory.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -15,7 +16,7 @@ use crate::support::site::{Site, flood, ok, with_headers};
 const MEMORY_KIB: usize = 400 * 1024;
 
 /// Checks `bob` at `site` with the rules of `fields`, through the real HTTP prober.
-pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
+fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
     let config = NetConfig { allow_private_targets: true, ..NetConfig::default() };
     let prober = Arc::new(HttpProber::new(config));
     let checker = Checker::new(prober, OperatorKeys::new([]), "sightline-test", Duration::ZERO);
@@ -37,12 +38,12 @@ pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
 }
 
 #[track_caller]
-pub(super) fn assert_ends(report: &Report, outcome: Outcome, reason: Option<&str>, bytes_read: usize) {
+fn assert_ends(report: &Report, outcome: Outcome, reason: Option<&str>, bytes_read: usize) {
     let ended = (report.outcome, report.reason.map(Reason::as_str), report.evidence.bytes_read);
     assert_eq!(ended, (outcome, reason, bytes_read), "{report:?}");
 }
 
-pub(super) const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(60);
 
 fn word() -> Value {
     json!({"hit": [{"status": [200], "words": ["profile of {query}"]}], "miss": [{"words": ["no such member"]}]})
@@ -133,4 +134,77 @@ fn an_element_with_many_names_takes_its_content_once() {
     let page = format!("<meta itemprop='{names}' content='{}'><title>bob</title>", "x".repeat(500_000));
     let rules = json!({"hit": [{"status": [200], "shows_query": true}]});
     assert_ends(&check(&Site::saying(ok(&page)), &rules, LONG), Outcome::Hit, None, page.len());
+}
+
+const NAME: &str = "Zo\u{eb} \u{2014} \u{41f}\u{440}\u{438}\u{432}\u{435}\u{442}";
+
+/// The module knows a name that is not ASCII, on a page.
+fn greeting(word: &str) -> Value {
+    json!({"hit": [{"status": [200], "words": [word]}], "miss": [{"status": [200], "words": ["niemand"]}]})
+}
+
+fn typed(content_type: &str, body: &[u8]) -> Site {
+    Site::saying(with_headers(&format!("Content-Type: {content_type}\r\n"), body))
+}
+
+fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+#[test]
+fn a_text_is_decoded_with_its_charset() {
+    let cyrillic = b"<p>\xcf\xf0\xe8\xe2\xe5\xf2</p>";
+    let latin = b"<p>Zo\xeb</p>";
+    let page = format!("<p>{NAME}</p>");
+    let with_meta = [b"<html><head><meta charset='windows-1251'>".as_slice(), cyrillic].concat();
+    let with_pragma =
+        [b"<meta http-equiv='Content-Type' content='text/html; charset=windows-1251'>".as_slice(), cyrillic]
+            .concat();
+    let after = |first: &str| [first.as_bytes(), &with_meta].concat();
+    let japanese = b"<meta charset=\"Shift_JIS\"><p>\x83\x6e\x83\x8d\x81\x5b</p>";
+    let prolog = b"<?xml version='1.0' encoding='koi8-r'?><p>\xf0\xd2\xc9\xd7\xc5\xd4</p>";
+    for (content_type, body, word) in [
+        ("text/html; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html; Charset=\"ISO-8859-1\"", latin.to_vec(), "Zoë"),
+        ("text/html", with_meta.clone(), "Привет"),
+        ("text/html", with_pragma, "Привет"),
+        ("text/html", japanese.to_vec(), "ハロー"),
+        ("text/xml", prolog.to_vec(), "Привет"),
+        // The header wins over the page, a byte order mark over both.
+        ("text/html; charset=utf-8", page.replace("<p>", "<meta charset=koi8-r><p>").into_bytes(), NAME),
+        ("text/html; charset=iso-8859-1", [b"\xef\xbb\xbf", page.as_bytes()].concat(), NAME),
+        ("text/html", [b"\xff\xfe".to_vec(), utf16(&page, u16::to_le_bytes)].concat(), NAME),
+        ("text/html", [b"\xfe\xff".to_vec(), utf16(&page, u16::to_be_bytes)].concat(), NAME),
+        ("text/html; charset=utf-16le", utf16(&page, u16::to_le_bytes), NAME),
+        // Without a valid charset, UTF-8 is used if the bytes are valid, and Windows-1252 otherwise.
+        ("text/html", page.clone().into_bytes(), NAME),
+        ("text/html; charset=none-such", page.clone().into_bytes(), NAME),
+        ("text/html; charset=none-such", with_meta.clone(), "Привет"),
+        ("text/html; charset=none-such; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html; version=1; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html\r\nContent-Type: text/html; charset=windows-1251", cyrillic.to_vec(), "Привет"),
+        ("text/html; charset=windows-1251\r\nContent-Type: text/html", cyrillic.to_vec(), "Привет"),
+        ("text/html; charset=iso-2022-kr", page.into_bytes(), NAME),
+        ("text/html", after("<meta charset=none-such>"), "Привет"),
+        ("text/html", after("<!-- <meta charset=koi8-r> -->"), "Привет"),
+        ("text/html", after("<script charset=koi8-r src=/x></script>"), "Привет"),
+        ("text/html", after("<script>'<meta charset=koi8-r>'</script>"), "Привет"),
+        // Beyond its beginning, the head of a page counts and its body does not.
+        ("text/html", after(&format!("<title>{}</title>", "x".repeat(2_000))), "Привет"),
+        ("text/html", format!("{:2000}<body><meta charset=koi8-r>{NAME}", "<p>").into_bytes(), NAME),
+        ("text/html", after("<meta name=about content='charset=koi8-r'>"), "Привет"),
+        ("application/json; charset=iso-8859-1", format!("{{\"n\": \"{NAME}\"}}").into_bytes(), NAME),
+        ("application/json", format!("{{\"n\": \"<meta charset=koi8-r>{NAME}\"}}").into_bytes(), NAME),
+        ("text/html", b"<p>Zo\xeb \x80</p>".to_vec(), "Zoë €"),
+        // It is cut off inside a character.
+        ("text/html", b"Zo\xc3\xab \xe2\x82".to_vec(), "Zoë"),
+    ] {
+        let report = check(&typed(content_type, &body), &greeting(word), LONG);
+        assert_ends(&report, Outcome::Hit, None, body.len());
+    }
+    let report = check(&typed("text/html; charset=koi8-r", &with_meta), &greeting("Привет"), LONG);
+    assert_ends(&report, Outcome::Error, Some("unrecognized"), with_meta.len());
+    let wide = [b"\xff\xfe".to_vec(), utf16("{\"login\": \"Bob\"}", u16::to_le_bytes)].concat();
+    let login = json!({"hit": [{"json": [{"at": "/login", "equals_query": true}]}]});
+    assert_ends(&check(&typed("application/json", &wide), &login, LONG), Outcome::Hit, None, wide.len());
 }

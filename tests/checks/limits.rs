@@ -1,49 +1,6 @@
-//! Confidence, body limits, hostile pages and hosts.
+//! Hostile pages, and the limits of what is read of them.
 
 use super::*;
-
-#[test]
-fn confidence_follows_the_evidence() {
-    let mut last = 0.0;
-    for hit in [
-        json!({"status": [200]}),
-        json!({"words": ["profile"]}),
-        json!({"json": [{"at": "/id", "exists": true}]}),
-        json!({"words": ["profile"], "no_word": ["nobody"]}),
-        json!({"words": ["{query}"]}),
-        json!({"json": [{"at": "/login", "equals_query": true}]}),
-    ] {
-        let bench = Bench::new(|request| {
-            let body = r#"{"id": 1, "login": "bob", "x": "profile bob"}"#;
-            Ok(if request.trace.control { respond(404, &[], "") } else { respond(200, &[], body) })
-        });
-        let report = bench.check(&module(&json!({"hit": [hit]})), &username("bob"));
-        let confidence = report.findings[0].confidence;
-        assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
-        last = confidence;
-    }
-}
-
-#[test]
-fn the_body_limit_follows_from_the_rules() {
-    for (fields, want) in [
-        (json!({}), 64 * 1024),
-        (json!({"hit": [{"words": ["x"]}]}), MAX_BODY_BYTES),
-        (json!({"miss": [{"json": [{"at": "", "exists": true}]}]}), MAX_BODY_BYTES),
-        (
-            json!({"result": {"type": "profile", "metadata": {"t": "title:", "d": "meta:description"}}}),
-            256 * 1024,
-        ),
-        (json!({"result": {"type": "profile", "metadata": {"t": "title:", "d": "css:h1"}}}), MAX_BODY_BYTES),
-        (json!({"results": [{"type": "url", "each": "lines:"}]}), MAX_BODY_BYTES),
-        (json!({"results": [{"type": "url", "each": "header:link"}]}), 64 * 1024),
-        (json!({"probes": [{"url": "https://site.example/{query}", "method": "HEAD"}]}), 0),
-    ] {
-        let bench = Bench::new(|_| Ok(respond(404, &[], "")));
-        bench.check(&module(&fields), &username("bob"));
-        assert_eq!(bench.prober.asked.lock()[0].body_limit, want, "{fields}");
-    }
-}
 
 #[test]
 fn hostile_pages_are_handled_in_bounded_time() {
@@ -58,7 +15,6 @@ fn hostile_pages_are_handled_in_bounded_time() {
         "results": [{"type": "technology", "each": "regex:."}, {"type": "technology", "each": "json_lines:"}],
     }));
     let mb = |piece: &str| piece.repeat(MAX_BODY_BYTES / piece.len()).into_bytes();
-    let json_of = |open: &str, close: &str| format!("{open}{close}").into_bytes();
     let hit = |findings: usize| (Outcome::Hit, None, findings);
     let conflict = (Outcome::Error, Some("conflict"), 0);
     let last = r#"{"a": {"b": "Bob"}}]"#;
@@ -69,8 +25,8 @@ fn hostile_pages_are_handled_in_bounded_time() {
         ("open tags", mb("<a b=c "), hit(6)),
         ("invalid utf-8", vec![0xff; MAX_BODY_BYTES], hit(2)),
         ("nuls", vec![0; MAX_BODY_BYTES], hit(1)),
-        ("deep json", json_of(&"[".repeat(500_000), &"]".repeat(500_000)), hit(2)),
-        ("deep objects", json_of(&"{\"a\":".repeat(170_000), ""), hit(5)),
+        ("deep json", ["[".repeat(500_000), "]".repeat(500_000)].concat().into_bytes(), hit(2)),
+        ("deep objects", "{\"a\":".repeat(170_000).into_bytes(), hit(5)),
         ("wide json", format!("[{}0]", "{},".repeat(300_000)).into_bytes(), hit(5)),
         (
             "a hit full of matches",
@@ -148,4 +104,54 @@ fn regex_searches_end_at_the_deadline() {
     let report = bench.checker.check(&site, &username("bob"), Instant::now() + Duration::from_secs(5));
     assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, Some("timeout_rules")));
     assert_eq!(report.findings.len(), 1);
+}
+
+fn ends(module: &Module, response: Response) -> (Outcome, Option<&'static str>) {
+    let verdict = judge(module, &username("bob"), &[Some(response)]);
+    (verdict.outcome, verdict.reason.map(Reason::as_str))
+}
+
+#[test]
+fn json_with_too_many_values_is_an_error() {
+    let site = module(&json!({
+        "hit": [{"json": [{"at": "/name", "equals_query": true}]}],
+        "miss": [{"json": [{"at": "/name", "exists": false}]}],
+    }));
+    let answer = |filler: &str, count: usize| {
+        respond(
+            200,
+            &[("content-type", "application/json")],
+            format!("{{\"l\":[{}0]}}", filler.repeat(count)),
+        )
+    };
+    let too_large = (Outcome::Error, Some("json_too_large"));
+    for (filler, few, many) in
+        [("0,", 190_000, 210_000), ("{\"a\":1},", 39_000, 41_000), ("[],", 95_000, 105_000)]
+    {
+        assert_eq!(ends(&site, answer(filler, few)), (Outcome::Miss, None), "{few} of {filler}");
+        assert_eq!(ends(&site, answer(filler, many)), too_large, "{many} of {filler}");
+    }
+    // The content of strings is not counted.
+    let prose = format!("\"{}\",", "a,{[".repeat(100_000));
+    assert_eq!(ends(&site, answer(&prose, 1)), (Outcome::Miss, None));
+    // Rules that read no JSON are not affected.
+    let words = module(&json!({"hit": [{"words": ["\"l\""]}]}));
+    assert_eq!(ends(&words, answer("0,", 300_000)), (Outcome::Hit, None));
+    // A page with many values is not affected either.
+    let page = format!("<html>{}", "a,".repeat(300_000));
+    assert_eq!(ends(&site, respond(200, &[], page)), (Outcome::Error, Some("unrecognized")));
+}
+
+#[test]
+fn a_failed_connection_is_tried_again_while_there_is_time() {
+    let tries = AtomicUsize::new(0);
+    let bench = Bench::new(move |request| match tries.fetch_add(1, Ordering::SeqCst) {
+        0 => Err(ProbeError::Connect("reset".into())),
+        _ => only_bob(request),
+    });
+    assert_eq!(bench.check(&module(&json!({})), &username("bob")).outcome, Outcome::Hit);
+    let late = bench.checker.check(&module(&json!({})), &username("bob"), Instant::now());
+    assert_eq!((late.outcome, late.evidence.requests), (Outcome::Timeout, 0), "nothing is sent");
+    let of_an_email = bench.check(&module(&json!({"type": "email"})), &username("bob"));
+    assert_eq!(of_an_email.reason.map(Reason::as_str), Some("wrong_type"));
 }

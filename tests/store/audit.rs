@@ -70,7 +70,7 @@ on_both! {
         assert_eq!((entry.account, entry.object.clone()), (Some(f.account.id), Some(run.id.to_string())));
         assert_eq!(entry.request.as_deref(), Some("req-1"));
         assert_eq!((&entry.detail["type"], &entry.detail["credits"]), (&"username".into(), &2.into()));
-        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a-result-to-keep-quiet-about")]), super::EXPIRED).unwrap();
+        f.save(&run, &added(&[result(1, "a-result-to-keep-quiet-about")]));
         assert!(f.store.delete(run.id, f.account.id, &origin).unwrap());
         assert!(!f.store.delete(run.id, f.account.id, &origin).unwrap());
         assert_eq!(f.actions(), ["run.started", "run.deleted"]);

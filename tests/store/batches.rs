@@ -2,29 +2,25 @@
 
 use std::time::Duration;
 
-use sightline::base::ids::{AccountId, BatchId, WebhookId};
+use sightline::base::ids::{AccountId, BatchId};
 use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal};
 use sightline::model::event::EventType;
 use sightline::model::run::Status;
-use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, RowRef, Started};
 use sightline::model::watch::WatchError;
-use sightline::model::webhook::{SealedSecret, Webhook};
-use sightline::modules::query::{Query, SearchType};
 
-use super::{Fixture, at, charge, completed, failed, new_account, race};
+use super::{Fixture, at, charge, completed, failed, search};
 
 fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
-    let search = |name: &&str| Search::plain(&Query::parse(SearchType::Username, name).unwrap());
     NewBatch {
         id: BatchId::new(),
         account,
         name: Some("some names".into()),
         simulated: false,
         created_at: at("2026-03-01T12:00:00.123Z"),
-        rows: (1..).zip(names.iter().map(search)).collect(),
+        rows: (1..).zip(names.iter().map(|name| search(name))).collect(),
         idempotency: None,
     }
 }
@@ -44,33 +40,13 @@ impl Fixture {
     fn start_next(&self) -> Option<(String, NewRun)> {
         let next = self.store.next_row(false).unwrap()?;
         let query = next.search.unwrap().query;
-        let run = NewRun {
-            account: next.account,
-            cause: Cause::Row(next.row),
-            search: super::search(&query),
-            ..self.new_run()
-        };
-        assert_eq!(self.store.start(&run, &charge(1, Some(100))).unwrap(), Started::Created);
+        let (account, cause) = (next.account, Cause::Row(next.row));
+        let run = self.start(NewRun { account, cause, search: search(&query), ..self.new_run() });
         Some((query, run))
     }
 
     fn start_all(&self) -> Vec<String> {
         std::iter::from_fn(|| self.start_next()).map(|(query, _)| query).collect()
-    }
-
-    fn batch_webhook(&self) {
-        let webhook = Webhook {
-            id: WebhookId::new(),
-            account: self.account.id,
-            url: "https://hooks.example.com/".into(),
-            events: vec![EventType::BatchCompleted],
-            enabled: true,
-            disabled_reason: None,
-            failing_since: None,
-            previous_secret_expires_at: None,
-            created_at: at("2026-03-01T12:00:00Z"),
-        };
-        self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
     }
 }
 
@@ -95,23 +71,19 @@ on_both! {
     fn a_row_is_started_once(f) {
         let id = f.batch_of(f.account.id, &["a", "b"]);
         let row = RowRef { batch: id, position: 1 };
-        let other = f.another();
-        let started = race(8, |index| {
-            let store = if index % 2 == 0 { &f.store } else { &other };
-            let run = NewRun { cause: Cause::Row(row), ..f.new_run() };
-            super::once_connected(|| store.start(&run, &charge(1, Some(100))))
+        let started = f.race(8, |store| {
+            store.start(&NewRun { cause: Cause::Row(row), ..f.new_run() }, &charge(1, Some(100)))
         });
         assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
         assert!(started.iter().all(|one| matches!(one, Started::Created | Started::Refused(Refused::RowGone))));
-        assert_eq!((f.used(), f.database.number("SELECT count(*) FROM runs")), (1, 1));
+        assert_eq!((f.used(), f.rows("runs")), (1, 1));
         assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
         let rows = f.store.batch_rows(id, 0, 10).unwrap();
         assert_eq!(rows[0].run().unwrap().batch, Some(id));
     }
 
     fn accounts_take_turns_with_their_batches(f) {
-        let other = new_account("other@example.com");
-        assert!(f.store.add_account(&other, &Origin::CLI).unwrap());
+        let other = f.add_account("other@example.com");
         f.batch_of(f.account.id, &["a1", "a2", "a3"]);
         f.batch_of(f.account.id, &["a4"]);
         assert_eq!(f.start_next().unwrap().0, "a1");
@@ -137,7 +109,7 @@ on_both! {
     }
 
     fn a_stopped_batch_starts_nothing_and_ends_with_its_runs(f) {
-        f.batch_webhook();
+        f.added_webhook(&[EventType::BatchCompleted]);
         let id = f.batch_of(f.account.id, &["a", "b", "c"]);
         let (_, run) = f.start_next().unwrap();
         let late = NewRun { cause: Cause::Row(RowRef { batch: id, position: 2 }), ..f.new_run() };
@@ -158,7 +130,7 @@ on_both! {
     }
 
     fn the_end_of_a_batch_is_reported_once(f) {
-        f.batch_webhook();
+        f.added_webhook(&[EventType::BatchCompleted]);
         let id = f.batch_of(f.account.id, &["a", "b", "c"]);
         for ending in [completed(), failed()] {
             let (_, run) = f.start_next().unwrap();
@@ -167,7 +139,7 @@ on_both! {
         assert_eq!(f.store.end_batches(false).unwrap(), [], "a row is pending");
         f.store.refuse_row(RowRef { batch: id, position: 3 }, RowRefusal::Suppressed).unwrap();
         assert_eq!(f.store.end_batches(true).unwrap(), [], "the simulated web has batches of its own");
-        let ended = race(4, |_| super::once_connected(|| f.store.end_batches(false)));
+        let ended = f.race(4, |store| store.end_batches(false));
         assert_eq!(ended.concat(), [id]);
         let bodies = f.database.texts("SELECT body FROM webhook_deliveries");
         assert_eq!(bodies.len(), 1);
@@ -190,6 +162,6 @@ on_both! {
         assert_eq!(f.batch(id).counts.total(), 2);
         f.store.sweep(later, most).unwrap();
         assert_eq!(f.store.batch(f.account.id, id).unwrap(), None);
-        assert_eq!(f.database.number("SELECT count(*) FROM batch_rows"), 0);
+        assert_eq!(f.rows("batch_rows"), 0);
     }
 }

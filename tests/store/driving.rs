@@ -1,34 +1,22 @@
 //! The writes of drivers, and the right to drive.
 
-use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sightline::base::ids::RunId;
-use sightline::model::audit::Origin;
+use sightline::base::storage::StorageError;
 use sightline::model::drive::{Claim, Write};
-use sightline::model::run::Status;
-use sightline::model::start::{NewRun, Started};
+use sightline::model::run::{ResultRecord, Status};
+use sightline::model::start::NewRun;
 
-use super::{
-    Fixture, HOLDS, added, at, both_ended, charge, claim, completed, failed, new_account, new_instance,
-    once_connected, race, result,
-};
-
-impl Fixture {
-    fn started_at(&self, moment: &str) -> NewRun {
-        let run = NewRun { created_at: at(moment), ..self.new_run() };
-        self.store.start(&run, &charge(1, None)).unwrap();
-        run
-    }
-}
+use super::{HOLDS, added, at, both_ended, claim, completed, failed, new_instance, race, result};
 
 on_both! {
     fn a_known_result_stays_as_it_was_first_stored(f) {
         let run = f.started();
-        f.store.save(run.id, f.me.lease(0), &added(&[result(1, "a")]), Duration::ZERO).unwrap();
-        let mut again = result(2, "a");
-        again.confidence = 0.1;
-        f.store.save(run.id, f.me.lease(0), &added(&[again, result(3, "b"), result(4, "b")]), Duration::ZERO).unwrap();
+        f.save(&run, &added(&[result(1, "a")]));
+        let again = ResultRecord { confidence: 0.1, ..result(2, "a") };
+        f.save(&run, &added(&[again, result(3, "b"), result(4, "b")]));
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a"), result(3, "b")]);
         assert_eq!(f.summary(&run).total_results, 2);
     }
@@ -44,25 +32,23 @@ on_both! {
             record.id = id;
             record.entity_type = record.result_type.clone();
         }
-        f.store.save(run.id, f.me.lease(0), &added(&others), Duration::ZERO).unwrap();
+        f.save(&run, &added(&others));
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), others);
     }
 
     fn ten_threads_that_fail_one_run_refund_it_once(f) {
         f.started();
         let run = f.started();
-        let writes = race(10, |_| f.finish(&run, &failed()));
+        let writes = f.race(10, |store| store.finish(run.id, f.me.lease(0), &both_ended(), &failed()));
         assert_eq!(writes.iter().filter(|write| **write == Write::Done).count(), 1);
         assert_eq!(f.used(), 1);
     }
 
     fn leases_are_dated_by_the_databases_clock(f) {
         // The clock of the instance does not matter.
-        let run = NewRun { created_at: at("2100-01-01T00:00:00Z"), ..f.new_run() };
-        f.store.start(&run, &charge(1, None)).unwrap();
+        f.start(NewRun { created_at: at("2100-01-01T00:00:00Z"), ..f.new_run() });
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 1);
-        let run = NewRun { created_at: at("2001-01-01T00:00:00Z"), holds: HOLDS, ..f.new_run() };
-        f.store.start(&run, &charge(1, None)).unwrap();
+        f.start(NewRun { created_at: at("2001-01-01T00:00:00Z"), holds: HOLDS, ..f.new_run() });
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap(), []);
     }
 
@@ -94,13 +80,8 @@ on_both! {
     }
 
     fn ten_starts_at_once_of_one_account_take_ten_turns(f) {
-        let other = new_account("other@example.com");
-        f.store.add_account(&other, &Origin::CLI).unwrap();
-        let start = |account| {
-            let run = NewRun { account, owner: None, ..f.new_run() };
-            assert_eq!(once_connected(|| f.store.start(&run, &charge(1, None))), Started::Created);
-            run
-        };
+        let other = f.add_account("other@example.com");
+        let start = |account| f.start(NewRun { account, owner: None, ..f.new_run() });
         let runs = race(10, |_| start(f.account.id));
         let late = start(other.id);
         let mut positions: Vec<_> = runs.iter().map(|run| f.summary(run).queue_position).collect();
@@ -112,29 +93,21 @@ on_both! {
 
     fn instances_that_race_take_each_run_over_once(f) {
         let runs: Vec<NewRun> = (0..40).map(|_| f.started()).collect();
-        let another = f.another();
-        let takes = race(8, |index| {
-            let store = if index % 2 == 0 { &f.store } else { &another };
-            let me = new_instance();
-            let mut mine = Vec::new();
-            loop {
-                let taken = once_connected(|| store.take_over(&claim(me, false, 3)));
-                if taken.is_empty() {
-                    return mine;
-                }
-                mine.extend(taken.into_iter().map(|run| run.summary.id));
-            }
-        });
-        let mut times: BTreeMap<RunId, usize> = BTreeMap::new();
-        for id in takes.into_iter().flatten() {
-            *times.entry(id).or_default() += 1;
+        let mut taken = Vec::new();
+        while taken.len() < runs.len() {
+            let more = f.race(8, |store| store.take_over(&claim(new_instance(), false, 3))).concat();
+            assert!(!more.is_empty(), "{} of {}", taken.len(), runs.len());
+            taken.extend(more.into_iter().map(|run| run.summary.id));
         }
-        assert_eq!(times.len(), runs.len());
-        assert!(times.values().all(|count| *count == 1), "{times:?}");
+        taken.sort_unstable();
+        let mut ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+        ids.sort_unstable();
+        assert_eq!(taken, ids);
     }
 
     fn a_run_that_cannot_be_read_ends_and_does_not_stop_the_others(f) {
-        let (bad, good) = (f.started_at("2026-03-01T12:00:01Z"), f.started_at("2026-03-01T12:00:02Z"));
+        let [bad, good] = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"]
+            .map(|moment| f.start(NewRun { created_at: at(moment), ..f.new_run() }));
         f.database.execute("UPDATE runs SET planned = '{}' WHERE created_at = (SELECT min(created_at) FROM runs)");
         let other = new_instance();
         let taken = f.store.take_over(&claim(other, false, 10)).unwrap();
@@ -144,5 +117,27 @@ on_both! {
         assert_eq!(ended.error.unwrap().code, "store_failed");
         assert!(ended.completed_at.is_some_and(|moment| moment > bad.created_at));
         assert_eq!(f.used(), 1);
+    }
+
+    fn a_driven_run_needs_no_confirmation(f) {
+        f.refuse_confirmations();
+        let run = NewRun { is_unconfirmed: true, ..f.new_run() };
+        let run = f.start(run);
+        f.save(&run, &added(&[]));
+        // Its driver has stopped since.
+        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 1);
+        assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
+    }
+
+    fn a_confirmation_whose_answer_was_lost_is_repeated(f) {
+        let tries = AtomicUsize::new(0);
+        f.store.before_each(move |operation| match operation {
+            "confirm" if tries.fetch_add(1, Ordering::Relaxed) == 0 => Err(StorageError::unavailable("lost").unconfirmed()),
+            _ => Ok(()),
+        });
+        let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
+        let run = f.start(run);
+        f.store.undo_unconfirmed(Duration::ZERO).unwrap();
+        assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
     }
 }

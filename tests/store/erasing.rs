@@ -12,14 +12,13 @@ use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{Account, BATCH, BatchSize, Erased, Erasure};
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::drive::{Delta, Ending, Notification, Subscriber};
+use sightline::model::drive::{Ending, Notification, Subscriber};
 use sightline::model::start::{NewRun, Refused, Started};
+use sightline::modules::query::SearchType;
 use sightline::store::Store;
 
 use super::ledger::new_key;
-use super::{
-    Fixture, added, at, charge, claim, completed, failed, new_account, race, result, search, with_key,
-};
+use super::{Fixture, added, at, charge, claim, completed, failed, new_account, race, result, with_key};
 use crate::support::databases::{TestDatabase, sqlite};
 use crate::support::eventually;
 
@@ -31,9 +30,7 @@ impl Fixture {
     fn ended(&self, day: i64, results: u32) -> RunId {
         let run = self.started();
         let records: Vec<_> = (1..=results).map(|id| result(id, &format!("value-{id}"))).collect();
-        self.store
-            .save(run.id, self.me.lease(0), &Delta { revision: 1, ..added(&records) }, Duration::ZERO)
-            .unwrap();
+        self.save(&run, &added(&records));
         let completed_at =
             at("2026-03-01T12:01:00Z") + Duration::from_secs(86_400) * u32::try_from(day).unwrap();
         self.finish(&run, &Ending { completed_at, ..completed() });
@@ -54,10 +51,6 @@ impl Fixture {
     fn erase(&self) -> Option<Erased> {
         erase(&self.store, self.account.id)
     }
-
-    fn count(&self, table: &str) -> i64 {
-        self.database.number(&format!("SELECT count(*) FROM {table}"))
-    }
 }
 
 /// Deletes an account to its last row.
@@ -72,17 +65,16 @@ on_both! {
         let (old, new) = (f.ended(1, 2), f.ended(3, 2));
         let exact = f.ended(2, 0);
         let running = f.started();
-        let forgotten = with_key(f.new_run(), "key-1", 7);
-        f.store.start(&forgotten, &charge(1, None)).unwrap();
+        let forgotten = f.start(with_key(f.new_run(), "key-1", 7));
         f.finish(&forgotten, &failed());
         assert_eq!(f.sweep("2026-03-03T12:01:00Z", MOST), 2);
         for (run, there) in [(old, false), (forgotten.id, false), (exact, true), (new, true), (running.id, true)] {
             assert_eq!(f.is_there(run), there, "{run}");
         }
-        assert_eq!((f.count("results"), f.count("idempotency_keys")), (2, 0));
+        assert_eq!((f.rows("results"), f.rows("idempotency_keys")), (2, 0));
         assert!(f.store.results(old, 0, 10).unwrap().is_empty());
         // The ledger keeps five charges and a refund.
-        assert_eq!((f.count("charges"), f.used()), (6, 4));
+        assert_eq!((f.rows("charges"), f.used()), (6, 4));
         assert_eq!(f.sweep("2026-03-03T12:01:00Z", MOST), 0);
     }
 
@@ -98,30 +90,27 @@ on_both! {
     }
 
     fn an_account_goes_with_everything_but_what_was_booked(f) {
-        let stranger = new_account("stranger@example.com");
-        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
+        let stranger = f.add_account("stranger@example.com");
         let (_, theirs) = new_key(&stranger, "2026-03-01T00:00:00Z");
         f.store.add_key(&theirs, &Origin::CLI).unwrap();
-        let foreign = NewRun { account: stranger.id, ..f.new_run() };
-        f.store.start(&foreign, &charge(1, None)).unwrap();
-        f.store.save(foreign.id, f.me.lease(0), &added(&[result(1, "b")]), Duration::ZERO).unwrap();
+        let foreign = f.start(NewRun { account: stranger.id, ..f.new_run() });
+        f.save(&foreign, &added(&[result(1, "b")]));
 
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
         f.store.add_key(&key, &Origin::CLI).unwrap();
         f.ended(1, 3);
-        let live = with_key(f.new_run(), "key-1", 7);
-        f.store.start(&live, &charge(1, None)).unwrap();
+        f.start(with_key(f.new_run(), "key-1", 7));
 
         assert_eq!(f.erase(), Some(Erased { keys: 1, runs: 2 }));
         assert_eq!(f.store.account(f.account.id).unwrap(), None);
         assert_eq!(f.store.account_by_email(&f.account.email).unwrap(), None);
         assert_eq!(f.store.accounts().unwrap(), std::slice::from_ref(&stranger));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
-        assert_eq!((f.count("runs"), f.count("results"), f.count("idempotency_keys")), (1, 1, 0));
+        assert_eq!((f.rows("runs"), f.rows("results"), f.rows("idempotency_keys")), (1, 1, 0));
         assert_eq!(f.store.keys(None).unwrap(), [theirs]);
         assert!(f.store.run(foreign.id, stranger.id).unwrap().is_some());
         // The ledger is unchanged.
-        assert_eq!((f.store.bookings(f.account.id).unwrap().len(), f.used(), f.count("charges")), (2, 2, 3));
+        assert_eq!((f.store.bookings(f.account.id).unwrap().len(), f.used(), f.rows("charges")), (2, 2, 3));
 
         let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
         let last = f.store.audit(&filter, 100).unwrap().pop().unwrap();
@@ -138,11 +127,11 @@ on_both! {
         assert!(f.store.add_key(&key, &Origin::CLI).unwrap());
         // The account was not closed: nothing of it is removed.
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::Done);
-        assert_eq!(f.count("runs"), ended.len() as i64 + 1);
+        assert_eq!(f.rows("runs"), ended.len() as i64 + 1);
 
         let whole = Erased { keys: 1, runs: ended.len() as u64 + 1 };
         assert_eq!(f.store.close_account(f.account.id, &Origin::CLI).unwrap(), Some(whole));
-        assert_eq!((f.count("runs"), f.count("api_keys")), (ended.len() as i64 + 1, 0));
+        assert_eq!((f.rows("runs"), f.rows("api_keys")), (ended.len() as i64 + 1, 0));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
         assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
         let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
@@ -152,9 +141,9 @@ on_both! {
 
         // The live run goes first and alone, then a batch of the others; the state after each batch is visible.
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
-        assert_eq!((f.is_there(live.id), f.count("runs")), (false, ended.len() as i64));
+        assert_eq!((f.is_there(live.id), f.rows("runs")), (false, ended.len() as i64));
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
-        assert_eq!((f.count("runs"), f.count("results")), (2, 2));
+        assert_eq!((f.rows("runs"), f.rows("results")), (2, 2));
         assert!(f.store.account(f.account.id).unwrap().unwrap().is_being_deleted());
 
         // The deletion stopped here. Another caller completes it, and the audit log has one entry for it.
@@ -163,7 +152,7 @@ on_both! {
         let rest = another.close_account(f.account.id, &Origin::CLI).unwrap();
         assert_eq!(rest, Some(Erased { keys: 0, runs: 2 }));
         assert_eq!(erase(&another, f.account.id), rest);
-        assert_eq!((f.count("runs"), f.count("accounts")), (0, 0));
+        assert_eq!((f.rows("runs"), f.rows("accounts")), (0, 0));
         assert!(another.closed_accounts().unwrap().is_empty());
         let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
         let deeds = f.store.audit(&filter, 1000).unwrap();
@@ -173,8 +162,7 @@ on_both! {
     }
 
     fn an_account_that_cannot_be_removed_keeps_no_other_waiting(f) {
-        let another = new_account("another@example.com");
-        assert!(f.store.add_account(&another, &Origin::CLI).unwrap());
+        let another = f.add_account("another@example.com");
         for account in [f.account.id, another.id] {
             assert!(f.store.close_account(account, &Origin::CLI).unwrap().is_some());
         }
@@ -204,7 +192,7 @@ on_both! {
         let stop = AtomicBool::new(false);
         let outcomes = race(5, |index| {
             if index == 0 {
-                while f.count("runs") < 3 { std::thread::yield_now(); }
+                while f.rows("runs") < 3 { std::thread::yield_now(); }
                 f.erase();
                 stop.store(true, Ordering::SeqCst);
                 return Vec::new();
@@ -220,7 +208,7 @@ on_both! {
         let started = outcomes.iter().flatten().filter(|outcome| **outcome == Started::Created).count();
         assert!(outcomes.iter().flatten().all(|outcome| matches!(outcome, Started::Created | Started::Refused(Refused::UnknownAccount))));
         assert!(started >= 3);
-        assert_eq!((f.count("runs"), f.count("api_keys"), f.count("accounts")), (0, 0, 0));
+        assert_eq!((f.rows("runs"), f.rows("api_keys"), f.rows("accounts")), (0, 0, 0));
         assert_eq!(f.store.bookings(f.account.id).unwrap().len(), started);
     }
 
@@ -283,10 +271,8 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
     let with_account = |_| erase(&f.store, f.account.id).is_some();
     let ways: [&dyn Fn(RunId) -> bool; 3] = [&delete, &sweep, &with_account];
     for remove in ways {
-        let run = NewRun { search: search(texts[0]), ..f.new_run() };
-        f.store.start(&run, &charge(1, None)).unwrap();
-        let found = added(&[result(1, &format!("{} ", texts[1]).repeat(1000))]);
-        f.store.save(run.id, f.me.lease(0), &found, Duration::ZERO).unwrap();
+        let run = f.started_for(SearchType::Username, texts[0]);
+        f.save(&run, &added(&[result(1, &format!("{} ", texts[1]).repeat(1000))]));
         f.finish(&run, &completed());
         assert!(f.store.wipe().unwrap());
         assert_eq!(stands(), [true; 2]);
@@ -361,6 +347,6 @@ mod postgres {
             }
         });
         assert_eq!(removed.iter().sum::<u64>(), 20);
-        assert_eq!((f.count("runs"), f.count("charges")), (20, 40));
+        assert_eq!((f.rows("runs"), f.rows("charges")), (20, 40));
     }
 }

@@ -2,7 +2,6 @@
 //! are counted over all processes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::{Timestamp, ToSpan};
@@ -14,7 +13,7 @@ use sightline::modules::control_check::{ControlAnswer, Direction};
 use sightline::modules::outcome::Outcome;
 use sightline::store::Store;
 
-use super::{Fixture, at, once_connected, race};
+use super::{Fixture, at};
 
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -55,10 +54,7 @@ on_both! {
             f.store.share_learnt(Learnt::Deadline, false, since, changed, add).unwrap()
         };
         share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 1, 1)), ("b", checks(Outcome::Hit, 1, 1))]));
-        f.database.execute(match f.database.name {
-            "sqlite" => "UPDATE learnt SET changed_at = changed_at - 120000 WHERE name = 'a'",
-            _ => "UPDATE learnt SET changed_at = changed_at - interval '2 minutes' WHERE name = 'a'",
-        });
+        f.shift("learnt", "changed_at", -120, "WHERE name = 'a'");
         let names = |rows: &[(Arc<str>, Timestamp, Tally)]| rows.iter().map(|row| row.0.to_string()).collect::<Vec<_>>();
         let all = read(Timestamp::UNIX_EPOCH, &[]);
         assert_eq!(names(&all), ["a", "b"]);
@@ -140,45 +136,29 @@ on_both! {
             assert_eq!((&share(false, &[])[0], &share(true, &[])[0]), (&row("a", 9, 0), &row("a", 9, 0)));
             assert_eq!(resets(f).pop().unwrap(), format!(r#"{{"kind":"{}","name":"a"}}"#, kind.as_str()));
 
-            f.database.execute(match f.database.name {
-                "sqlite" => "UPDATE learnt SET changed_at = changed_at - 691200000",
-                _ => "UPDATE learnt SET changed_at = changed_at - interval '8 days'",
-            });
+            f.shift("learnt", "changed_at", -8 * 86_400, "");
             assert_eq!(share(false, &[row("c", 10, 2)]), [row("c", 10, 2)], "old ones are forgotten");
         }
     }
 
     fn the_checks_of_a_day_are_counted_over_all_processes(f) {
-        let another = f.another();
-        let counted = AtomicUsize::new(0);
-        race(6, |index| {
-            let store = if index % 2 == 0 { &f.store } else { &another };
-            let is_counted = once_connected(|| store.count_today(false, "m", 4));
-            counted.fetch_add(usize::from(is_counted), Ordering::SeqCst);
-        });
-        assert_eq!(counted.into_inner(), 4);
+        let counted = f.race(6, |store| store.count_today(false, "m", 4));
+        assert_eq!(counted.iter().filter(|is_counted| **is_counted).count(), 4);
         let count = |limit| f.store.count_today(false, "m", limit).unwrap();
         assert_eq!([count(4), count(5), count(5)], [false, true, false]);
         assert!(f.store.count_today(true, "m", 4).unwrap() && f.store.count_today(false, "other", 4).unwrap());
-        f.database.execute(match f.database.name {
-            "sqlite" => "UPDATE learnt SET changed_at = changed_at - 86400000",
-            _ => "UPDATE learnt SET changed_at = changed_at - interval '1 day'",
-        });
+        f.shift("learnt", "changed_at", -86_400, "");
         assert_eq!([count(2), count(2), count(2)], [true, true, false], "a new day");
         assert_eq!(share(&f.store, false, &[]), [], "it is no tally");
     }
 
     fn processes_that_write_at_once_lose_nothing_and_do_not_block_each_other(f) {
-        let another = f.another();
-        race(8, |index| {
-            let store = if index % 2 == 0 { &f.store } else { &another };
-            let learnt: Tallies =
-                (0..50).map(|number| (Arc::from(format!("m{number:02}")), checks(Outcome::Miss, 1, 1))).collect();
-            let add = |older: Tally, newer: &Tally| older.then(newer);
-            for _ in 0..10 {
-                once_connected(|| store.share_learnt(Learnt::Deadline, false, Timestamp::UNIX_EPOCH, &learnt, add));
-            }
-        });
+        let learnt: Tallies =
+            (0..50).map(|number| (Arc::from(format!("m{number:02}")), checks(Outcome::Miss, 1, 1))).collect();
+        let add = |older: Tally, newer: &Tally| older.then(newer);
+        for _ in 0..10 {
+            f.race(8, |store| store.share_learnt(Learnt::Deadline, false, Timestamp::UNIX_EPOCH, &learnt, add));
+        }
         let all = share(&f.store, false, &[]);
         assert_eq!(all.len(), 50);
         assert!(all.iter().all(|(_, tally)| tally.checks == 80 && (tally.rate(&[Outcome::Miss]) - 1.0).abs() < 1e-9));

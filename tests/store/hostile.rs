@@ -8,8 +8,9 @@ use sightline::model::audit::Origin;
 use sightline::model::drive::{Delta, Ending, Write};
 use sightline::model::run::{ModuleReport, ResultRecord, RunError};
 use sightline::model::start::NewRun;
+use sightline::modules::query::SearchType;
 
-use super::{Fixture, added, both_ended, charge, failed, new_account, result, search};
+use super::{Fixture, added, both_ended, failed, new_account, result, search};
 
 fn metadata(value: Value) -> Map<String, Value> {
     let Value::Object(map) = value else { panic!("no object") };
@@ -20,11 +21,7 @@ impl Fixture {
     /// Stores a record and returns what is read back.
     fn stored(&self, record: &ResultRecord) -> ResultRecord {
         let run = self.started();
-        let added = self
-            .store
-            .save(run.id, self.me.lease(0), &added(std::slice::from_ref(record)), super::EXPIRED)
-            .unwrap();
-        assert_eq!(added, Write::Done);
+        self.save(&run, &added(std::slice::from_ref(record)));
         self.store.results(run.id, 0, 10).unwrap().pop().unwrap()
     }
 }
@@ -83,7 +80,7 @@ on_both! {
                 Some(value) => value.push_str(&record.id.to_string()),
                 None => record.source.push_str(&record.id.to_string()),
             }
-            f.store.save(run.id, f.me.lease(0), &added(std::slice::from_ref(&record)), super::EXPIRED).unwrap();
+            f.save(&run, &added(std::slice::from_ref(&record)));
             let stored = f.store.results(run.id, record.id - 1, 1).unwrap();
             // Equal, and with the members in the same order.
             prop_assert_eq!(format!("{:?}", stored), format!("{:?}", [record]));
@@ -91,7 +88,7 @@ on_both! {
         }).unwrap();
     }
 
-    fn nul_and_other_odd_characters_of_a_site_are_kept(f) {
+    fn odd_characters_and_huge_metadata_of_a_site_are_kept(f) {
         let odd = "a\0b\u{1}\u{7f}\u{FFFE}\u{202E}💥e\u{301}'\";--\\u0000 \r\n";
         let record = ResultRecord {
             platform: Some(odd.into()),
@@ -100,6 +97,15 @@ on_both! {
             ..result(1, odd)
         };
         assert_eq!(f.stored(&record), record);
+        let huge = ResultRecord {
+            metadata: metadata(json!({ "page": "ü\0".repeat(2_000_000), "list": vec!["x"; 100_000] })),
+            ..result(1, "a")
+        };
+        assert_eq!(f.stored(&huge), huge);
+        for confidence in [f64::NAN, f64::INFINITY] {
+            let stored = f.stored(&ResultRecord { confidence, ..result(1, "a") });
+            assert_eq!(stored, ResultRecord { confidence: 0.0, ..result(1, "a") });
+        }
     }
 
     fn nul_in_reports_and_errors_is_kept(f) {
@@ -120,30 +126,20 @@ on_both! {
         assert_eq!(stored.email, "a\u{FFFD}b@example.com");
         assert_eq!(f.store.account_by_email("a\0b@example.com").unwrap(), Some(stored));
         let run = NewRun { search: search("x\0"), modules: vec!["m\0".into()], ..f.new_run() };
-        f.store.start(&super::with_key(run.clone(), "k\0", 1), &charge(1, None)).unwrap();
+        let run = f.start(super::with_key(run, "k\0", 1));
         assert_eq!(f.summary(&run).query, "x\u{FFFD}");
     }
 
     fn a_query_comes_back_to_the_letter(f) {
         for query in ["İstanbul", "e\u{301}", " \t@x\n", "'; DROP TABLE runs; --", "🏳️‍🌈", "\u{202E}abc"] {
-            let run = NewRun { search: search(query), ..f.new_run() };
-            f.store.start(&run, &charge(1, None)).unwrap();
-            assert_eq!(f.summary(&run).query, query);
+            assert_eq!(f.summary(&f.started_for(SearchType::Username, query)).query, query);
         }
-    }
-
-    fn huge_metadata_is_kept(f) {
-        let record = ResultRecord {
-            metadata: metadata(json!({ "page": "ü\0".repeat(2_000_000), "list": vec!["x"; 100_000] })),
-            ..result(1, "a")
-        };
-        assert_eq!(f.stored(&record), record);
     }
 
     fn five_hundred_results_and_reports_fit_in_one_write(f) {
         let run = f.started();
         let all: Vec<_> = (1..=500).map(|id| result(id, &format!("https://example.com/{id}"))).collect();
-        f.store.save(run.id, f.me.lease(0), &added(&all), super::EXPIRED).unwrap();
+        f.save(&run, &added(&all));
         let report = both_ended().reports[1].clone();
         let modules: Vec<_> =
             (0..500).map(|n| ModuleReport { module: format!("module-{n}"), ..report.clone() }).collect();
@@ -166,13 +162,6 @@ on_both! {
             }
             let text = inner.as_str().unwrap();
             assert_eq!(text, nested(levels - 64).to_string());
-        }
-    }
-
-    fn a_confidence_that_is_no_number_is_none(f) {
-        for confidence in [f64::NAN, f64::INFINITY] {
-            let stored = f.stored(&ResultRecord { confidence, ..result(1, "a") });
-            assert_eq!(stored, ResultRecord { confidence: 0.0, ..result(1, "a") });
         }
     }
 }

@@ -12,6 +12,7 @@ use sightline::model::batch::{Counts, NewBatch};
 use sightline::model::drive::{Lease, StoppedRun};
 use sightline::model::follow::{Class, FollowOrder, Membership, NewMember};
 use sightline::model::page::ListFilter;
+use sightline::model::run::{RunOptions, TimeBudget};
 use sightline::model::start::{Refused, RowRef};
 use sightline::modules::catalog::Choice;
 
@@ -203,10 +204,20 @@ impl<'a> Model<'a> {
         let is_unconfirmed = rarely || !waits && op.number % 2 == 1;
         let key = op.key.filter(|_| is_request);
         let follow = (op.number < 2 && is_request).then(|| ORDER.into());
+        let options = RunOptions {
+            patient: op.even[0],
+            time_budget: op.rare[0].then(|| TimeBudget::from_secs(6)).flatten(),
+            named: op.rare[1],
+            nsfw: op.even[1],
+            passive: op.rare[2],
+            avatars: op.number == 3,
+        };
+        let categories = if op.even[1] { vec!["coding".into()] } else { Vec::new() };
+        let choice = Choice { categories, nsfw: op.even[1], ..Choice::default() };
         let new = NewRun {
             id: RunId::new(),
             account,
-            search: Search { premium, follow, ..search("someone") },
+            search: Search { premium, follow, options, choice, ..search(" @Someone ") },
             simulated: simulated && is_request,
             created_at: self.now,
             owner: (!waits).then(|| self.instances[op.instance]),
@@ -632,7 +643,7 @@ fn agrees(database: fn() -> TestDatabase, cases: u32) {
         for table in
             ["accounts", "runs", "results", "batches", "batch_rows", "idempotency_keys", "followed_leads"]
         {
-            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+            assert_eq!(f.rows(table), 0, "{table}");
         }
         Ok(())
     };

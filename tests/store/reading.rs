@@ -3,11 +3,10 @@
 use sightline::base::ids::RunId;
 use sightline::model::page::ListFilter;
 use sightline::model::run::Status;
-use sightline::model::search::Search;
 use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
 
-use super::{Fixture, added, at, charge, completed, failed, result, search};
+use super::{Fixture, added, at, completed, failed, result};
 use crate::support::databases::sqlite;
 
 impl Fixture {
@@ -21,7 +20,7 @@ on_both! {
     fn results_are_read_in_pieces(f) {
         let run = f.started();
         let all: Vec<_> = (1..=7).map(|id| result(id, &format!("value {id}"))).collect();
-        f.store.save(run.id, f.me.lease(0), &added(&all), super::EXPIRED).unwrap();
+        f.save(&run, &added(&all));
         assert_eq!(f.store.results(run.id, 0, 3).unwrap(), all[..3]);
         assert_eq!(f.store.results(run.id, 3, 3).unwrap(), all[3..6]);
         assert_eq!(f.store.results(run.id, 6, 3).unwrap(), all[6..]);
@@ -34,11 +33,8 @@ on_both! {
     fn pages_of_a_list_follow_each_other_where_times_are_equal(f) {
         let moments = ["2026-03-01T12:00:00.001Z", "2026-03-01T12:00:00.002Z", "2026-03-01T12:00:00.003Z"];
         let mut runs: Vec<NewRun> = (0..25)
-            .map(|index| NewRun { created_at: at(moments[index % 3]), ..f.new_run() })
+            .map(|index| f.start(NewRun { created_at: at(moments[index % 3]), ..f.new_run() }))
             .collect();
-        for run in &runs {
-            f.store.start(run, &charge(1, None)).unwrap();
-        }
         runs.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.id)));
         let want: Vec<RunId> = runs.iter().map(|run| run.id).collect();
 
@@ -57,11 +53,8 @@ on_both! {
     }
 
     fn a_list_is_filtered_by_type_and_status(f) {
-        let [a, b, c] = [SearchType::Email, SearchType::Email, SearchType::Domain].map(|search_type| {
-            let run = NewRun { search: Search { search_type, ..search("someone") }, ..f.new_run() };
-            f.store.start(&run, &charge(1, None)).unwrap();
-            run
-        });
+        let [a, b, c] =
+            [SearchType::Email, SearchType::Email, SearchType::Domain].map(|it| f.started_for(it, "someone"));
         f.finish(&a, &completed());
         f.finish(&c, &failed());
         let only = |search_type, status| f.listed(&ListFilter { search_type, status, ..ListFilter::default() }, 10);
@@ -77,11 +70,8 @@ on_both! {
     }
 
     fn a_list_is_filtered_by_a_part_of_the_query(f) {
-        let [a, b, c] = ["Octocat", "cat@example.com", "100%_dog"].map(|query| {
-            let run = NewRun { search: search(query), ..f.new_run() };
-            f.store.start(&run, &charge(1, None)).unwrap();
-            run
-        });
+        let [a, b, c] =
+            ["Octocat", "cat@example.com", "100%_dog"].map(|query| f.started_for(SearchType::Username, query));
         f.finish(&a, &completed());
         let with = |text: &str| ListFilter { text: Some(text.into()), ..ListFilter::default() };
         assert_eq!(f.listed(&with("CAT"), 10), [b.id, a.id]);
@@ -97,13 +87,8 @@ on_both! {
     }
 
     fn runs_with_the_same_normal_form_are_found(f) {
-        let start = |query: &str, search_type| {
-            let run = NewRun { search: Search { search_type, ..search(query) }, ..f.new_run() };
-            f.store.start(&run, &charge(1, None)).unwrap();
-            run
-        };
-        let [a, b, _, c] = ["octocat", " @octocat ", "octocats", "octocat"].map(|it| start(it, SearchType::Username));
-        let domain = ["Example.com", "https://example.com/x"].map(|it| start(it, SearchType::Domain));
+        let [a, b, _, c] = ["octocat", " @octocat ", "octocats", "octocat"].map(|it| f.started_for(SearchType::Username, it));
+        let domain = ["Example.com", "https://example.com/x"].map(|it| f.started_for(SearchType::Domain, it));
         for run in [&a, &b, &domain[0], &domain[1]] {
             f.finish(run, &completed());
         }
@@ -123,17 +108,17 @@ on_both! {
 #[test]
 fn a_list_is_filtered_by_letters_of_any_script_on_sqlite() {
     let f = Fixture::new(sqlite());
-    let run = NewRun { search: search("Иван_MÜLLER"), ..f.new_run() };
-    f.store.start(&run, &charge(1, None)).unwrap();
-    let greek = NewRun { search: search("ΟΔΟΣΑΒΓ"), ..f.new_run() };
-    f.store.start(&greek, &charge(1, None)).unwrap();
-    for text in ["ΟΔΟΣ", "οδος", "οδοσ"] {
+    let [run, greek] = ["Иван_MÜLLER", "ΟΔΟΣΑΒΓ"].map(|query| f.started_for(SearchType::Username, query));
+    for (text, want) in [
+        ("ΟΔΟΣ", vec![greek.id]),
+        ("οδος", vec![greek.id]),
+        ("οδοσ", vec![greek.id]),
+        ("иван", vec![run.id]),
+        ("ИВАН", vec![run.id]),
+        ("müller", vec![run.id]),
+        ("n_M", vec![]),
+    ] {
         let filter = ListFilter { text: Some(text.into()), ..ListFilter::default() };
-        assert_eq!(f.listed(&filter, 10), [greek.id], "{text}");
-    }
-    for text in ["иван", "ИВАН", "müller", "n_M"] {
-        let filter = ListFilter { text: Some(text.into()), ..ListFilter::default() };
-        let want = if text == "n_M" { vec![] } else { vec![run.id] };
         assert_eq!(f.listed(&filter, 10), want, "{text}");
     }
 }

@@ -73,7 +73,7 @@ on_both! {
         assert!(f.is_signed_in(&token));
         f.store.remove_expired(expires).unwrap();
         assert!(!f.is_signed_in(&token));
-        assert_eq!(f.database.number("SELECT count(*) FROM web_sessions"), 0);
+        assert_eq!(f.rows("web_sessions"), 0);
     }
 
     fn only_its_owner_ends_a_session(f) {
@@ -157,7 +157,7 @@ on_both! {
         assert!(!f.is_signed_in(&token));
         assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
         for table in ["passwords", "web_sessions", "set_up_links"] {
-            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+            assert_eq!(f.rows(table), 0, "{table}");
         }
         let late = session(f.account.id, at(NOW));
         assert!(!f.store.open_session(&late, &hash(), None, &Origin::CLI).unwrap());

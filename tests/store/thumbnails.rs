@@ -1,10 +1,10 @@
-//! Thumbnails of results.
+//! Thumbnails of results, and what owners note about them.
 
 use sightline::base::ids::RunId;
 use sightline::model::account::BATCH;
 use sightline::model::audit::Origin;
 use sightline::model::drive::Write;
-use sightline::model::notes::AnnotationUpdate;
+use sightline::model::notes::{Annotation, AnnotationUpdate};
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;
@@ -12,19 +12,14 @@ use super::{Fixture, added, at, completed, result};
 
 impl Fixture {
     /// Starts a run with two results.
-    pub(super) fn with_results(&self) -> NewRun {
+    fn with_results(&self) -> NewRun {
         let run = self.started();
-        let batch = added(&[result(1, "a"), result(2, "b")]);
-        self.store.save(run.id, self.me.lease(0), &batch, super::EXPIRED).unwrap();
+        self.save(&run, &added(&[result(1, "a"), result(2, "b")]));
         run
     }
 
     fn keep(&self, run: RunId, result: u32, png: &[u8]) -> Write {
         self.store.keep_thumbnail(run, self.me.lease(0), result, png).unwrap()
-    }
-
-    fn thumbnails(&self) -> i64 {
-        self.database.number("SELECT count(*) FROM thumbnails")
     }
 }
 
@@ -52,12 +47,12 @@ on_both! {
         let lost = f.store.keep_thumbnail(run.id, f.me.lease(1), 1, b"x").unwrap();
         assert_eq!(lost, Write::LeaseLost);
         f.finish(&run, &completed());
-        assert_eq!((f.keep(run.id, 1, b"x"), f.thumbnails()), (Write::LeaseLost, 0));
+        assert_eq!((f.keep(run.id, 1, b"x"), f.rows("thumbnails")), (Write::LeaseLost, 0));
     }
 
     fn thumbnails_and_notes_are_deleted_with_their_run(f) {
         let later = at("2026-06-01T00:00:00Z");
-        let left = || f.thumbnails() + f.database.number("SELECT count(*) FROM annotations");
+        let left = || f.rows("thumbnails") + f.rows("annotations");
         let kept = || {
             let run = f.with_results();
             f.keep(run.id, 1, b"x");
@@ -76,5 +71,16 @@ on_both! {
         kept();
         erase(&f.store, f.account.id);
         assert_eq!(left(), 0, "deleted with its account");
+    }
+
+    fn notes_at_the_same_moment_do_not_lose_each_other(f) {
+        let run = f.with_results();
+        let updates = [(None, Some(true)), (Some(Some("x".to_owned())), None)]
+            .map(|(note, not_this_person)| AnnotationUpdate { note, not_this_person });
+        super::race(2, |at| super::once_connected(|| {
+            f.store.annotate(run.id, 1, run.account, &updates[at], &Origin::CLI)
+        }));
+        let kept = f.store.notes(run.id).unwrap().results.remove(&1).unwrap();
+        assert_eq!(kept, Annotation { note: Some("x".into()), not_this_person: true });
     }
 }

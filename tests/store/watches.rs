@@ -7,17 +7,12 @@ use sightline::base::ids::{RunId, WatchId, WebhookId};
 use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::event::EventType;
-use sightline::model::run::RunOptions;
-use sightline::model::search::Search;
 use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};
 use sightline::model::watch::{
     ChangeKind, Comparison, FoundChange, NewWatch, Watch, WatchError, WatchState, WatchUpdate,
 };
-use sightline::model::webhook::{SealedSecret, Webhook};
-use sightline::modules::catalog::Choice;
-use sightline::modules::query::SearchType;
 
-use super::{Fixture, at, charge, completed, once_connected, race};
+use super::{Fixture, at, charge, completed, search};
 
 const NOW: &str = "2026-03-01T12:00:00Z";
 
@@ -26,15 +21,7 @@ impl Fixture {
         NewWatch {
             id: WatchId::new(),
             account: self.account.id,
-            search: Search {
-                search_type: SearchType::Username,
-                query: "Someone".into(),
-                premium: false,
-                choice: Choice { modules: vec!["github".into()], ..Choice::default() },
-                options: RunOptions { patient: true, ..RunOptions::default() },
-                follow: None,
-                purpose: None,
-            },
+            search: search("Someone"),
             simulated: false,
             every: "1h".parse().unwrap(),
             notify_on: vec![ChangeKind::Added, ChangeKind::Removed],
@@ -62,38 +49,22 @@ impl Fixture {
         NewRun { id: RunId::new(), cause: Cause::Watch(start), ..self.new_run() }
     }
 
+    fn is_not_due(&self, watch: &Watch) -> bool {
+        let started = self.store.start(&self.run_of(watch, true), &charge(1, None)).unwrap();
+        started == Started::Refused(Refused::WatchNotDue)
+    }
+
     /// Makes the next run of all watches due, as after a pause of the service.
     fn make_due(&self, hours: i64) {
-        let at = match self.database.name {
-            "sqlite" => format!("next_at - {}", hours * 3_600_000),
-            _ => format!("next_at - interval '{hours} hours'"),
-        };
-        self.database.execute(&format!("UPDATE watches SET next_at = {at}"));
+        self.shift("watches", "next_at", -hours * 3600, "");
     }
 
     /// Starts the run that is due and ends it.
     fn ended_run_of(&self, watch: &Watch) -> NewRun {
         self.make_due(100);
-        let run = self.run_of(&self.read(watch), true);
-        assert_eq!(self.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        let run = self.start(self.run_of(&self.read(watch), true));
         self.finish(&run, &completed());
         run
-    }
-
-    fn webhook_for(&self, events: &[EventType]) -> WebhookId {
-        let webhook = Webhook {
-            id: WebhookId::new(),
-            account: self.account.id,
-            url: "https://hooks.example.com/".into(),
-            events: events.to_vec(),
-            enabled: true,
-            disabled_reason: None,
-            failing_since: None,
-            previous_secret_expires_at: None,
-            created_at: at(NOW),
-        };
-        self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
-        webhook.id
     }
 
     /// Returns the bodies of the messages to a webhook, the oldest first.
@@ -115,14 +86,12 @@ on_both! {
     // The instances' own clocks are five minutes apart: only the clock of the database counts.
     fn two_instances_start_one_run_in_an_interval(f) {
         let watch = f.added_watch(&f.new_watch());
-        let another = f.another();
         for _ in 0..20 {
             let watch = f.read(&watch);
-            let outcomes = race(6, |index| {
-                let (store, skew) = if index % 2 == 0 { (&f.store, 0) } else { (&another, 300) };
+            let outcomes = f.race(6, |store| {
+                let skew = Duration::from_secs(if std::ptr::eq(store, &*f.store) { 0 } else { 300 });
                 let run = f.run_of(&watch, true);
-                let run = NewRun { created_at: run.created_at + Duration::from_secs(skew), ..run };
-                once_connected(|| store.start(&run, &charge(1, None)))
+                store.start(&NewRun { created_at: run.created_at + skew, ..run }, &charge(1, None))
             });
             let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
             let refused = outcomes.iter().filter(|outcome| **outcome == Started::Refused(Refused::WatchNotDue)).count();
@@ -132,7 +101,7 @@ on_both! {
             // While the run is in progress, no other one starts.
             f.make_due(2);
             assert_eq!(f.due_watches(), []);
-            assert_eq!(f.store.start(&f.run_of(&f.read(&watch), true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
+            assert!(f.is_not_due(&f.read(&watch)));
             f.database.execute("UPDATE watches SET is_open = (1 = 0)");
             assert_eq!(f.due_watches(), [watch.id]);
         }
@@ -147,16 +116,15 @@ on_both! {
         let hour = Duration::from_secs(3600);
         assert!(begun.next_at > watch.created_at + hour && begun.next_at <= watch.created_at + 2 * hour);
         assert_eq!(f.due_watches(), []);
-        assert_eq!(f.store.start(&f.run_of(&begun, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
+        assert!(f.is_not_due(&begun));
     }
 
     fn a_run_on_request_leaves_the_next_moment_and_is_not_started_twice(f) {
         let watch = f.added_watch(&f.new_watch());
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
         f.store.change_watch(f.account.id, watch.id, &paused, &Origin::CLI).unwrap();
-        assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::Refused(Refused::WatchNotDue));
-        let run = f.run_of(&watch, false);
-        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        assert!(f.is_not_due(&watch));
+        let run = f.start(f.run_of(&watch, false));
         assert_eq!(f.summary(&run).watch, Some(watch.id));
         assert_eq!(f.store.start(&f.run_of(&watch, false), &charge(1, None)).unwrap(), Started::Repeated(run.id));
         let open = f.read(&watch);
@@ -166,8 +134,7 @@ on_both! {
         assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
         // A deleted run is no answer, even if the watch is not closed yet.
         assert!(f.store.delete(run.id, f.account.id, &Origin::CLI).unwrap());
-        let next = f.run_of(&watch, false);
-        assert_eq!(f.store.start(&next, &charge(1, None)).unwrap(), Started::Created);
+        let next = f.start(f.run_of(&watch, false));
         assert_eq!(f.read(&watch).last_run, Some(next.id));
     }
 
@@ -185,19 +152,15 @@ on_both! {
     }
 
     fn a_run_is_closed_once_and_reported_to_the_webhooks_that_want_it(f) {
-        let subscribed = f.webhook_for(&[EventType::WatchChanged]);
-        let other = f.webhook_for(&[EventType::RunFailed]);
+        let subscribed = f.added_webhook(&[EventType::WatchChanged]).id;
+        let other = f.added_webhook(&[EventType::RunFailed]).id;
         let watch = f.added_watch(&f.new_watch());
         let run = f.ended_run_of(&watch);
         let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
         assert_eq!((ended.run, &ended.baseline), (run.id, &None));
         let changes = vec![change(ChangeKind::Added), change(ChangeKind::Changed)];
         let shown = Comparison { changes, baseline: Some("{}".into()) };
-        let another = f.another();
-        let closed = race(6, |index| {
-            let store = if index % 2 == 0 { &f.store } else { &another };
-            once_connected(|| store.close_run(&ended, &shown))
-        });
+        let closed = f.race(6, |store| store.close_run(&ended, &shown));
         assert_eq!(closed.iter().filter(|is_closed| **is_closed).count(), 1);
         let stored = f.store.watch_changes(f.account.id, watch.id, None, 10).unwrap().unwrap();
         let kinds: Vec<ChangeKind> = stored.iter().map(|change| change.kind).collect();
@@ -234,8 +197,7 @@ on_both! {
         f.store.close_run(&ended, &shown).unwrap();
         f.make_due(100);
         // A run that is deleted before it was compared does not keep the watch from going on.
-        let open = f.run_of(&f.read(&watch), true);
-        assert_eq!(f.store.start(&open, &charge(1, None)).unwrap(), Started::Created);
+        let open = f.start(f.run_of(&f.read(&watch), true));
         assert!(f.store.delete(open.id, f.account.id, &Origin::CLI).unwrap());
         let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
         assert_eq!(ended.run, open.id);
@@ -248,7 +210,7 @@ on_both! {
         assert_eq!((swept, changes()), (Some(1), 0));
         assert!(f.store.run(run.id, f.account.id).unwrap().is_none());
         assert!(super::erasing::erase(&f.store, f.account.id).is_some());
-        assert_eq!(f.database.number("SELECT count(*) FROM watches"), 0);
+        assert_eq!(f.rows("watches"), 0);
         let added = f.store.add_watch(&f.new_watch(), &Origin::CLI);
         assert!(matches!(added, Err(WatchError::UnknownAccount)), "{added:?}");
     }

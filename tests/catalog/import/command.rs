@@ -5,11 +5,9 @@ use crate::cli::{Folder, ran};
 
 /// A list with an entry that is imported, one that is changed and one that is left out.
 fn mixed() -> String {
-    let mut list =
-        json!({"Pond": sherlock::site(), "Bad": {"url": "x", "errorType": "y"}, "Lake": sherlock::site()});
-    list["Lake"]["url"] = json!("https://lake.example/{}");
-    list["Lake"]["regexCheck"] = json!("(?=a)");
-    list.to_string().replace("site.example", "pond.example")
+    let lake = json!({"url": "https://lake.example/{}", "regexCheck": "(?=a)"});
+    let list = [("Pond", json!({})), ("Bad", json!({"url": "x", "errorType": "y"})), ("Lake", lake)];
+    sherlock(&list).to_string().replace("site.example", "pond.example")
 }
 
 #[test]

@@ -17,14 +17,9 @@ fn write(folder: &Folder, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
 }
 
 fn list(folder: &Folder, name: &str, sites: &[(&str, &str)]) -> PathBuf {
-    let mut list = json!({});
-    for (site, url) in sites {
-        let mut entry = sherlock::site();
-        entry["url"] = json!(url);
-        entry["regexCheck"] = json!("(?=a)");
-        list[*site] = entry;
-    }
-    write(folder, name, list.to_string().replace("site.example", "pond.example"))
+    let changed = |(site, url): &_| (*site, json!({"url": url, "regexCheck": "(?=a)"}));
+    let sites: Vec<_> = sites.iter().map(changed).collect();
+    write(folder, name, sherlock(&sites).to_string().replace("site.example", "pond.example"))
 }
 
 fn ids(catalog: &Catalog) -> Vec<String> {
