@@ -48,6 +48,9 @@ impl Default for NetConfig {
 )]
 pub struct ProxyError(&'static str);
 
+/// The decoded user name and password of an outbound proxy.
+pub(super) type Credentials = Secret<(String, String)>;
+
 /// The protocol of an outbound proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProxyKind {
@@ -65,8 +68,7 @@ pub struct OutboundProxy {
     pub(super) resolves_names: bool,
     pub(super) host: Host<String>,
     pub(super) port: u16,
-    /// The decoded user name and password.
-    pub(super) credentials: Option<Secret<(String, String)>>,
+    pub(super) credentials: Option<Credentials>,
 }
 
 impl FromStr for OutboundProxy {
@@ -93,7 +95,7 @@ impl FromStr for OutboundProxy {
     }
 }
 
-fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, ProxyError> {
+fn credentials(url: &Url) -> Result<Option<Credentials>, ProxyError> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(None);
     }

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
@@ -18,12 +17,10 @@ use ureq::unversioned::transport::{
 use ureq::{Agent, Error, Timeout};
 use url::Url;
 
-use super::approve::{Approver, Target};
-use super::config::{NetConfig, OutboundProxy};
-use super::dial::{self, Timed};
+use super::dial::Timed;
 use super::failure::{connect_error, is_timeout};
 use super::head;
-use super::tls::Tls;
+use super::wire::Wire;
 use crate::modules::probe::ProbeError;
 
 /// The maximum size of an answer's head, in bytes.
@@ -104,28 +101,7 @@ impl Limits {
     }
 }
 
-/// Makes connections. Clones share everything.
-#[derive(Clone)]
-pub(super) struct Wire(pub(super) Arc<WireParts>);
-
-pub(super) struct WireParts {
-    pub(super) approver: Approver,
-    /// The time limit for TCP, the outbound proxy and TLS together.
-    pub(super) connect_timeout: Duration,
-    pub(super) proxy: Option<OutboundProxy>,
-    pub(super) tls: Tls,
-}
-
 impl Wire {
-    pub(super) fn new(config: &NetConfig) -> Self {
-        Self(Arc::new(WireParts {
-            approver: Approver::new(config.allow_private_targets),
-            connect_timeout: config.connect_timeout,
-            proxy: config.outbound_proxy.clone(),
-            tls: Tls::new(config.authorities.as_deref().unwrap_or_default()),
-        }))
-    }
-
     /// Returns an agent whose connections this value makes. With `has_pool`, it uses idle connections again.
     pub(super) fn agent(&self, has_pool: bool) -> Agent {
         let config = Agent::config_builder()
@@ -142,18 +118,6 @@ impl Wire {
         Agent::with_parts(config, self.clone(), NoResolver)
     }
 
-    /// Resolves the host of a URL and keeps the addresses that pass the guard. Then connects to one of exactly these
-    /// addresses, or to the outbound proxy.
-    pub(super) fn dial(&self, url: &Url, deadline: Instant) -> Result<(TcpStream, Target), ProbeError> {
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(ProbeError::Protocol("the URL of the request has no host".into()));
-        };
-        let proxy = self.0.proxy.as_ref();
-        let target = self.0.approver.target(&host, port, proxy, deadline)?;
-        let limit = deadline.min(Instant::now() + self.0.connect_timeout);
-        Ok((dial::connect(&target, proxy, limit)?, target))
-    }
-
     fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
         let url = Url::parse(&uri.to_string())
             .map_err(|_| ProbeError::Protocol("the URL of the request is not valid".into()))?;
@@ -161,10 +125,9 @@ impl Wire {
         let (stream, target) = self.dial(&url, deadline)?;
         let socket = Socket(stream);
         let stream = if url.scheme() == "https" {
-            let limit = Instant::now() + self.0.connect_timeout;
-            let done = Limits::until(limit, || self.0.tls.handshake(&target.host, socket));
-            let dialled = if self.0.proxy.is_some() { &target.proxy } else { &target.addresses };
-            Stream::Tls(done.map_err(|error| connect_error(error, dialled))?)
+            let limit = self.connect_deadline();
+            let done = Limits::until(limit, || self.tls().handshake(&target.host, socket));
+            Stream::Tls(done.map_err(|error| connect_error(error, target.dialled()))?)
         } else {
             Stream::Plain(socket)
         };

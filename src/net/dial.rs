@@ -1,4 +1,4 @@
-//! Outgoing TCP connections: to the approved addresses, or through the operator's proxy.
+//! Outgoing TCP connections with a deadline, and the tunnels of an HTTP proxy.
 
 use std::borrow::Borrow;
 use std::io::{self, Read, Write};
@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::approve::Target;
-use super::config::{OutboundProxy, ProxyKind};
-use super::failure::{connect_error, failed_connection, is_timeout};
-use super::socks;
-use crate::base::secret::Secret;
+use super::config::Credentials;
+use super::failure::{failed_connection, is_timeout};
+use super::wire::Target;
 use crate::modules::probe::ProbeError;
 
 /// The minimum time for connecting to one of several addresses.
@@ -20,25 +18,6 @@ const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
 
 /// The maximum size of a proxy's answer to CONNECT, in bytes.
 const MAX_PROXY_HEAD: usize = 8 * 1024;
-
-/// Connects to the target until `deadline`. A proxy gets the first approved address, or the name if there is none.
-pub(super) fn connect(
-    target: &Target,
-    proxy: Option<&OutboundProxy>,
-    deadline: Instant,
-) -> Result<TcpStream, ProbeError> {
-    let Some(proxy) = proxy else { return dial(&target.addresses, deadline) };
-    let stream = dial(&target.proxy, deadline)?;
-    let mut timed = Timed { stream: &stream, deadline };
-    let asked = match proxy.kind {
-        ProxyKind::Http => open_tunnel(&mut timed, proxy, target),
-        ProxyKind::Socks5 => {
-            socks::connect(&mut timed, target, proxy.credentials.as_ref().map(Secret::expose))
-        }
-    };
-    asked.map_err(|error| connect_error(error.into(), &target.proxy))?;
-    Ok(stream)
-}
 
 /// Tries one address after the other. Each address gets an equal share of the time. The last failure counts: a timeout
 /// says more than an earlier address that this machine has no route to.
@@ -63,12 +42,16 @@ pub(super) fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStr
 }
 
 /// Asks an HTTP proxy for a tunnel to `target`. The answer is read byte by byte, so that no byte after its head is lost.
-fn open_tunnel(stream: &mut Timed<&TcpStream>, proxy: &OutboundProxy, target: &Target) -> io::Result<()> {
+pub(super) fn open_tunnel(
+    stream: &mut Timed<&TcpStream>,
+    target: &Target,
+    credentials: Option<&Credentials>,
+) -> io::Result<()> {
     let target = match target.addresses.first() {
         Some(address) => address.to_string(),
         None => format!("{}:{}", target.name(), target.port),
     };
-    let authorization = match &proxy.credentials {
+    let authorization = match credentials {
         Some(credentials) => {
             let (user, password) = credentials.expose();
             format!("Proxy-Authorization: Basic {}\r\n", BASE64_STANDARD.encode(format!("{user}:{password}")))

@@ -1,7 +1,7 @@
 //! Outgoing requests: the resolver, the address guard, the HTTP prober on ureq, and the browser prober.
 //!
-//! [`prober`] sends each hop of a request with a ureq agent, and follows redirects. For a new connection `connection`
-//! resolves the host, checks the addresses with [`guard`], and connects to exactly those addresses. An idle connection of
+//! [`prober`] sends each hop of a request with a ureq agent, and follows redirects. For a new connection `wire` resolves
+//! the host, checks the addresses with [`guard`], and connects to exactly those addresses. An idle connection of
 //! the agent's pool leads to addresses that were checked when it was made.
 //!
 //! | file | holds |
@@ -9,12 +9,12 @@
 //! | [`config`] | the configuration, the outbound proxy |
 //! | [`prober`] | the main loop: hops, cookies, timing |
 //! | [`guard`] | the addresses that requests may go to |
-//! | `approve` | resolver and guard together |
+//! | `wire` | resolver and guard together: connections to approved addresses |
 //! | `resolver` | `getaddrinfo` on bounded threads, with a cache |
-//! | `dial`, `socks` | TCP connections, direct or through the outbound proxy |
+//! | `dial`, `socks` | TCP connections, and the protocols of proxies |
 //! | `tls` | certificate authorities, TLS handshakes and sessions |
 //! | `connection` | the connections of ureq's agents, and the limits of the request that they serve |
-//! | `head` | heads of HTTP messages, as the egress proxy reads them |
+//! | `head` | heads of answers, as browsers read them |
 //! | `headers` | request headers |
 //! | `redirect` | redirects |
 //! | `body` | decompressed bodies of limited size |
@@ -22,7 +22,6 @@
 //! | [`browser`] | pages rendered by Chromium, and the egress proxy for their traffic |
 //! | `whois` | WHOIS queries |
 
-mod approve;
 mod body;
 pub mod browser;
 pub mod config;
@@ -38,6 +37,7 @@ mod resolver;
 mod socks;
 mod tls;
 mod whois;
+mod wire;
 
 pub use browser::{BrowserConfig, BrowserError, RealBrowsers};
 pub use config::{NetConfig, OutboundProxy, ProxyError};

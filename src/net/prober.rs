@@ -10,9 +10,10 @@ use ureq::{Agent, Body, Error};
 use url::Url;
 
 use super::config::NetConfig;
-use super::connection::{Limits, Stale, Wire};
+use super::connection::{Limits, Stale};
 use super::failure::probe_error;
 use super::redirect::{Hop, MAX_URL_BYTES};
+use super::wire::Wire;
 use super::{body, headers, redirect, whois};
 use crate::base::encoding::encode_address;
 use crate::modules::definition::{Method, Via};
@@ -152,7 +153,7 @@ impl Prober for HttpProber {
     }
 
     fn evict_expired(&self, now: Instant) {
-        self.wire.0.approver.sweep(now);
+        self.wire.sweep(now);
     }
 }
 

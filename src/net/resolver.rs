@@ -2,14 +2,12 @@
 //! A caller waits for a lookup until its own deadline at most. Concurrent callers of one name share a lookup, and its
 //! result is cached.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use threadpool::ThreadPool;
 
 use super::failure::out_of_resources;
@@ -49,21 +47,8 @@ pub(super) struct Resolver {
 struct Shared {
     lookup: Box<Lookup>,
     answers: Cache<Arc<str>, Answer>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// The lookups that wait for a thread or run, as long as somebody waits for them.
-    pending: HashMap<Arc<str>, Weak<Pending>>,
     /// The time of the last answer of a name server, for any name.
-    answered: Option<Instant>,
-}
-
-#[derive(Default)]
-struct Pending {
-    answer: OnceLock<Answer>,
-    ended: Condvar,
+    answered: Mutex<Option<Instant>>,
 }
 
 /// Looks a name up with the system's resolver.
@@ -80,36 +65,35 @@ impl Resolver {
         let answers = Cache::new(Bounds { entries: CACHE_SIZE, weight: 0 });
         let threads = threadpool::Builder::new().num_threads(max_lookups).thread_name("resolve".into());
         let threads = threads.thread_stack_size(STACK_BYTES).build();
-        Self { shared: Arc::new(Shared { lookup, answers, state: Mutex::default() }), threads }
+        Self { shared: Arc::new(Shared { lookup, answers, answered: Mutex::default() }), threads }
     }
 
     /// Returns the addresses of `host`, at least one. Waits until `deadline` at most.
-    pub(super) fn resolve(&self, host: &str, deadline: Instant) -> Result<Arc<[IpAddr]>, ProbeError> {
+    pub(super) fn resolve(&self, host: &str, deadline: Instant) -> Answer {
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         if is_never_public(&host) {
             return Err(ProbeError::Dns("special-use name, not in the public DNS".into()));
         }
-        let (host, shared) = (Arc::from(host), &self.shared);
-        let mut state = shared.state.lock();
-        if let Some(answer) = shared.answers.get(&host) {
-            return answer;
-        }
-        let lookup = state.pending.get(&host).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let lookup = Arc::<Pending>::default();
-            state.pending.insert(Arc::clone(&host), Arc::downgrade(&lookup));
-            let shared = Arc::clone(shared);
-            self.threads.execute(move || shared.look_up(&host));
-            lookup
-        });
-        loop {
-            if let Some(answer) = lookup.answer.get() {
-                return answer.clone();
-            }
-            let is_late = lookup.ended.wait_until(&mut state, deadline).timed_out();
-            if is_late && lookup.answer.get().is_none() {
-                return Err(ProbeError::Timeout(Phase::Resolve));
-            }
-        }
+        let (host, shared): (Arc<str>, _) = (host.into(), &self.shared);
+        let late = || Err(ProbeError::Timeout(Phase::Resolve));
+        let look_up = || {
+            let (name, shared, began) = (Arc::clone(&host), Arc::clone(shared), Instant::now());
+            let (give, given) = mpsc::channel();
+            self.threads.execute(move || {
+                // Later, nobody waits for the answer.
+                if Instant::now() < deadline
+                    && let Err(unsent) = give.send(shared.look_up(&name, began))
+                {
+                    shared.answers.insert(&name, unsent.0);
+                }
+            });
+            given.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap_or_else(|_| {
+                let panicked = || Err(ProbeError::Dns("the lookup panicked".into()));
+                let value = if Instant::now() >= deadline { late() } else { panicked() };
+                Computed { value, ttl: Duration::ZERO, weight: 0 }
+            })
+        };
+        shared.answers.get_or_compute(&host, deadline, look_up).unwrap_or_else(late)
     }
 
     /// Removes expired names from the cache.
@@ -119,38 +103,19 @@ impl Resolver {
 }
 
 impl Shared {
-    /// Looks a name up, unless nobody waits for it any more.
-    fn look_up(&self, host: &Arc<str>) {
-        let began = Instant::now();
-        let waiting = self.state.lock().pending.get(host).and_then(Weak::upgrade);
-        let found = match waiting {
-            // A panic in the lookup must not leave its callers waiting.
-            Some(_) => catch_unwind(AssertUnwindSafe(|| (self.lookup)(host))),
-            None => {
-                self.state.lock().pending.retain(|_, lookup| lookup.strong_count() > 0);
-                return;
-            }
-        };
-        let answer = match found {
-            Ok(Ok(addresses)) => first_distinct(addresses),
-            Ok(Err(e)) => Err(self.lookup_error(&e, began)),
-            Err(_) => Err(ProbeError::Dns("the lookup panicked".into())),
-        };
-        let ttl = match &answer {
+    fn look_up(&self, host: &str, began: Instant) -> Computed<Answer> {
+        let value =
+            (self.lookup)(host).map_or_else(|error| Err(self.lookup_error(&error, began)), first_distinct);
+        let ttl = match &value {
             Ok(_) => POSITIVE_TTL,
             // A fault of this machine is not cached: it may be gone at the next lookup.
             Err(ProbeError::Local(..)) => Duration::ZERO,
             Err(_) => NEGATIVE_TTL,
         };
-        let mut state = self.state.lock();
         if !ttl.is_zero() {
-            state.answered = Some(Instant::now());
+            *self.answered.lock() = Some(Instant::now());
         }
-        self.answers.insert(host, Computed { value: answer.clone(), ttl, weight: 0 });
-        if let Some(lookup) = state.pending.remove(host).and_then(|lookup| lookup.upgrade()) {
-            let _ = lookup.answer.set(answer);
-            lookup.ended.notify_all();
-        }
+        Computed { value, ttl, weight: 0 }
     }
 
     /// Returns whether a failed lookup that began at `began` is a fault of the name or of this machine.
@@ -160,7 +125,7 @@ impl Shared {
         }
         let why = error.to_string();
         // If lookups of other names succeed, the name servers of this name have failed.
-        let others_answer = self.state.lock().answered.is_some_and(|answered| answered >= began);
+        let others_answer = self.answered.lock().is_some_and(|answered| answered >= began);
         if is_temporary(&why) && !others_answer {
             return ProbeError::Local(LocalFault::Resolver, why);
         }
@@ -296,8 +261,7 @@ mod tests {
         assert!(reason("a.example").is_ok(), "a fault of this machine is not cached");
         std::thread::scope(|scope| {
             let broken = scope.spawn(|| reason("broken.example"));
-            let is_asked = || resolver.shared.state.lock().pending.contains_key("broken.example");
-            while !is_asked() {
+            while resolver.threads.active_count() == 0 {
                 std::thread::yield_now();
             }
             assert!(reason("b.example").is_ok());

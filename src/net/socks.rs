@@ -1,19 +1,27 @@
-//! A SOCKS5 client (RFC 1928, RFC 1929).
+//! SOCKS5 (RFC 1928, RFC 1929): the client of the operator's proxy, and what the egress proxy says to browsers.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 
-use super::approve::Target;
+use url::Host;
+
+use super::config::Credentials;
+use super::wire::Target;
 
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
 const USER_AND_PASSWORD: u8 = 2;
+const CONNECT: u8 = 1;
+/// The kinds of addresses.
+const IPV4: u8 = 1;
+const NAME: u8 = 3;
+const IPV6: u8 = 4;
 
 /// Connects to `target` through the proxy at the other end of `stream`.
 pub(super) fn connect(
     stream: &mut (impl Read + Write),
     target: &Target,
-    credentials: Option<&(String, String)>,
+    credentials: Option<&Credentials>,
 ) -> io::Result<()> {
     // A proxy that needs no password may ignore that there is one.
     let offer: &[u8] = match credentials {
@@ -23,7 +31,7 @@ pub(super) fn connect(
     stream.write_all(offer)?;
     match (read::<2>(stream)?, credentials) {
         ([VERSION, NO_AUTHENTICATION], _) => {}
-        ([VERSION, USER_AND_PASSWORD], Some((user, password))) => authenticate(stream, user, password)?,
+        ([VERSION, USER_AND_PASSWORD], Some(credentials)) => authenticate(stream, credentials)?,
         _ => return Err(io::Error::other("the outbound proxy requires another authentication")),
     }
     stream.write_all(&request(target)?)?;
@@ -34,7 +42,8 @@ pub(super) fn connect(
     skip_address(stream, kind)
 }
 
-fn authenticate(stream: &mut (impl Read + Write), user: &str, password: &str) -> io::Result<()> {
+fn authenticate(stream: &mut (impl Read + Write), credentials: &Credentials) -> io::Result<()> {
+    let (user, password) = credentials.expose();
     let mut message = vec![1];
     for text in [user, password] {
         // The configuration allows at most 255 bytes.
@@ -49,19 +58,19 @@ fn authenticate(stream: &mut (impl Read + Write), user: &str, password: &str) ->
 }
 
 fn request(target: &Target) -> io::Result<Vec<u8>> {
-    let mut message = vec![VERSION, 1, 0];
+    let mut message = vec![VERSION, CONNECT, 0];
     match target.addresses.first().map(SocketAddr::ip) {
         Some(IpAddr::V4(ip)) => {
-            message.push(1);
+            message.push(IPV4);
             message.extend_from_slice(&ip.octets());
         }
         Some(IpAddr::V6(ip)) => {
-            message.push(4);
+            message.push(IPV6);
             message.extend_from_slice(&ip.octets());
         }
         None => {
             let name = target.name();
-            message.extend_from_slice(&[3, u8::try_from(name.len()).map_err(io::Error::other)?]);
+            message.extend_from_slice(&[NAME, u8::try_from(name.len()).map_err(io::Error::other)?]);
             message.extend_from_slice(name.as_bytes());
         }
     }
@@ -72,9 +81,9 @@ fn request(target: &Target) -> io::Result<Vec<u8>> {
 /// Skips the address and port from which the proxy connects.
 fn skip_address(stream: &mut impl Read, kind: u8) -> io::Result<()> {
     let length = match kind {
-        1 => 4,
-        4 => 16,
-        3 => u64::from(read::<1>(stream)?[0]),
+        IPV4 => 4,
+        IPV6 => 16,
+        NAME => u64::from(read::<1>(stream)?[0]),
         _ => return Err(io::Error::other("the outbound proxy's answer is not SOCKS5")),
     };
     let skipped = io::copy(&mut stream.take(length + 2), &mut io::sink())?;
@@ -85,4 +94,48 @@ fn read<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     stream.read_exact(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Reads a client's request for a connection. Returns the host and the port.
+///
+/// # Errors
+/// Returns an error if it asks for something else, or wants to authenticate.
+pub(super) fn accept(client: &mut (impl Read + Write)) -> io::Result<(Host, u16)> {
+    let [version, methods] = read::<2>(client)?;
+    let methods = read_text(client, methods)?;
+    if version != VERSION || !methods.contains(&NO_AUTHENTICATION) {
+        return Err(invalid());
+    }
+    client.write_all(&[VERSION, NO_AUTHENTICATION])?;
+    let host = match read::<4>(client)? {
+        [VERSION, CONNECT, _, IPV4] => Host::Ipv4(read::<4>(client)?.into()),
+        [VERSION, CONNECT, _, IPV6] => Host::Ipv6(read::<16>(client)?.into()),
+        [VERSION, CONNECT, _, NAME] => {
+            let [length] = read::<1>(client)?;
+            let name = String::from_utf8(read_text(client, length)?).map_err(|_| invalid())?;
+            match name.parse() {
+                // Chromium sends addresses as names.
+                Ok(ip) => Host::Ipv6(ip),
+                // As in browsers, a number is an IPv4 address.
+                Err(_) => Host::parse(&name).map_err(|_| invalid())?,
+            }
+        }
+        _ => return Err(invalid()),
+    };
+    Ok((host, u16::from_be_bytes(read::<2>(client)?)))
+}
+
+/// Answers a client's request: whether it has a connection now.
+pub(super) fn answer(client: &mut impl Write, is_connected: bool) -> io::Result<()> {
+    client.write_all(&[VERSION, u8::from(!is_connected), 0, IPV4, 0, 0, 0, 0, 0, 0])
+}
+
+fn read_text(stream: &mut impl Read, length: u8) -> io::Result<Vec<u8>> {
+    let mut text = vec![0; usize::from(length)];
+    stream.read_exact(&mut text)?;
+    Ok(text)
+}
+
+fn invalid() -> io::Error {
+    io::Error::other("not a request for a connection by SOCKS5")
 }

@@ -1,7 +1,6 @@
 //! TLS for outgoing connections, on rustls. All connections share one configuration: the certificate authorities and
 //! the cache of sessions.
 
-use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -19,7 +18,6 @@ const SESSION_SERVERS: usize = 1024;
 const TICKETS_PER_SERVER: usize = 8;
 
 /// Adds TLS to connections.
-#[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
@@ -60,11 +58,5 @@ impl Tls {
         let conn = ClientConnection::new(Arc::clone(&self.0), name)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(Box::new(StreamOwned::new(conn, socket)))
-    }
-}
-
-impl fmt::Debug for Tls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Tls")
     }
 }

@@ -4,9 +4,9 @@
 use std::io::{self, Read, Write};
 use std::time::Instant;
 
-use super::connection::Wire;
 use super::dial::Timed;
 use super::failure::probe_error;
+use super::wire::Wire;
 use crate::base::encoding::percent_decode;
 use crate::modules::probe::{Phase, ProbeError, Request, Response};
 

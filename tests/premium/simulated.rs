@@ -78,7 +78,7 @@ impl Chromium {
     pub(super) fn egress_proxy(&self) -> SocketAddr {
         let first = || self.commands("Target.createBrowserContext").into_iter().next().ok_or("none");
         let context = awaited("a page is opened", first);
-        context["proxyServer"].as_str().unwrap().trim_start_matches("http://").parse().unwrap()
+        context["proxyServer"].as_str().unwrap().trim_start_matches("socks5://").parse().unwrap()
     }
 }
 

@@ -140,7 +140,7 @@ impl Page {
         let mut page = Self::connect(browser, until)?;
         let context = json!({
             "disposeOnDetach": true,
-            "proxyServer": format!("http://{proxy}"),
+            "proxyServer": format!("socks5://{proxy}"),
             // Requests to loopback addresses use the proxy, too.
             "proxyBypassList": "<-loopback>",
         });

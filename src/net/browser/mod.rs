@@ -31,12 +31,12 @@ use std::time::{Duration, Instant};
 pub use process::BrowserSource;
 
 use super::config::NetConfig;
-use super::connection::Wire;
+use super::wire::Wire;
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use cdp::{Fault, Page};
 use egress::{EgressProxy, OwnPorts, PageLoad, Uplink};
-use page::Task;
-use pool::{Lease, NoBrowser, Place, Pool};
+use page::Waiting;
+use pool::{Lease, Place, Pool};
 use process::{Launcher, want_of_resources};
 
 /// The part of a deadline that is reserved for closing the page.
@@ -173,14 +173,13 @@ impl Prober for Pool {
         if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
             return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
         }
-        let place = self.take(deadline).map_err(no_browser)?;
+        let place = self.take(deadline)?;
         let mut page = self.open(&place, deadline)?;
         let page_load = Arc::new(PageLoad::new(deadline, page.browser.hosts.clone()));
         place.egress.begin(Arc::clone(&page_load));
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
-        let task = Task { request, page_load: &page_load, began: Instant::now(), deadline: until };
         let seen = match page.navigate(&request.url, until) {
-            Ok(()) => page::wait_for_page(&mut page, &task),
+            Ok(()) => Waiting::new(request, &page_load, until).wait_for(&mut page),
             Err(Fault::Late) => Err(ProbeError::Timeout(Phase::FirstByte)),
             Err(fault) => Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
         };
@@ -193,7 +192,7 @@ impl Prober for Pool {
 impl Pool {
     /// Prints a page that loads nothing: its place has no page load, so its egress proxy would refuse every request.
     fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        let place = self.take(deadline).map_err(no_browser)?;
+        let place = self.take(deadline)?;
         let mut page = self.open(&place, deadline)?;
         let printed = page.print(html, deadline);
         self.end(page);
@@ -205,7 +204,7 @@ impl Pool {
     fn open(&self, place: &Lease<'_>, deadline: Instant) -> Result<Page, ProbeError> {
         let mut is_second = false;
         loop {
-            let browser = self.browser(deadline).map_err(no_browser)?;
+            let browser = self.browser(deadline)?;
             browser.pages.fetch_add(1, Ordering::Relaxed);
             let fault = match Page::open(&browser, &place.proxy, deadline) {
                 Ok(page) => return Ok(page),
@@ -237,15 +236,6 @@ impl Pool {
             // The page may still be alive.
             Err(_) if browser.is_own() => self.lose(&browser),
             Err(_) => self.check(),
-        }
-    }
-}
-
-fn no_browser(none: NoBrowser) -> ProbeError {
-    match none {
-        NoBrowser::Late => ProbeError::Timeout(Phase::Connect),
-        NoBrowser::Failed(why) => {
-            want_of_resources().unwrap_or_else(|| ProbeError::Browser(format!("no browser: {why}")))
         }
     }
 }

@@ -24,15 +24,6 @@ const LAST_CHECK_MARGIN: Duration = Duration::from_millis(700);
 /// The time limit of one check. A page that hangs, or is just being replaced by the next one, may never answer.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A page that is being loaded, with its request.
-pub(super) struct Task<'a> {
-    pub(super) request: &'a Request,
-    pub(super) page_load: &'a PageLoad,
-    /// The time at which the browser began to load the page.
-    pub(super) began: Instant,
-    pub(super) deadline: Instant,
-}
-
 /// The state of a page, as the script returns it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
@@ -53,20 +44,6 @@ enum PageState {
     },
 }
 
-/// Checks the page until it is ready.
-pub(super) fn wait_for_page(page: &mut Page, task: &Task<'_>) -> Result<Response, ProbeError> {
-    let mut waiting = Waiting::new(task);
-    loop {
-        if let Some(done) = waiting.check(page) {
-            return done;
-        }
-        let paused = page.attend(waiting.next_check());
-        if let Some(error) = paused.err().and_then(|fault| ended_by(&fault)) {
-            return Err(error);
-        }
-    }
-}
-
 /// Returns the error if the fault ends the wait. It does not if the browser is switching from one document to the next, or
 /// if the page hangs.
 fn ended_by(fault: &Fault) -> Option<ProbeError> {
@@ -80,8 +57,11 @@ fn ended_by(fault: &Fault) -> Option<ProbeError> {
     }
 }
 
-struct Waiting<'a> {
-    task: &'a Task<'a>,
+/// A page that is being loaded, with its request.
+pub(super) struct Waiting<'a> {
+    request: &'a Request,
+    page_load: &'a PageLoad,
+    deadline: Instant,
     marks: Value,
     last_check: Instant,
     pause: Duration,
@@ -90,31 +70,46 @@ struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    fn new(task: &'a Task<'a>) -> Self {
-        let marks = task.request.marks.iter().map(as_json).collect();
-        let margin = LAST_CHECK_MARGIN.min(task.deadline.saturating_duration_since(task.began) / 5);
+    /// Begins to wait for a page that the browser begins to load now.
+    pub(super) fn new(request: &'a Request, page_load: &'a PageLoad, deadline: Instant) -> Self {
+        let margin = LAST_CHECK_MARGIN.min(deadline.saturating_duration_since(Instant::now()) / 5);
         Self {
-            task,
-            marks,
-            last_check: task.deadline.checked_sub(margin).unwrap_or(task.deadline),
+            request,
+            page_load,
+            deadline,
+            marks: request.marks.iter().map(as_json).collect(),
+            last_check: deadline.checked_sub(margin).unwrap_or(deadline),
             pause: FIRST_PAUSE,
             is_seen: false,
             loaded_with_error: None,
         }
     }
 
+    /// Checks the page until it is ready.
+    pub(super) fn wait_for(mut self, page: &mut Page) -> Result<Response, ProbeError> {
+        loop {
+            if let Some(done) = self.check(page) {
+                return done;
+            }
+            let paused = page.attend(self.next_check());
+            if let Some(error) = paused.err().and_then(|fault| ended_by(&fault)) {
+                return Err(error);
+            }
+        }
+    }
+
     /// Checks the page once. Returns `None` if it is not ready.
     fn check(&mut self, page: &mut Page) -> Option<Result<Response, ProbeError>> {
         let now = Instant::now();
-        if now >= self.task.deadline {
+        if now >= self.deadline {
             let phase = if self.is_seen { Phase::Body } else { Phase::FirstByte };
             return Some(Err(ProbeError::Timeout(phase)));
         }
         let is_error_page_over =
             self.loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
         let is_last = is_error_page_over || now >= self.last_check;
-        let with = json!([self.marks, self.task.request.body_limit, is_last]);
-        let seen = page.call(PAGE_STATE, &with, false, self.task.deadline.min(now + CHECK_TIMEOUT));
+        let with = json!([self.marks, self.request.body_limit, is_last]);
+        let seen = page.call(PAGE_STATE, &with, false, self.deadline.min(now + CHECK_TIMEOUT));
         let is_answered = match page.has_answer() {
             Ok(is_answered) => is_answered,
             Err(why) => {
@@ -122,7 +117,7 @@ impl<'a> Waiting<'a> {
                 return Some(match (self.refusal(page), page.status) {
                     // For an error status with an empty page, the browser shows a page of its own.
                     (None, Some(status)) if is_empty => {
-                        let url = page.url(self.task.deadline).map_or_else(String::new, String::from);
+                        let url = page.url(self.deadline).map_or_else(String::new, String::from);
                         self.answer(status, &url, String::new(), false)
                     }
                     (refusal, _) => Err(refusal.unwrap_or(error)),
@@ -156,18 +151,18 @@ impl<'a> Waiting<'a> {
 
     /// Returns the reason why the egress proxy refused the page that the browser could not load, if it did.
     fn refusal(&self, page: &mut Page) -> Option<ProbeError> {
-        if self.task.page_load.is_too_large() {
+        if self.page_load.is_too_large() {
             return Some(ProbeError::Body("the page loads too much".into()));
         }
-        let url = page.url(self.task.deadline)?;
-        self.task.page_load.refusal(url.host_str()?)
+        let url = page.url(self.deadline)?;
+        self.page_load.refusal(url.host_str()?)
     }
 
     fn answer(&self, status: u16, url: &str, html: String, is_cut: bool) -> Result<Response, ProbeError> {
         let Ok(final_url) = Url::parse(url) else {
             return Err(ProbeError::Protocol("the page has no valid URL".into()));
         };
-        let (body, truncated) = truncate(html, self.task.request.body_limit);
+        let (body, truncated) = truncate(html, self.request.body_limit);
         Ok(Response {
             status,
             final_url,
@@ -183,7 +178,7 @@ impl<'a> Waiting<'a> {
         let next = now + self.pause;
         self.pause = LONGEST_PAUSE.min(self.pause * 3 / 2);
         // The last check must begin before the deadline.
-        next.min(if now < self.last_check { self.last_check } else { self.task.deadline })
+        next.min(if now < self.last_check { self.last_check } else { self.deadline })
     }
 }
 

@@ -11,6 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use super::cdp::Page;
 use super::egress::EgressProxy;
 use super::process::{Browser, Launcher, want_of_resources};
+use crate::modules::probe::{Phase, ProbeError};
 
 /// The interval at which the browser is checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -47,23 +48,16 @@ struct State {
 
 /// A place for one page.
 pub(super) struct Place {
-    pub(super) egress: EgressProxy,
+    pub(super) egress: Arc<EgressProxy>,
     /// The address of the egress proxy, as the browser reaches it.
     pub(super) proxy: String,
 }
 
-/// The reason why there is no place or no browser.
-pub(super) enum NoBrowser {
-    /// Waiting for it takes longer than the deadline.
-    Late,
-    /// It cannot be started, for the contained reason.
-    Failed(String),
-}
+/// The error if waiting for a place or a browser takes longer than the deadline.
+const LATE: ProbeError = ProbeError::Timeout(Phase::Connect);
 
-impl NoBrowser {
-    fn closed() -> Self {
-        Self::Failed("the service is shutting down".into())
-    }
+fn no_browser(why: &str) -> ProbeError {
+    want_of_resources().unwrap_or_else(|| ProbeError::Browser(format!("no browser: {why}")))
 }
 
 impl Pool {
@@ -86,28 +80,28 @@ impl Pool {
     }
 
     /// Waits for a free place until `deadline`.
-    pub(super) fn take(&self, deadline: Instant) -> Result<Lease<'_>, NoBrowser> {
+    pub(super) fn take(&self, deadline: Instant) -> Result<Lease<'_>, ProbeError> {
         let mut state = self.state.lock();
         loop {
             if self.is_closed() {
-                return Err(NoBrowser::closed());
+                return Err(no_browser("the service is shutting down"));
             }
             if let Some(place) = state.free.pop() {
                 return Ok(Lease { pool: self, place: Some(place) });
             }
             if self.changed.wait_until(&mut state, deadline).timed_out() && state.free.is_empty() {
-                return Err(NoBrowser::Late);
+                return Err(LATE);
             }
         }
     }
 
     /// Waits for the browser until `deadline`. If none runs, one is started, unless that has just failed.
-    pub(super) fn browser(&self, deadline: Instant) -> Result<Arc<Browser>, NoBrowser> {
+    pub(super) fn browser(&self, deadline: Instant) -> Result<Arc<Browser>, ProbeError> {
         let asked = Instant::now();
         let mut state = self.state.lock();
         loop {
             if self.is_closed() {
-                return Err(NoBrowser::closed());
+                return Err(no_browser("the service is shutting down"));
             }
             if let Some(browser) = &state.running {
                 return Ok(Arc::clone(browser));
@@ -115,10 +109,10 @@ impl Pool {
             if let Some((at, why)) = &state.failure
                 && *at + CHECK_INTERVAL > asked
             {
-                return Err(NoBrowser::Failed(why.clone()));
+                return Err(no_browser(why));
             }
             if Instant::now() >= deadline {
-                return Err(NoBrowser::Late);
+                return Err(LATE);
             }
             self.hurry(&mut state);
             self.changed.wait_until(&mut state, deadline);

@@ -1,0 +1,142 @@
+//! Where connections lead: resolves hosts, keeps the addresses that pass the guard, and connects to exactly these
+//! addresses, so that a name cannot resolve to another address between the check and the connection.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use url::{Host, Url};
+
+use super::config::{NetConfig, OutboundProxy, ProxyKind};
+use super::dial::{Timed, dial, open_tunnel};
+use super::failure::connect_error;
+use super::resolver::Resolver;
+use super::tls::Tls;
+use super::{guard, socks};
+use crate::modules::probe::ProbeError;
+
+/// Where a connection leads.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The host in the URL, which the server's certificate names.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// The approved addresses of the host. There are none if the proxy resolves its name.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The addresses of the outbound proxy.
+    proxy: Vec<SocketAddr>,
+}
+
+impl Target {
+    /// Returns the host as a proxy gets it: without the dot that marks a whole name.
+    pub(super) fn name(&self) -> &str {
+        self.host.strip_suffix('.').unwrap_or(&self.host)
+    }
+
+    /// Returns the addresses to which the socket is connected.
+    pub(super) fn dialled(&self) -> &[SocketAddr] {
+        if self.proxy.is_empty() { &self.addresses } else { &self.proxy }
+    }
+}
+
+/// Makes connections, directly or through the operator's proxy. Clones share everything.
+#[derive(Clone)]
+pub(super) struct Wire(Arc<Parts>);
+
+struct Parts {
+    resolver: Resolver,
+    allow_private_targets: bool,
+    connect_timeout: Duration,
+    proxy: Option<OutboundProxy>,
+    tls: Tls,
+}
+
+impl Wire {
+    pub(super) fn new(config: &NetConfig) -> Self {
+        Self(Arc::new(Parts {
+            resolver: Resolver::new(),
+            allow_private_targets: config.allow_private_targets,
+            connect_timeout: config.connect_timeout,
+            proxy: config.outbound_proxy.clone(),
+            tls: Tls::new(config.authorities.as_deref().unwrap_or_default()),
+        }))
+    }
+
+    pub(super) fn tls(&self) -> &Tls {
+        &self.0.tls
+    }
+
+    /// Returns the deadline for TCP, the outbound proxy and TLS together, of a connection that begins now.
+    pub(super) fn connect_deadline(&self) -> Instant {
+        Instant::now() + self.0.connect_timeout
+    }
+
+    /// Removes expired names from the resolver's cache.
+    pub(super) fn sweep(&self, now: Instant) {
+        self.0.resolver.sweep(now);
+    }
+
+    /// Connects to the host of a URL.
+    pub(super) fn dial(&self, url: &Url, deadline: Instant) -> Result<(TcpStream, Target), ProbeError> {
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return Err(ProbeError::Protocol("the URL of the request has no host".into()));
+        };
+        let target = self.target(&host.to_owned(), port, deadline)?;
+        Ok((self.connect(&target, deadline)?, target))
+    }
+
+    /// Returns where a connection to `host` leads. If the proxy resolves names, a name has no addresses here, and the guard
+    /// checks its form.
+    pub(super) fn target(&self, host: &Host, port: u16, deadline: Instant) -> Result<Target, ProbeError> {
+        let Parts { allow_private_targets, proxy, .. } = &*self.0;
+        let of_proxy = match proxy {
+            Some(proxy) => self.resolve(&proxy.host, proxy.port, deadline)?,
+            None => Vec::new(),
+        };
+        let mut addresses = Vec::new();
+        match host {
+            Host::Domain(name) if proxy.as_ref().is_some_and(|proxy| proxy.resolves_names) => {
+                if !allow_private_targets && !guard::is_public_name(name) {
+                    return Err(ProbeError::ForbiddenAddress);
+                }
+            }
+            _ => {
+                addresses = self.resolve(host, port, deadline)?;
+                addresses.retain(|addr| *allow_private_targets || guard::is_public(addr.ip()));
+                if addresses.is_empty() {
+                    return Err(ProbeError::ForbiddenAddress);
+                }
+            }
+        }
+        Ok(Target { host: host.to_string(), port, addresses, proxy: of_proxy })
+    }
+
+    /// Returns all addresses of `host`, at least one, without a check.
+    fn resolve(&self, host: &Host, port: u16, deadline: Instant) -> Result<Vec<SocketAddr>, ProbeError> {
+        Ok(match host {
+            Host::Ipv4(ip) => vec![(*ip, port).into()],
+            Host::Ipv6(ip) => vec![(*ip, port).into()],
+            Host::Domain(name) => {
+                self.0.resolver.resolve(name, deadline)?.iter().map(|ip| (*ip, port).into()).collect()
+            }
+        })
+    }
+
+    /// Connects to the target. A proxy gets the first approved address, or the name if there is none.
+    pub(super) fn connect(&self, target: &Target, deadline: Instant) -> Result<TcpStream, ProbeError> {
+        let deadline = deadline.min(self.connect_deadline());
+        let stream = dial(target.dialled(), deadline)?;
+        let mut timed = Timed { stream: &stream, deadline };
+        let asked = match &self.0.proxy {
+            None => Ok(()),
+            Some(OutboundProxy { kind: ProxyKind::Http, credentials, .. }) => {
+                open_tunnel(&mut timed, target, credentials.as_ref())
+            }
+            Some(OutboundProxy { kind: ProxyKind::Socks5, credentials, .. }) => {
+                socks::connect(&mut timed, target, credentials.as_ref())
+            }
+        };
+        asked.map_err(|error| connect_error(error.into(), target.dialled()))?;
+        Ok(stream)
+    }
+}
