@@ -3,9 +3,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `checks` | the modules of the run |
+//! | `checks` | the modules that the run asks |
 //! | `pictures` | fetching profile pictures |
-//! | `scope` | what the parts of the driver share, what wakes the thread, and the end of the run's time |
 //! | `recorder` | findings and ended modules, until they are saved |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
@@ -13,13 +12,12 @@ mod checks;
 mod lookups;
 mod pictures;
 mod recorder;
-mod scope;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use log::{error, info};
@@ -27,13 +25,13 @@ use log::{error, info};
 use super::context::RunContext;
 use super::ending;
 use super::live::{LiveRun, Stopped};
+use super::pictures::avatar::Avatar;
+use super::scheduler::Group;
 use crate::model::drive::Ending;
 use crate::model::run::Status;
 use crate::modules::query::Query;
-use checks::Checks;
-use pictures::PictureFetcher;
-use recorder::{Asked, Recorder};
-use scope::{Message, Scope, TimeLimit};
+use crate::modules::reason::Reason;
+use recorder::{Answer, Asked, Recorder};
 
 /// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
 /// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
@@ -92,14 +90,14 @@ fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(),
     if run.lease().epoch > 0 {
         info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), run.modules().len());
     }
-    driver.checks.ask(round, &mut driver.recorder);
+    driver.ask(round);
     while run.stopped().is_none() && !driver.store_refuses() {
         if driver.is_finished() && !driver.look_up_next() {
             break;
         }
-        driver.pictures.set_end(driver.checks.are_over());
+        driver.set_end_of_pictures();
         driver.receive();
-        driver.checks.give_up(&mut driver.recorder);
+        driver.give_up();
         driver.save_if_due();
     }
     match run.stopped() {
@@ -110,13 +108,84 @@ fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(),
     Ok(())
 }
 
+/// The time for which checks may continue after the deadline of all runs before they are abandoned.
+const DEADLINE_GRACE: Duration = Duration::from_secs(5);
+/// The time for which checks may continue after the run's time budget, so that those that end by then report their
+/// evidence.
+const BUDGET_GRACE: Duration = Duration::from_millis(200);
+
+/// The end of a run's time, by the deadline of all runs or by its own time budget.
+#[derive(Clone, Copy)]
+struct TimeLimit {
+    /// The moment from which no check is started, and by which checks in progress must have their answers.
+    at: Instant,
+    /// The moment at which checks in progress are abandoned.
+    abandon_at: Instant,
+    /// The reason of the checks that are cut.
+    reason: Reason,
+}
+
+impl TimeLimit {
+    /// Returns the limit of a run. Both the deadline and the time budget count from the moment when the run was first
+    /// driven, by this process or another.
+    fn of(run: &LiveRun, run_timeout: Duration) -> Self {
+        let budget = run.opening().options.time_budget.map(Duration::from);
+        let (time, grace, reason) = match budget.filter(|budget| *budget < run_timeout) {
+            Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
+            None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
+        };
+        let at = run.driven_until(time);
+        Self { at, abandon_at: at + grace, reason }
+    }
+}
+
+/// A reason for the driver to wake up.
+enum Message {
+    /// The check with that place has ended, or is not made.
+    Ended { place: usize, answer: Answer },
+    /// A picture was fetched, or is given up.
+    Picture { result: u32, avatar: Option<Avatar> },
+    /// A host with an open circuit is tried, or the run was stopped.
+    Other,
+}
+
+/// The pictures that the results of a run name.
+#[derive(Default)]
+struct Pictures {
+    /// The number of pictures that wait or are being fetched.
+    open: usize,
+    /// The results whose pictures were fetched or tried.
+    known: HashSet<u32>,
+    /// The moment at which the pictures that are missing are given up. It is known when the checks have ended.
+    end: Option<Instant>,
+}
+
+impl Pictures {
+    /// Returns whether no picture is waited for.
+    fn are_over(&self) -> bool {
+        self.open == 0 || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Returns the moment at which the pictures are given up, if that matters.
+    fn due(&self) -> Option<Instant> {
+        self.end.filter(|_| !self.are_over())
+    }
+}
+
 struct Driver<'a> {
     context: &'a Arc<RunContext>,
     run: &'a Arc<LiveRun>,
+    query: Arc<Query>,
     limit: TimeLimit,
+    sender: Sender<Message>,
     receiver: Receiver<Message>,
-    checks: Checks<'a>,
-    pictures: PictureFetcher<'a>,
+    /// What the run does in the scheduler.
+    group: Group,
+    /// The modules that were asked and have not ended, by their places.
+    open: HashMap<usize, Asked>,
+    /// The number of checks so far, which is the place of the next one.
+    places: usize,
+    pictures: Pictures,
     recorder: Recorder<'a>,
 }
 
@@ -126,26 +195,28 @@ impl<'a> Driver<'a> {
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
         run.set_driver(Box::new(move || drop(stop.send(Message::Other))));
-        let limit = TimeLimit::of(run, context.limits.run_timeout);
         let opening = run.opening();
         let is_of_batch = opening.batch.is_some();
-        let group =
-            Arc::new(context.scheduler.join(Some(opening.account), is_of_batch, !opening.options.named));
-        let scope = Scope { context, run, limit, sender, group };
-        Self {
+        let mut driver = Self {
             context,
             run,
-            limit,
+            query,
+            limit: TimeLimit::of(run, context.limits.run_timeout),
+            sender,
             receiver,
-            checks: Checks::new(scope.clone()),
-            pictures: PictureFetcher::new(scope, query),
+            group: context.scheduler.join(Some(opening.account), is_of_batch, !opening.options.named),
+            open: HashMap::new(),
+            places: 0,
+            pictures: Pictures::default(),
             recorder: Recorder::new(context, run),
-        }
+        };
+        run.snapshot().1.iter().for_each(|result| driver.fetch_picture(result));
+        driver
     }
 
     /// Returns whether nothing more is collected, unless accounts are looked up.
     fn is_idle(&self) -> bool {
-        self.checks.are_over() && self.pictures.are_over()
+        self.open.is_empty() && self.pictures.are_over()
     }
 
     /// Returns whether the run may end. What leads to look-ups and searches must be stored before, and pictures belong to
@@ -160,15 +231,13 @@ impl<'a> Driver<'a> {
 
     /// Begins the next round of look-ups. Returns `false` if there is none.
     fn look_up_next(&mut self) -> bool {
-        let is_stopped = self.run.stopped_at().is_some();
         // A run that fails is refunded, so it asks nobody else.
-        let may_look_up =
-            self.run.opening().follow.is_some() && !is_stopped && self.recorder.failure().is_none();
-        if !may_look_up || Instant::now() >= self.limit.at {
+        let may_look_up = self.run.opening().follow.is_some() && self.recorder.failure().is_none();
+        if !may_look_up || self.why_over().is_some() {
             return false;
         }
         // An interrupted round is continued before another one is planned.
-        let as_of = self.recorder.newest();
+        let as_of = self.recorder.newest;
         let mut round = lookups::unfinished(self.context, self.recorder.lookups());
         if round.is_empty() {
             round = lookups::plan(self.context, self.run, self.recorder.lookups(), as_of);
@@ -177,7 +246,7 @@ impl<'a> Driver<'a> {
             }
         }
         let has_round = !round.is_empty();
-        self.checks.ask(round, &mut self.recorder);
+        self.ask(round);
         has_round
     }
 
@@ -187,7 +256,7 @@ impl<'a> Driver<'a> {
             return;
         }
         let now = Instant::now();
-        let due = [self.checks.due(), self.pictures.due()].into_iter().flatten();
+        let due = [self.checks_due(), self.pictures.due()].into_iter().flatten();
         let until = due.fold(self.recorder.due(self.is_idle(), now), Instant::min);
         match self.receiver.recv_timeout(until.saturating_duration_since(now)) {
             Ok(message) => self.take(message),
@@ -201,12 +270,13 @@ impl<'a> Driver<'a> {
     fn take(&mut self, message: Message) {
         match message {
             Message::Ended { place, answer } => {
-                if let Some(asked) = self.checks.end(place) {
+                // A check that was given up before is not open.
+                if let Some(asked) = self.open.remove(&place) {
                     self.recorder.take(&asked, answer);
                 }
             }
             Message::Picture { result, avatar } => {
-                self.pictures.end();
+                self.pictures.open -= 1;
                 if let Some(avatar) = avatar {
                     self.recorder.add_avatar(result, &avatar);
                 }
@@ -216,25 +286,26 @@ impl<'a> Driver<'a> {
     }
 
     fn save_if_due(&mut self) {
-        let is_due = self.recorder.is_due(self.is_idle()) && !self.is_finished();
+        let now = Instant::now();
+        let is_due = now >= self.recorder.due(self.is_idle(), now) && !self.is_finished();
         if self.run.take_save_request() || is_due {
             self.save();
         }
     }
 
-    /// Saves what was collected, and then shows it to readers.
+    /// Saves what was collected, and then shows it to readers. A later source of a result may name a picture that the first
+    /// one does not.
     fn save(&mut self) {
         if let Some(saved) = self.recorder.save() {
-            self.pictures.add(&saved);
+            saved.added.iter().chain(&saved.changed).for_each(|record| self.fetch_picture(record));
             self.run.add(saved);
         }
     }
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
-        let patience =
-            if self.checks.are_over() { self.context.limits.store_patience } else { Duration::MAX };
-        !self.recorder.is_empty() && !self.is_finished() && self.recorder.is_hopeless(patience)
+        let patience = if self.open.is_empty() { self.context.limits.store_patience } else { Duration::MAX };
+        !self.recorder.is_empty() && !self.is_finished() && self.recorder.retry.is_hopeless(patience)
     }
 
     fn finish(self) {

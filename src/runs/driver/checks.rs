@@ -1,4 +1,4 @@
-//! [`Checks`]: the modules that a run asks.
+//! The modules that a run asks. They wait and run in the scheduler.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use log::{error, warn};
 
-use super::recorder::{Answer, Asked, Recorder};
-use super::scope::{Message, Scope, TimeLimit};
+use super::recorder::{Answer, Asked};
+use super::{Driver, Message, TimeLimit};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
@@ -25,146 +25,117 @@ use crate::runs::shared_answers;
 /// The least expected duration of a check whose control check does not wait for a hit.
 const SLOW: Duration = Duration::from_millis(1500);
 
-/// The modules that a run asks and that have not ended. They wait and run in the scheduler.
-pub(super) struct Checks<'a> {
-    scope: Scope<'a>,
-    open: HashMap<usize, Asked>,
-    /// The number of checks so far, which is the place of the next one.
-    places: usize,
-}
-
-impl<'a> Checks<'a> {
-    pub(super) fn new(scope: Scope<'a>) -> Self {
-        Self { scope, open: HashMap::new(), places: 0 }
-    }
-
+impl Driver<'_> {
     /// Asks modules. Those that do not accept their query end at once.
-    pub(super) fn ask(&mut self, round: Vec<Asked>, recorder: &mut Recorder) {
+    pub(super) fn ask(&mut self, round: Vec<Asked>) {
         let mut tasks = Vec::with_capacity(round.len());
         let over = self.why_over();
         // The others end before the slowest check even if they need a control check, which is an additional request.
-        let longest = round.iter().map(|asked| self.scope.context.health.expected(asked.module.id())).max();
+        let longest = round.iter().map(|asked| self.context.health.expected(asked.module.id())).max();
         let slow = SLOW.max(longest.unwrap_or_default() / 2);
         for asked in round {
-            if let Some(reason) = self.why_skipped(&asked) {
-                recorder.note(&asked, Report::bare(Outcome::Skipped, reason), Duration::ZERO);
-                continue;
-            }
-            if let Some((outcome, reason)) = over {
-                recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
+            let skipped = self.why_skipped(&asked).map(|reason| (Outcome::Skipped, reason));
+            if let Some((outcome, reason)) = skipped.or(over) {
+                self.recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
                 continue;
             }
             tasks.push(self.task(&asked, slow));
             self.open.insert(self.places, asked);
             self.places += 1;
         }
-        self.scope.group.add(tasks);
+        self.group.add(tasks);
     }
 
     /// Returns why a module is not asked this query at all.
     fn why_skipped(&self, Asked { module, query, .. }: &Asked) -> Option<Reason> {
-        let reason = module.why_skipped(query, self.scope.context.checker.keys());
-        let lacks_browser = module.is_premium() && !self.scope.context.browsing.is_configured();
+        let reason = module.why_skipped(query, self.context.checker.keys());
+        let lacks_browser = module.is_premium() && !self.context.browsing.is_configured();
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
     fn task(&self, Asked { module, query, .. }: &Asked, slow: Duration) -> (Task, Work) {
-        let context = self.scope.context;
+        let (context, account) = (self.context, self.run.opening().account);
         let expected = context.health.expected(module.id());
         let check = Check {
             context: Arc::clone(context),
-            run: Arc::clone(self.scope.run),
-            limit: self.scope.limit,
+            run: Arc::clone(self.run),
+            limit: self.limit,
             module: Arc::clone(module),
             query: Arc::clone(query),
             controls_early: expected >= slow,
             place: self.places,
-            sender: self.scope.sender.clone(),
+            sender: self.sender.clone(),
         };
-        let account = self.scope.run.opening().account;
-        let task = Task {
-            question: context.scheduler.answers().question(account, module, query),
-            expected,
-            ..Task::of(module, query, self.places)
-        };
+        let question = context.scheduler.answers().question(account, module, query);
+        let task = Task { question, expected, ..Task::of(module, query, self.places) };
         (task, Box::new(|turn| check.take(turn)))
     }
 
-    /// Returns whether no check waits or runs.
-    pub(super) fn are_over(&self) -> bool {
-        self.open.is_empty()
-    }
-
-    /// Returns the moment at which there is something to do without a message, if there is one.
-    pub(super) fn due(&self) -> Option<Instant> {
+    /// Returns the moment at which checks must be given up without a message, if some are left.
+    pub(super) fn checks_due(&self) -> Option<Instant> {
         if self.open.is_empty() {
             return None;
         }
-        let look = self.scope.group.look();
-        let end = if look.has_waiting { self.scope.limit.at } else { self.scope.limit.abandon_at };
+        let look = self.group.look();
+        let end = if look.has_waiting { self.limit.at } else { self.limit.abandon_at };
         Some(look.trials_end.map_or(end, |trials| trials.min(end)))
-    }
-
-    /// Removes a check that has ended. Returns `None` if it was given up before.
-    pub(super) fn end(&mut self, place: usize) -> Option<Asked> {
-        self.open.remove(&place)
     }
 
     /// Gives up the checks that wait at the end of the run's time, those that run and exceed it, and trials when nothing
     /// else is awaited. A run that was stopped gives up all.
-    pub(super) fn give_up(&mut self, recorder: &mut Recorder) {
+    pub(super) fn give_up(&mut self) {
         if self.open.is_empty() {
             return;
         }
-        let (now, is_stopped) = (Instant::now(), self.scope.run.stopped_at().is_some());
-        let look = self.scope.group.look();
+        let (now, is_stopped) = (Instant::now(), self.run.stopped_at().is_some());
+        let look = self.group.look();
         if let Some((outcome, reason)) = self.why_over() {
-            let waiting = if look.has_waiting { self.scope.group.cancel() } else { Vec::new() };
-            if is_stopped || now >= self.scope.limit.abandon_at {
-                return self.abandon(outcome, reason, recorder);
+            let waiting = if look.has_waiting { self.group.cancel() } else { Vec::new() };
+            if is_stopped || now >= self.limit.abandon_at {
+                return self.abandon(outcome, reason);
             }
             for asked in waiting.into_iter().filter_map(|place| self.open.remove(&place)) {
-                recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
+                self.recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
             }
         }
         if look.trials_end.is_some_and(|end| end <= now) {
-            self.abandon_trials(recorder);
+            self.abandon_trials();
         }
     }
 
     /// Returns how checks end that have not begun, if none may begin any more.
-    fn why_over(&self) -> Option<(Outcome, Reason)> {
-        if self.scope.run.stopped_at().is_some() {
+    pub(super) fn why_over(&self) -> Option<(Outcome, Reason)> {
+        if self.run.stopped_at().is_some() {
             return Some((Outcome::Skipped, Reason::Stopped));
         }
-        (Instant::now() >= self.scope.limit.at).then_some((Outcome::Timeout, self.scope.limit.reason))
+        (Instant::now() >= self.limit.at).then_some((Outcome::Timeout, self.limit.reason))
     }
 
     /// Gives up all checks.
-    fn abandon(&mut self, outcome: Outcome, reason: Reason, recorder: &mut Recorder) {
-        let begun = self.scope.group.abandon();
+    fn abandon(&mut self, outcome: Outcome, reason: Reason) {
+        let begun = self.group.abandon();
         let begun: HashMap<usize, Instant> = begun.into_iter().map(|one| (one.place, one.since)).collect();
         for (place, asked) in self.open.drain() {
             // Zero is the duration of checks that were not started.
             let took = begun.get(&place).map(|since| since.elapsed().max(Duration::from_millis(1)));
             if took.is_some() && reason == Reason::RunDeadline {
-                let (run, module) = (self.scope.run.id(), asked.module.id());
+                let (run, module) = (self.run.id(), asked.module.id());
                 warn!("run {run}: module {module} exceeded its deadline and is abandoned");
             }
-            recorder.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
+            self.recorder.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
         }
     }
 
     /// Gives up the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
     /// closes the circuit for the next search.
-    fn abandon_trials(&mut self, recorder: &mut Recorder) {
-        for one in self.scope.group.abandon() {
+    fn abandon_trials(&mut self) {
+        for one in self.group.abandon() {
             let Some(asked) = self.open.remove(&one.place) else { continue };
             // Without a denial, the trial has just succeeded.
-            let denial = one.trial.and_then(|host| self.scope.context.health.circuits.denial(&host));
+            let denial = one.trial.and_then(|host| self.context.health.circuits.denial(&host));
             let report =
                 denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
-            recorder.note(&asked, report, one.since.elapsed());
+            self.recorder.note(&asked, report, one.since.elapsed());
         }
     }
 }

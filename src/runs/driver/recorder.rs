@@ -31,7 +31,7 @@ pub(super) struct Recorder<'a> {
     run: &'a LiveRun,
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
     /// their ids.
-    newest: Timestamp,
+    pub(super) newest: Timestamp,
     /// The entities of the run.
     known: HashMap<EntityKey, u32>,
     next_id: u32,
@@ -39,7 +39,7 @@ pub(super) struct Recorder<'a> {
     /// Whether look-ups have ended, or were planned, since the last save.
     has_lookups: bool,
     save_at: Instant,
-    retry: Retry,
+    pub(super) retry: Retry,
     health_updates: HealthUpdates,
     /// Whether a module that queries a site, rather than a local list, had no conclusion for any reason.
     site_failed: bool,
@@ -108,27 +108,10 @@ impl<'a> Recorder<'a> {
         self.retry.at().unwrap_or(if is_urgent { now } else { self.save_at })
     }
 
-    /// Returns whether a save is due.
-    pub(super) fn is_due(&self, is_last: bool) -> bool {
-        let now = Instant::now();
-        now >= self.due(is_last, now)
-    }
-
-    /// Returns the time at which the latest check ended.
-    pub(super) fn newest(&self) -> Timestamp {
-        self.newest
-    }
-
     /// Returns the accounts that are or were looked up, to change them.
     pub(super) fn lookups(&mut self) -> &mut Vec<Lookup> {
         self.has_lookups = true;
         &mut self.unsaved.lookups
-    }
-
-    /// Returns whether the store fails for another reason than being unavailable, or has been unavailable for
-    /// `patience`.
-    pub(super) fn is_hopeless(&self, patience: Duration) -> bool {
-        self.retry.is_hopeless(patience)
     }
 
     /// Returns why the run fails if its own modules have ended, or `None` if it is worth its price.

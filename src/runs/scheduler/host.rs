@@ -223,8 +223,6 @@ impl AdaptiveLimit {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::modules::outcome::Evidence;
 
@@ -274,31 +272,5 @@ mod tests {
         assert_eq!([Feedback::Neutral; 2].map(&mut after), [4, 4]);
         assert_eq!([Feedback::Refused; 2].map(&mut after), [2, 2]);
         assert_eq!([Feedback::Overloaded, Feedback::Refused].map(&mut after), [1, 1]);
-    }
-
-    proptest! {
-        /// A host that serves `capacity` checks at once and answers 429 to more, under constant demand.
-        #[test]
-        fn each_end_changes_the_limit_by_one_step_within_its_bounds(
-            most in 1..40usize,
-            capacity in 1..20usize,
-            ended in prop::collection::vec(0..64usize, 1..400),
-        ) {
-            let mut limit = AdaptiveLimit::new(most);
-            let mut busy = Vec::new();
-            for pick in ended {
-                while busy.len() < limit.get() {
-                    busy.push(busy.len() < capacity);
-                }
-                prop_assert!((1..=most).contains(&limit.get()));
-                let is_served = busy.swap_remove(pick % busy.len());
-                let before = limit.get();
-                limit.note(if is_served { Feedback::Conclusive } else { Feedback::Overloaded });
-                match is_served {
-                    true => prop_assert!(limit.get() == before || limit.get() == before + 1),
-                    false => prop_assert_eq!(limit.get(), (before / 2).max(1)),
-                }
-            }
-        }
     }
 }

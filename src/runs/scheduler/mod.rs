@@ -16,28 +16,29 @@
 mod host;
 mod state;
 pub mod task;
-mod workers;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use log::error;
+use log::{error, warn};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::health::HealthTable;
 use super::shared_answers::SharedAnswers;
 use crate::base::ids::AccountId;
+use crate::base::threads::{self, Reserve};
 use crate::modules::outcome::{Outcome, Pause, Report};
 use crate::modules::reason::Reason;
 use crate::modules::terms::{Access, Denial, ModuleTrial};
 pub use host::Feedback;
 use host::{AdaptiveLimit, Host};
-use state::{Crew, GroupState, Shared, State, Waiting};
-pub use state::{Permit, Running, Turn, Work};
+use state::{Crew, GroupState, State, Waiting};
+pub use state::{Permit, Running, Scheduler, Turn, Work};
 use task::{Class, GroupId, Kind, Lane, Task, TaskId};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
@@ -48,19 +49,24 @@ const PATIENCE_WITH_TRIALS: Duration = Duration::from_secs(1);
 /// The time after which a worker without a check ends. The stacks and caches of hundreds of threads take tens of
 /// megabytes.
 const IDLE: Duration = Duration::from_secs(10);
+/// The stack size of a worker. Rules are not recursive, and TLS needs some tens of KiB. Untouched pages use only address
+/// space.
+const STACK_BYTES: usize = 512 * 1024;
+/// The number of threads that are reserved for request workers, connections, drivers and the database.
+const RESERVE: usize = 128;
+/// The stack size of a reserved thread, which is that of most threads. The C library would keep many freed stacks of the
+/// workers' size.
+const RESERVE_STACK_BYTES: usize = 2 * 1024 * 1024;
+/// The number of workers that are started one by one. The next check starts all others at once.
+const FIRST_WORKERS: usize = 32;
+/// The time after which workers that could not be started are tried again.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// Returns the report of a check that is not made because of a host or a quarantine.
 pub fn denied_report(denial: Denial) -> Report {
     let mut report = Report::bare(denial.outcome(), denial.reason());
     report.evidence.circuit = denial.circuit();
     report
-}
-
-/// The checks of all runs, and their workers. There is one value for each process.
-pub struct Scheduler {
-    /// The configured maximum number of concurrent checks of one host, over all runs.
-    most_of_host: usize,
-    shared: Arc<Shared>,
 }
 
 /// The place of a run in the scheduler. Dropping it removes the checks that wait.
@@ -85,7 +91,7 @@ impl Group {
 
     /// Returns the state of the group.
     pub fn look(&self) -> Look {
-        let state = self.scheduler.shared.state.lock();
+        let state = self.scheduler.state.lock();
         let Some(group) = state.groups.get(&self.id) else {
             return Look { has_waiting: false, trials_end: None };
         };
@@ -98,29 +104,22 @@ impl Group {
 
     /// Removes everything that waits. Returns the places of the checks.
     pub fn cancel(&self) -> Vec<usize> {
-        let removed = self.scheduler.shared.state.lock().cancel(self.id);
+        let removed = self.scheduler.state.lock().cancel(self.id);
         let checks = removed.iter().filter(|waiting| waiting.task.kind.is_check());
         checks.map(|waiting| waiting.task.place).collect()
     }
 
     /// Gives up the checks that have begun. They go on without the group.
     pub fn abandon(&self) -> Vec<Running> {
-        let mut state = self.scheduler.shared.state.lock();
+        let mut state = self.scheduler.state.lock();
         let Some(group) = state.groups.get_mut(&self.id) else { return Vec::new() };
         group.running.extract_if(|_, check| check.kind.is_check()).map(|(_, check)| check).collect()
-    }
-
-    /// Returns the places of the checks that have begun, and when they did.
-    pub fn begun(&self) -> Vec<(usize, Instant)> {
-        let state = self.scheduler.shared.state.lock();
-        let checks = state.groups.get(&self.id).into_iter().flat_map(|group| group.running.values());
-        checks.map(|check| (check.place, check.since)).collect()
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let mut state = self.scheduler.shared.state.lock();
+        let mut state = self.scheduler.state.lock();
         let removed = state.cancel(self.id);
         state.groups.remove(&self.id);
         // Those of batches may go on.
@@ -141,13 +140,12 @@ impl Scheduler {
     ) -> Arc<Self> {
         let crews = [Crew::of("check", workers.max(1)), Crew::of("browser", browsers)];
         let (state, called) = (Mutex::new(State::of(crews)), Default::default());
-        let shared = Arc::new(Shared { state, called, health, answers });
-        Arc::new(Self { most_of_host, shared })
+        Arc::new(Self { most_of_host, state, called, health, answers })
     }
 
     /// Returns the answers that searches for the same query share.
     pub fn answers(&self) -> &SharedAnswers {
-        &self.shared.answers
+        &self.answers
     }
 
     /// Registers a run, until the returned value is dropped. `skips_failing` tells whether hosts and modules whose circuit is
@@ -158,7 +156,7 @@ impl Scheduler {
         is_of_batch: bool,
         skips_failing: bool,
     ) -> Group {
-        let mut state = self.shared.state.lock();
+        let mut state = self.state.lock();
         let id = state.next_id();
         let (lanes, running) = (Default::default(), HashMap::new());
         let group = GroupState { account, is_of_batch, skips_failing, lanes, waiting: 0, running };
@@ -168,7 +166,7 @@ impl Scheduler {
 
     /// Adds tasks to a group, unless it has ended.
     pub fn add(self: &Arc<Self>, group: GroupId, tasks: Vec<(Task, Work)>) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.state.lock();
         if !state.groups.contains_key(&group) {
             return;
         }
@@ -206,7 +204,7 @@ impl Scheduler {
     }
 
     /// Takes the next task that may start.
-    fn take(&self, state: &mut State, class: Class, now: Instant) -> Option<(Work, Turn)> {
+    fn take(self: &Arc<Self>, state: &mut State, class: Class, now: Instant) -> Option<(Work, Turn)> {
         state.return_delayed(now);
         loop {
             let (id, lane) = state.next(class, self.most_workers(state))?;
@@ -217,11 +215,17 @@ impl Scheduler {
     }
 
     /// Starts a task from a lane, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
-    fn try_to_start(&self, state: &mut State, id: TaskId, lane: Option<Lane>, now: Instant) -> Option<Turn> {
+    fn try_to_start(
+        self: &Arc<Self>,
+        state: &mut State,
+        id: TaskId,
+        lane: Option<Lane>,
+        now: Instant,
+    ) -> Option<Turn> {
         let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
         let GroupState { account, is_of_batch, skips_failing: skips, .. } = *state.groups.get(group)?;
         if let Some(question) = &task.question {
-            if let Some(report) = self.shared.answers.get(question) {
+            if let Some(report) = self.answers.get(question) {
                 return Some(Err(Box::new(report)));
             }
             if !has_followed && let Some(followers) = state.asking.get_mut(question) {
@@ -230,7 +234,7 @@ impl Scheduler {
             }
         }
         let module = task.module.as_deref().filter(|_| skips);
-        let hosts = match module.and_then(|module| self.shared.health.module_denial(module)) {
+        let hosts = match module.and_then(|module| self.health.module_denial(module)) {
             Some(denial) => Err(denial),
             None => self.choose_source(state, task, skips, now),
         };
@@ -255,7 +259,7 @@ impl Scheduler {
             }
             return None;
         }
-        let trial = match module.map(|module| self.shared.health.module_access(module)) {
+        let trial = match module.map(|module| self.health.module_access(module)) {
             Some(Ok(trial)) => trial,
             // The quarantine has begun since.
             Some(Err(denial)) => return Some(Err(Box::new(denied_report(denial)))),
@@ -266,7 +270,7 @@ impl Scheduler {
             && let Err(at) = state.reserve(module, *pace, now, now)
         {
             if trial.is_some() {
-                self.shared.health.quarantines.end_trial(module, false);
+                self.health.quarantines.end_trial(module, false);
             }
             state.delay(id, at);
             return None;
@@ -276,7 +280,7 @@ impl Scheduler {
 
     /// Starts a check at its hosts.
     fn grant(
-        &self,
+        self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
         lane: Option<Lane>,
@@ -291,7 +295,7 @@ impl Scheduler {
             host.begin();
         }
         let begins_trial = |host: &&String| {
-            group.skips_failing && matches!(self.shared.health.circuits.access(host), Access::Trial(_))
+            group.skips_failing && matches!(self.health.circuits.access(host), Access::Trial(_))
         };
         let trials: HashMap<String, bool> =
             hosts.iter().filter(begins_trial).map(|host| (host.clone(), false)).collect();
@@ -309,7 +313,7 @@ impl Scheduler {
             state.asking.entry(question.clone()).or_default();
         }
         Some(Permit {
-            shared: Arc::clone(&self.shared),
+            scheduler: Arc::clone(self),
             group: *group_id,
             task: id,
             hosts,
@@ -334,7 +338,7 @@ impl Scheduler {
         let denial = |name: &String| match state.hosts.get(name) {
             Some(host) if host.is_paused(now) => Some(Denial::Pause),
             _ if !skips_open_circuits => None,
-            _ => self.shared.health.circuits.denial(name),
+            _ => self.health.circuits.denial(name),
         };
         let mut first = None;
         for hosts in &task.sources {
@@ -348,7 +352,7 @@ impl Scheduler {
 
     /// Pauses hosts for all runs, for the requested time but at most ten minutes.
     pub fn pause(&self, pauses: &[Pause]) {
-        let (mut state, now) = (self.shared.state.lock(), Instant::now());
+        let (mut state, now) = (self.state.lock(), Instant::now());
         for Pause { host, secs } in pauses {
             let end = now + Duration::from_secs(*secs).min(LONGEST_PAUSE);
             let host = state.hosts.entry(host.clone()).or_insert_with(|| Host::new(self.most_of_host, now));
@@ -359,7 +363,7 @@ impl Scheduler {
     /// Removes pauses that have ended, and the limits of hosts that were not queried for ten minutes. Starts workers that
     /// could not be started before.
     pub fn sweep(self: &Arc<Self>, now: Instant) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.state.lock();
         state.hosts.retain(|_, host| {
             host.paused_until = host.paused_until.filter(|end| now < *end);
             !host.is_forgettable(now)
@@ -378,21 +382,51 @@ impl Scheduler {
                 continue;
             }
             if crew.idle > 0 {
-                self.shared.called[class as usize].notify_one();
+                self.called[class as usize].notify_one();
             } else if crew.threads < crew.wanted {
                 missing[class as usize] = true;
             }
         }
         drop(state);
         for class in [Class::Check, Class::Browser].into_iter().filter(|class| missing[*class as usize]) {
-            let scheduler = Arc::clone(self);
-            workers::start(&self.shared.state, class, move || scheduler.work(class));
+            self.start_workers(class);
+        }
+    }
+
+    /// Starts one worker, or all that are missing if there are many already.
+    fn start_workers(self: &Arc<Self>, class: Class) {
+        let (name, wanted, before, missing) = {
+            let crew = &mut self.state.lock().crews[class as usize];
+            let is_limited = crew.limited_until.is_some_and(|until| Instant::now() < until);
+            let missing = crew.wanted.saturating_sub(crew.threads);
+            let missing = if crew.threads < FIRST_WORKERS { missing.min(1) } else { missing };
+            if is_limited || missing == 0 {
+                return;
+            }
+            crew.limited_until = None;
+            crew.threads += missing;
+            (crew.name, crew.wanted, crew.threads - missing, missing)
+        };
+        // Dropped at the end, since its threads take some time to end.
+        let reserve = (before >= FIRST_WORKERS).then(|| Reserve::start(RESERVE, RESERVE_STACK_BYTES));
+        let may_start = reserve.as_ref().is_none_or(|reserve| reserve.count() == RESERVE);
+        let start = |_: &usize| {
+            let (scheduler, thread) = (Arc::clone(self), thread::Builder::new().name(name.to_owned()));
+            may_start && thread.stack_size(STACK_BYTES).spawn(move || scheduler.work(class)).is_ok()
+        };
+        let started = (0..missing).take_while(start).count();
+        if started < missing {
+            let crew = &mut self.state.lock().crews[class as usize];
+            crew.threads -= missing - started;
+            crew.limited_until = Some(Instant::now() + RETRY);
+            let workers = before + started;
+            warn!("only {workers} of {wanted} {name} workers can be started: {}", threads::LIMITS);
         }
     }
 
     /// Runs checks until there are none for a while.
     fn work(self: &Arc<Self>, class: Class) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.state.lock();
         let (mut has_worked, mut is_over) = (false, false);
         loop {
             if let Some((work, turn)) = self.take(&mut state, class, Instant::now()) {
@@ -405,14 +439,14 @@ impl Scheduler {
                 if catch_unwind(AssertUnwindSafe(|| work(turn))).is_err() {
                     error!("a check panicked");
                 }
-                state = self.shared.state.lock();
+                state = self.state.lock();
                 (has_worked, is_over) = (true, false);
                 continue;
             }
             // The check that has ended may have freed a host for the other class of workers.
             if std::mem::take(&mut has_worked) {
                 self.call_workers(state);
-                state = self.shared.state.lock();
+                state = self.state.lock();
                 continue;
             }
             let first_time = state.delayed.first().map(|(at, _)| *at);
@@ -427,7 +461,7 @@ impl Scheduler {
             crew.timer = crew.timer.or(timer);
             crew.idle += 1;
             let until = timer.unwrap_or_else(|| Instant::now() + IDLE);
-            let timed_out = self.shared.called[class as usize].wait_until(&mut state, until).timed_out();
+            let timed_out = self.called[class as usize].wait_until(&mut state, until).timed_out();
             let crew = &mut state.crews[class as usize];
             crew.idle -= 1;
             is_over = timed_out && timer.is_none();
@@ -445,19 +479,19 @@ impl Scheduler {
 
     /// Returns the busy and all workers of checks.
     pub fn load(&self) -> (usize, usize) {
-        let state = self.shared.state.lock();
+        let state = self.state.lock();
         (state.crews[0].threads - state.crews[0].idle, self.most_workers(&state))
     }
 
     /// Returns the busy workers of checks in browsers.
     pub fn busy_in_browsers(&self) -> usize {
-        let crew = &self.shared.state.lock().crews[1];
+        let crew = &self.state.lock().crews[1];
         crew.threads - crew.idle
     }
 
     /// Returns the number of checks that wait.
     pub fn waiting(&self) -> usize {
-        self.shared.state.lock().groups.values().map(|group| group.waiting).sum()
+        self.state.lock().groups.values().map(|group| group.waiting).sum()
     }
 }
 

@@ -317,8 +317,10 @@ impl State {
     }
 }
 
-/// The state of the scheduler, and what the checks that run share with it.
-pub(super) struct Shared {
+/// The checks of all runs, and their workers. There is one value for each process.
+pub struct Scheduler {
+    /// The configured maximum number of concurrent checks of one host, over all runs.
+    pub(super) most_of_host: usize,
     pub(super) state: Mutex<State>,
     /// Notified when a check of each class may be ready.
     pub(super) called: [Condvar; 2],
@@ -328,7 +330,7 @@ pub(super) struct Shared {
 
 /// A check that runs. Dropping it ends the check and frees its hosts.
 pub struct Permit {
-    pub(super) shared: Arc<Shared>,
+    pub(super) scheduler: Arc<Scheduler>,
     /// The group of the check.
     pub group: GroupId,
     pub(super) task: TaskId,
@@ -351,14 +353,14 @@ impl Permit {
     pub fn end(mut self, feedback: Feedback, answer: Option<Answer>) {
         self.feedback = feedback;
         if let (Some(question), Some(answer)) = (&self.question, answer) {
-            self.shared.answers.insert(question, answer);
+            self.scheduler.answers.insert(question, answer);
         }
     }
 
     /// Counts a check of the module for its daily limit. Returns `false` if it has used all its checks of the day.
     pub(super) fn is_within_day(&self) -> bool {
         let limit = self.paced.as_ref().and_then(|(module, pace)| Some((module, pace.per_day?)));
-        limit.is_none_or(|(module, limit)| self.shared.health.count_today(module, limit))
+        limit.is_none_or(|(module, limit)| self.scheduler.health.count_today(module, limit))
     }
 
     /// Returns the trial of the module, if it is in quarantine.
@@ -373,7 +375,7 @@ impl Permit {
 
     /// Records the end of a check of the module. Successes close the circuits of hosts.
     pub fn note_report(&self, module: &Module, report: &Report) {
-        self.shared.health.note_successes(report);
+        self.scheduler.health.note_successes(report);
         self.note_evidence(module, &report.evidence);
     }
 
@@ -381,8 +383,8 @@ impl Permit {
     /// circuit of the module.
     pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
         let Evidence { contacts, controls, .. } = evidence;
-        self.shared.health.note_heard(contacts);
-        self.shared.health.note_passed(module.id(), controls);
+        self.scheduler.health.note_heard(contacts);
+        self.scheduler.health.note_passed(module.id(), controls);
         if let Some((trial, was_made)) = &self.module_trial {
             let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
             was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
@@ -398,7 +400,7 @@ impl Permit {
 
 impl HostAccess for Permit {
     fn access(&self, host: &str) -> Access {
-        let Shared { state, health, .. } = &*self.shared;
+        let Scheduler { state, health, .. } = &*self.scheduler;
         if state.lock().hosts.get(host).is_some_and(|host| host.is_paused(Instant::now())) {
             return Access::Denied(Denial::Pause);
         }
@@ -420,7 +422,7 @@ impl HostAccess for Permit {
     fn reserve(&self, now: Instant, until: Instant) -> Option<Instant> {
         let paced = self.paced.as_ref().filter(|(_, pace)| pace.every.is_some());
         let begin = match paced {
-            Some((module, pace)) => self.shared.state.lock().reserve(module, *pace, now, until).ok()?,
+            Some((module, pace)) => self.scheduler.state.lock().reserve(module, *pace, now, until).ok()?,
             None => now,
         };
         self.is_within_day().then_some(begin)
@@ -430,13 +432,13 @@ impl HostAccess for Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         for (host, was_contacted) in self.trials.get_mut().drain() {
-            self.shared.health.circuits.end_trial(&host, was_contacted);
+            self.scheduler.health.circuits.end_trial(&host, was_contacted);
         }
         if let (Some((_, was_made)), Some((module, _))) = (&mut self.module_trial, &self.paced) {
-            self.shared.health.quarantines.end_trial(module, *was_made.get_mut());
+            self.scheduler.health.quarantines.end_trial(module, *was_made.get_mut());
         }
         let now = Instant::now();
-        let mut state = self.shared.state.lock();
+        let mut state = self.scheduler.state.lock();
         self.hosts.iter().for_each(|name| state.free(name, self.feedback, self.began, now));
         if let Some(group) = state.groups.get_mut(&self.group) {
             group.running.remove(&self.task);
@@ -446,7 +448,7 @@ impl Drop for Permit {
         }
         for class in [Class::Check, Class::Browser] {
             if state.has_ready(class) {
-                self.shared.called[class as usize].notify_one();
+                self.scheduler.called[class as usize].notify_one();
             }
         }
     }

@@ -58,18 +58,18 @@ pub struct Task {
 }
 
 impl Task {
+    /// Creates a task for hosts, which is no check of a module.
+    pub fn plain(kind: Kind, sources: Vec<Vec<String>>) -> Self {
+        let (pace, expected) = (Pace::default(), Duration::ZERO);
+        Self { place: 0, kind, module: None, sources, question: None, pace, expected }
+    }
+
     /// Creates the task of a check of a module.
     pub fn of(module: &Arc<Module>, query: &Query, place: usize) -> Self {
         let entry = module.entry();
-        Self {
-            place,
-            kind: if module.is_premium() { Kind::InBrowser } else { Kind::Check },
-            module: Some(Arc::clone(module)),
-            sources: module.hosts(query),
-            question: None,
-            pace: Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
-            expected: Duration::ZERO,
-        }
+        let kind = if module.is_premium() { Kind::InBrowser } else { Kind::Check };
+        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
+        Self { place, pace, module: Some(Arc::clone(module)), ..Self::plain(kind, module.hosts(query)) }
     }
 }
 
