@@ -31,7 +31,6 @@ const MOST_TOLD: usize = 100;
 #[schema(as = Batch)]
 pub struct BatchHead<'a> {
     /// Identifies the batch.
-    #[schema(value_type = uuid::Uuid)]
     pub batch_id: BatchId,
     /// Name of the batch; null if it has none.
     #[schema(required)]
@@ -213,7 +212,7 @@ pub struct BatchSearchState<'a> {
     #[schema(required)]
     pub reason: Option<RowRefusal>,
     /// Run of the search; null if it was not started.
-    #[schema(value_type = Option<uuid::Uuid>, required)]
+    #[schema(required)]
     pub run_id: Option<RunId>,
     /// Number of its results so far; null if it was not started.
     #[schema(required)]

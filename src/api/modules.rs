@@ -1,17 +1,21 @@
-//! `/v1/modules`.
+//! `/v1/modules`, and `/v1/variants`: the usernames that a person may have chosen.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, ok_json};
+use super::request;
 use crate::base::clock::millis;
 use crate::http::Reply;
 use crate::modules::catalog::Catalog;
-use crate::modules::definition::{Contact, VerifiedBy};
-use crate::modules::query::SearchType;
+use crate::modules::definition::{Contact, Off, Verified};
+use crate::modules::query::{Query, SearchType};
+use crate::modules::variants::person::Person;
+use crate::modules::variants::username::of_username;
+use crate::modules::variants::variant::Variant;
 use crate::runs::health::verdict::ModuleHealth;
 use crate::service::refusal::Refusal;
 
@@ -69,32 +73,12 @@ pub struct Module<'a> {
     pub enabled: bool,
     /// Why the module is disabled; null for an enabled module, and where no reason is given.
     #[schema(required)]
-    pub off: Option<ModuleOff<'a>>,
+    pub off: Option<&'a Off>,
     /// Newest evidence that the module fits the answers of its site; null without any.
     #[schema(required)]
-    pub verified: Option<ModuleVerified<'a>>,
+    pub verified: Option<&'a Verified>,
     /// Recent health of the module.
     pub health: ModuleHealth,
-}
-
-/// The reason why a module is disabled.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ModuleOff<'a> {
-    /// Date of the evidence for the reason: a day, or a month if the day is not known.
-    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
-    pub date: &'a str,
-    /// The reason, for people.
-    pub reason: &'a str,
-}
-
-/// The evidence that a module fits the answers of its site.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ModuleVerified<'a> {
-    /// Kind of the evidence.
-    pub by: VerifiedBy,
-    /// Date of the evidence: a day, or a month if the day is not known.
-    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
-    pub date: &'a str,
 }
 
 /// Lists the catalogue's modules.
@@ -130,13 +114,108 @@ pub(super) fn described<'a>(api: &Api, catalog: &'a Catalog) -> Vec<Module<'a>> 
                 nsfw: entry.nsfw,
                 discovery: entry.discovery,
                 enabled: entry.enabled,
-                off: entry.off.as_ref().map(|off| ModuleOff { date: &off.date, reason: &off.reason }),
-                verified: entry
-                    .verified
-                    .as_ref()
-                    .map(|known| ModuleVerified { by: known.by, date: &known.date }),
+                off: entry.off.as_ref(),
+                verified: entry.verified.as_ref(),
                 health,
             }
         })
         .collect()
+}
+
+/// The longest name in characters.
+const MAX_NAME: usize = 100;
+/// The two forms of the body.
+const FORMS: &str = "either first and last, or username";
+
+/// The usernames that a person may have chosen.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = VariantList)]
+pub struct Variants {
+    /// Number of variants.
+    #[schema(maximum = 100)]
+    pub count: usize,
+    /// The variants, the most frequent form first.
+    #[schema(max_items = 100)]
+    pub variants: Vec<Variant>,
+}
+
+/// Either the names of a person (`first` and `last`, in any script), or one of their usernames.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = VariantsRequest)]
+pub struct VariantsBody {
+    /// First name.
+    #[schema(min_length = 1, max_length = 100, examples("Ada"))]
+    first: Option<String>,
+    /// Last name.
+    #[schema(min_length = 1, max_length = 100, examples("Lovelace"))]
+    last: Option<String>,
+    /// Middle name.
+    #[schema(min_length = 1, max_length = 100, examples("King"))]
+    middle: Option<String>,
+    /// Nickname, which may replace the first name.
+    #[schema(min_length = 1, max_length = 100, examples("countess"))]
+    nick: Option<String>,
+    /// Year that may follow a name, such as the year of birth.
+    #[serde(default, deserialize_with = "request::whole::<_, _, 1900, 2099>")]
+    #[schema(minimum = 1900, maximum = 2099)]
+    year: Option<u16>,
+    /// A username.
+    #[schema(min_length = 1, max_length = 1024, examples("ada.lovelace"))]
+    username: Option<String>,
+}
+
+impl VariantsBody {
+    fn variants(self, catalog: &Catalog) -> Result<Vec<Variant>, Refusal> {
+        let Self { first, last, middle, nick, year, username } = self;
+        let Some(username) = username else {
+            if first.is_none() && last.is_none() {
+                return Err(Refusal::invalid_request("body", "first, last and username are missing", FORMS));
+            }
+            let (first, last) = (name("first", first)?, name("last", last)?);
+            let missing =
+                |field: &str| Refusal::invalid_request(field, format!("{field} is missing"), "a string");
+            let person = Person {
+                first: first.ok_or_else(|| missing("first"))?,
+                last: last.ok_or_else(|| missing("last"))?,
+                middle: name("middle", middle)?,
+                nick: name("nick", nick)?,
+                year,
+            };
+            return Ok(person.variants(catalog));
+        };
+        for (field, given) in [("first", first), ("last", last)] {
+            if given.is_some() {
+                let message = format!("{field} is given besides username");
+                return Err(Refusal::invalid_request(field, message, FORMS));
+            }
+        }
+        let query = Query::parse(SearchType::Username, &username)
+            .map_err(|error| Refusal::invalid_query("username", error))?;
+        let name = query.raw().trim();
+        Ok(of_username(name.strip_prefix('@').unwrap_or(name), catalog))
+    }
+}
+
+fn name(field: &str, name: Option<String>) -> Result<Option<String>, Refusal> {
+    if name.as_ref().is_none_or(|name| (1..=MAX_NAME).contains(&name.chars().count())) {
+        return Ok(name);
+    }
+    let allowed = format!("1 to {MAX_NAME} characters");
+    Err(Refusal::invalid_request(field, format!("{field} does not have {allowed}"), allowed))
+}
+
+/// Lists usernames that a person may have chosen.
+///
+/// The most frequent forms come first, at most 100. Names are written in Latin letters: `ü` becomes both `ue` and `u`,
+/// and other scripts are transliterated. Names that no enabled module accepts are left out. Nothing is searched. Costs
+/// no credits.
+#[utoipa::path(post, path = "/v1/variants",
+    request_body(content = VariantsBody, description = "The names or the username.", examples(
+        ("names" = (summary = "Names", value = json!({"first": "Jürgen", "last": "Weiß", "year": 1985}))),
+        ("username" = (summary = "Username", value = json!({"username": "ada.lovelace"}))))),
+    responses((status = 200, description = "The variants.", body = Variants)))]
+pub fn list_variants(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let body: VariantsBody = request::json(call.request)?;
+    let variants = body.variants(&api.runs.catalog())?;
+    Ok(ok_json(&Variants { count: variants.len(), variants }))
 }

@@ -11,14 +11,29 @@ use super::pages::page_of;
 use super::{pages, request, results};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response, etag_of};
+use crate::model::family::FollowState;
 use crate::model::page::{Cursor, ListFilter, Page};
-use crate::model::run::{ModuleReport, RunSummary, Status};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::body::{ReportBody, RunBody, RunHead};
 use crate::report::file_name::content_disposition;
 use crate::runs::record::{RunRecord, RunState};
 use crate::service::refusal::Refusal;
+
+/// A run with the results found so far.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Run)]
+pub struct RunBody<'a> {
+    /// The run without its results.
+    #[serde(flatten)]
+    pub summary: &'a RunSummary,
+    /// Present only at the first search of a family: how far leads are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub follow: Option<FollowState>,
+    /// Results found so far, in the order of their ids.
+    pub results: Vec<&'a ResultRecord>,
+}
 
 /// Reads a run and its results.
 ///
@@ -31,10 +46,9 @@ use crate::service::refusal::Refusal;
 pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (found, reader) = (api.find(call)?, &api.runs.reader);
     let state = reader.state(&found)?;
-    let RunState { summary, annotations, .. } = &state;
-    let head = RunHead { follow: state.follow, ..RunHead::from(summary) };
+    let RunState { summary, follow, annotations } = &state;
     // The results change only with the revision and the annotations, and their form with the document about it.
-    let version = (api.form(), summary.revision, &head, annotations);
+    let version = (api.form(), summary.revision, summary, follow, annotations);
     let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
     // Notes may change after the end of the run, and so may the runs of its family.
     let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();
@@ -43,7 +57,8 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         Response::new(304, "application/json", [])
     } else {
         let results = reader.results(&found, &state, 0)?;
-        json_response(200, &RunBody { head, results: results.iter().map(Arc::as_ref).collect() })
+        let results = results.iter().map(Arc::as_ref).collect();
+        json_response(200, &RunBody { summary, follow: *follow, results })
     };
     let mut response = response.with_header("ETag", etag).with_header("Cache-Control", "private, no-cache");
     if let Some(moment) = last_modified {
@@ -62,7 +77,6 @@ fn last_modified(summary: &RunSummary) -> Option<String> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RunModules {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid)]
     pub run_id: RunId,
     /// State of the run.
     pub status: Status,
@@ -89,12 +103,12 @@ pub fn list_search_modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Ref
 
 page_of! {
     /// A page of the caller's runs, newest first.
-    SearchList<'a> { searches: [RunHead<'a>], String: "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab" }
+    SearchList { searches: [RunSummary], String: "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab" }
 }
 
 /// Answers with a page of runs. `limit` is the maximum that was asked for.
-pub(super) fn page_of_runs(api: &Api, call: &Call<'_>, page: &Page, limit: usize) -> Reply {
-    SearchList::reply(api, call, page.runs.iter().map(RunHead::from).collect(), limit, page.next)
+pub(super) fn page_of_runs(api: &Api, call: &Call<'_>, page: Page, limit: usize) -> Reply {
+    SearchList::reply(api, call, page.runs, limit, page.next)
 }
 
 /// The place in a list of runs.
@@ -140,7 +154,7 @@ pub struct SearchFilters {
 /// Returns the caller's runs without their results, newest first. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches",
     params(RunPageParameters, SearchFilters),
-    responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String)))))]
+    responses((status = 200, description = "A page of runs.", body = SearchList, headers(("Link" = String)))))]
 pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
@@ -149,7 +163,7 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     let before = cursor.map(Cursor::place);
     let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, tag, before };
     let page = api.runs.reader.page(account, &filter, limit)?;
-    Ok(page_of_runs(api, call, &page, limit))
+    Ok(page_of_runs(api, call, page, limit))
 }
 
 /// The query parameters of an export.
@@ -168,7 +182,7 @@ pub struct ExportParameters {
     params(ExportParameters),
     responses((status = 200, description = "The file.",
         content(
-            (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
+            (RunRecord = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/html"), (String = "text/markdown"), (Vec<u8> = "application/pdf"),
             (String = "application/xml"), (Object = "application/stix+json;version=2.1"),
         ),

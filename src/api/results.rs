@@ -16,9 +16,8 @@ use crate::model::notes::{
     self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, MAX_TAGS, NoteError, RunNotesUpdate,
     TAG_ALLOWED,
 };
-use crate::model::run::Status;
+use crate::model::run::{RunSummary, Status};
 use crate::report::Format;
-use crate::report::body::RunHead;
 use crate::runs::graph::Graph;
 use crate::runs::leads::lead::Lead;
 use crate::runs::people::people;
@@ -30,7 +29,6 @@ use crate::service::refusal::Refusal;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LeadList {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid)]
     pub run_id: RunId,
     /// State of the run. A run that has not ended may get further leads.
     pub status: Status,
@@ -140,7 +138,6 @@ pub fn follow_lead(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PeopleList {
     /// Identifies the run.
-    #[schema(value_type = uuid::Uuid)]
     pub run_id: RunId,
     /// State of the run. A run that has not ended may get further accounts.
     pub status: Status,
@@ -265,7 +262,7 @@ pub struct AnnotationBody {
 /// and are deleted with the run. Costs no credits.
 #[utoipa::path(patch, path = "/v1/searches/{run_id}",
     request_body(content = RunNotesBody, description = "What changes."),
-    responses((status = 200, description = "The run without its results.", body = RunHead<'_>)))]
+    responses((status = 200, description = "The run without its results.", body = RunSummary)))]
 pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let body: RunNotesBody = request::json(call.request)?;
@@ -276,7 +273,7 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let notes = noted.ok_or_else(|| Refusal::no_such("run"))?;
     let mut summary = api.find(call)?.summary();
     summary.notes = notes;
-    Ok(ok_json(&RunHead::from(&summary)))
+    Ok(ok_json(&summary))
 }
 
 /// Changes the annotation of a result.

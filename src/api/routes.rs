@@ -8,10 +8,7 @@ use utoipa::openapi::path::{HttpMethod, Operation};
 
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
-use super::{
-    accounts, batches, capabilities, docs, mcp, modules, reading, results, searches, stream, variants,
-    watches, webhooks,
-};
+use super::{batches, capabilities, docs, mcp, modules, reading, results, searches, watches, webhooks};
 use crate::http;
 use crate::model::quota::Policy;
 
@@ -86,8 +83,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
         route::<capabilities::__path_get_health>(Access::Public, capabilities::get_health),
         route::<capabilities::__path_get_capabilities>(Access::Public, capabilities::get_capabilities),
-        route::<accounts::__path_get_account>(READ, accounts::get_account),
-        route::<accounts::__path_get_credits>(READ, accounts::get_credits),
+        route::<capabilities::__path_get_account>(READ, capabilities::get_account),
+        route::<capabilities::__path_get_credits>(READ, capabilities::get_credits),
         route::<searches::__path_start_search>(SearchOrStream, searches::start_search),
         route::<reading::__path_list_searches>(READ, reading::list_searches),
         route::<reading::__path_get_search>(READ, reading::get_search),
@@ -95,7 +92,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<searches::__path_delete_search>(READ, searches::delete_search),
         route::<searches::__path_stop_search>(READ, searches::stop_search),
         route::<searches::__path_retry_search>(SEARCH, searches::retry_search),
-        route::<stream::__path_stream_search>(STREAM, stream::stream_search),
+        route::<searches::__path_stream_search>(STREAM, searches::stream_search),
         route::<reading::__path_list_search_modules>(READ, reading::list_search_modules),
         route::<reading::__path_export_search>(READ, reading::export_search),
         route::<results::__path_list_search_leads>(READ, results::list_search_leads),
@@ -128,7 +125,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<webhooks::__path_test_webhook>(READ, webhooks::test_webhook),
         route::<webhooks::__path_list_webhook_deliveries>(READ, webhooks::list_webhook_deliveries),
         route::<webhooks::__path_replay_webhook_delivery>(READ, webhooks::replay_webhook_delivery),
-        route::<variants::__path_list_variants>(READ, variants::list_variants),
+        route::<modules::__path_list_variants>(READ, modules::list_variants),
         route::<modules::__path_list_modules>(READ, modules::list_modules),
         route::<docs::__path_get_open_api>(Access::Public, docs::get_open_api),
     ]

@@ -60,7 +60,6 @@ pub struct WatchOptions {
     /// Webhook that gets the events, whatever it has subscribed to. If it is not given, all webhooks get them that have
     /// subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "request::id")]
-    #[schema(value_type = Option<Uuid>)]
     webhook_id: Option<WebhookId>,
 }
 
@@ -79,7 +78,6 @@ pub struct WatchChangeBody {
     notify_on: Option<Vec<ChangeKind>>,
     /// Webhook that gets the events from now on. `null` stands for all webhooks that have subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "new_webhook")]
-    #[schema(value_type = Option<Uuid>)]
     webhook_id: Option<Option<WebhookId>>,
     /// `paused` starts no further runs; `active` starts them again. A run that was due meanwhile then starts at once.
     state: Option<WatchState>,
@@ -199,14 +197,14 @@ pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Newest first, without their results. Costs no credits.
 #[utoipa::path(get, path = "/v1/watches/{watch_id}/runs",
     params(RunPageParameters),
-    responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String)))))]
+    responses((status = 200, description = "A page of runs.", body = SearchList, headers(("Link" = String)))))]
 pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let watch = api.find_watch(call)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let before = cursor.map(Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
     let page = api.runs.reader.page(watch.account, &filter, limit)?;
-    Ok(page_of_runs(api, call, &page, limit))
+    Ok(page_of_runs(api, call, page, limit))
 }
 
 /// Lists the changes that a watch has found.

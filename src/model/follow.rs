@@ -47,14 +47,19 @@ impl FollowOrder {
     }
 }
 
-/// The place of a run in its family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The place of a search in its family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Membership {
-    /// The first run of the family.
+    /// Present only if a lead has started the search: the first search of the family.
+    #[serde(rename = "root_run_id")]
+    #[schema(required = false)]
     pub root: RunId,
-    /// The run whose lead was followed.
+    /// Present only if a lead has started the search: the search whose lead it was.
+    #[serde(rename = "parent_run_id")]
+    #[schema(required = false)]
     pub parent: RunId,
-    /// The number of leads between the root and the run, from 1.
+    /// Present only if a lead has started the search: number of leads between the first search and this one.
+    #[schema(required = false, minimum = 1)]
     pub depth: u8,
 }
 

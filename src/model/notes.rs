@@ -22,12 +22,17 @@ pub const MAX_RESULT_NOTE: usize = 1000;
 /// What a tag may be, for messages.
 pub const TAG_ALLOWED: &str = "1 to 40 letters, digits and the signs - _ . : / + # @";
 
-/// What the owner notes about a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What the owner notes about a search.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RunNotes {
-    /// Words to find the run by. They are different from each other and in lower case.
+    /// Present only if the owner has set some: words to find the search by.
+    // They are different from each other and in lower case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, max_items = 10, examples(json!(["case-7", "open"])))]
     pub tags: Vec<String>,
-    /// The note.
+    /// Present only if the owner has written one: a note on the search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_length = 2000, examples("The account on GitLab is known."))]
     pub note: Option<String>,
 }
 

@@ -200,59 +200,86 @@ pub struct Progress {
     pub modules_with_hits: u32,
 }
 
-/// The state of a run, without its results and module outcomes.
-#[derive(Debug, Clone, PartialEq)]
+/// A run without its results and module outcomes.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct RunSummary {
-    /// The id of the run, which the API calls `run_id`.
+    /// Identifies the search.
+    #[serde(rename = "run_id")]
     pub id: RunId,
     /// The account that owns the run.
+    #[serde(skip)]
     pub account: AccountId,
-    /// The status.
+    /// State of the search.
     pub status: Status,
-    /// The type of the search.
+    /// Kind of identifier that is searched.
+    #[serde(rename = "type")]
     pub search_type: SearchType,
-    /// The query as the caller sent it.
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
     pub query: String,
-    /// Whether the search is a premium search.
-    pub premium: bool,
-    /// How long its checks may take.
-    pub options: RunOptions,
-    /// The choice of its modules, if the caller has made one. It is not known for a run of an earlier version.
-    pub choice: Option<Arc<Choice>>,
-    /// How leads are followed, if they are.
-    pub follow: Option<Arc<FollowOrder>>,
-    /// The place of the run in a family, if a lead has started it.
-    pub family: Option<Membership>,
-    /// The watch that has started the run, if one has. It may have been deleted since.
-    pub watch: Option<WatchId>,
-    /// The batch of the run, if it is of one.
-    pub batch: Option<BatchId>,
-    /// The run whose modules without a conclusion this one asks again. It may have been deleted since.
-    pub retry_of: Option<RunId>,
-    /// Whether checks query the simulated web, whose results are not real.
-    pub simulated: bool,
-    /// The number of results so far.
+    /// Number of results so far.
     pub total_results: u32,
     /// The revision of the last write of results; 0 if there was none, or one by an earlier version.
+    #[serde(skip)]
     pub revision: u64,
-    /// The progress of the run.
+    /// Number of modules that have ended, and of all modules.
     pub progress: Progress,
-    /// The number of modules by outcome.
-    pub coverage: Coverage,
-    /// The cost in credits; 0 after a refund.
-    pub credits_charged: u64,
-    /// The time at which the search was accepted.
+    /// Time at which the search was accepted: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
     pub created_at: Timestamp,
-    /// The time at which the run ended.
+    /// Time at which the search ended; null until then.
+    #[serde(with = "millis::option")]
+    #[schema(required)]
     pub completed_at: Option<Timestamp>,
-    /// The time at which the owner stopped the run, or the following of its leads.
+    /// Present only if the search was stopped, or the following of its leads: the time (RFC 3339, UTC, milliseconds).
+    #[serde(with = "millis::option", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub stopped_at: Option<Timestamp>,
-    /// The error of a failed run.
+    /// Whether modules that need a browser take part.
+    pub premium: bool,
+    /// How its checks are made.
+    #[serde(flatten)]
+    pub options: RunOptions,
+    /// The choice of its modules, if the caller has made one. It is not known for a run of an earlier version.
+    #[serde(skip)]
+    pub choice: Option<Arc<Choice>>,
+    /// Outcomes of the modules that have ended.
+    pub coverage: Coverage,
+    /// Cost of the search in credits; 0 if it failed, because its credits are refunded.
+    pub credits_charged: u64,
+    /// Cause of the failure; null if the search did not fail.
+    #[schema(required)]
     pub error: Option<RunError>,
-    /// The position in the queue when the run was read, from 1, if it waits for its first driver.
+    /// Present only while the search waits for its turn, and not in lists: its position among all that wait, from 1.
+    /// Accounts take turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1)]
     pub queue_position: Option<u32>,
-    /// What the owner notes about the run.
+    /// How leads are followed, if they are.
+    #[serde(skip)]
+    pub follow: Option<Arc<FollowOrder>>,
+    /// Its place in a family, if a lead has started it.
+    #[serde(flatten)]
+    #[schema(value_type = Membership)]
+    pub family: Option<Membership>,
+    /// Present only if a watch has started the search: the watch, which may have been deleted since.
+    #[serde(rename = "watch_id", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub watch: Option<WatchId>,
+    /// Present only if the search is of a batch: see `GET /v1/batches/{batch_id}`.
+    #[serde(rename = "batch_id", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub batch: Option<BatchId>,
+    /// Present only if the search asks the modules of another one again: that search, which may have been deleted since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub retry_of: Option<RunId>,
+    /// What the owner notes about it.
+    #[serde(flatten)]
     pub notes: RunNotes,
+    /// Present only if true: the results come from the simulated web and are not real.
+    #[serde(rename = "sandbox", skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 impl RunSummary {
@@ -273,28 +300,28 @@ pub type ModuleStatus = BTreeMap<String, Outcome>;
 /// The thumbnails of a run as PNGs, by the ids of their results.
 pub type Thumbnails = BTreeMap<u32, Vec<u8>>;
 
-/// The options of a search besides its query and its modules. As JSON, it is stored with the run, and an option
-/// with its default value has no member.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How the checks of a search are made.
+// As JSON, it is stored with the run, too. An option with its default value has no member.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RunOptions {
-    /// Whether each check has the configured deadline, even if a shorter one was learnt for its module.
+    /// Present only if true: every check had the configured deadline, and no deadline that was learnt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
-    /// The time after which the run ends with the answers that it has. Without it, only the configured deadline of
-    /// runs applies.
+    /// Present only if it was given: seconds after which the search ends with the answers that it has.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u8, minimum = 1, maximum = 120)]
     pub time_budget: Option<TimeBudget>,
-    /// Whether the caller has named the modules. Such a search also asks hosts whose circuit is open.
+    /// Present only if true: the caller has named the modules. Hosts that gave no answer lately were asked, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
-    /// Whether adult sites are asked, too: by this run, and by runs that its leads start.
+    /// Present only if true: adult sites were asked, too. This also holds for searches that its leads start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub nsfw: bool,
-    /// Whether only third parties are asked: by this run, and by runs that its leads start.
+    /// Present only if true: only third parties were asked. This also holds for searches that its leads start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub passive: bool,
-    /// Whether the profile pictures of accounts are fetched. It has no effect on a passive search.
+    /// Present only if true: the profile pictures of accounts are fetched. It has no effect with `passive`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub avatars: bool,
 }

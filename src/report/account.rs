@@ -12,7 +12,6 @@ use log::warn;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::body::{ReportBody, RunBody};
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::RequestId;
 use crate::base::pages::all_pages;
@@ -25,7 +24,7 @@ use crate::model::page::ListFilter;
 use crate::model::run::RunSummary;
 use crate::model::watch::{StoredChange, Watch};
 use crate::model::webhook::Delivery;
-use crate::runs::record::results_after;
+use crate::runs::record::read_run;
 use crate::store::Store;
 
 /// The number of items of a list that are read from the store at once.
@@ -147,15 +146,14 @@ pub fn write_account(
             store.list(id, &ListFilter { before, ..ListFilter::default() }, PAGE)
         };
         each_item(PAGE, runs, |run| {
-            let mut results = results_after(store, run.id, 0)?;
-            store.notes(run.id)?.annotate(&mut results);
-            let (modules, thumbnails) = (store.modules(run.id)?, store.thumbnails(run.id)?);
+            let mut run = read_run(store, run.clone(), run.created_at)?;
+            store.notes(run.summary.id)?.annotate(&mut run.results);
             // The profile pictures as PNGs in base64, by the ids of their results.
+            let thumbnails = store.thumbnails(run.summary.id)?;
             let thumbnails: BTreeMap<_, _> =
                 thumbnails.iter().map(|(id, png)| (id, STANDARD.encode(png))).collect();
             let more = if thumbnails.is_empty() { json!({}) } else { json!({ "thumbnails": thumbnails }) };
-            let run = RunBody { head: run.into(), results: results.iter().collect() };
-            list.item(&With { item: ReportBody { run, modules: &modules }, more })
+            list.item(&With { item: &run, more })
         })
     })?;
     writeln!(export.out, "\n}}")?;

@@ -7,7 +7,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::account::{ExportError, each_item};
-use super::body::ReportBody;
 use super::{Format, csv, write_line};
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::{cell, json, write_csv, write_csv_head};
@@ -51,14 +50,13 @@ pub struct BatchSearchReport<'a> {
     pub status: &'a str,
     /// Run of the search; null if it was not started.
     #[schema(required)]
-    pub run: Option<ReportBody<'a>>,
+    pub run: Option<&'a RunRecord>,
 }
 
 /// The results of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchReport<'a> {
     /// Identifies the batch.
-    #[schema(value_type = uuid::Uuid)]
     pub batch_id: BatchId,
     /// Name of the batch; null if it has none.
     #[schema(required, examples("applicants of May"))]
@@ -117,7 +115,6 @@ impl<'a> BatchWriter<'a> {
         run: Option<&RunRecord>,
     ) -> io::Result<()> {
         if self.format == Format::Json {
-            let run = run.map(ReportBody::from);
             let report = serde_json::to_string(&BatchSearchReport { row, search_type, query, status, run })?;
             self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
             self.is_first = false;

@@ -3,7 +3,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`body`] | the JSON form of a run |
 //! | [`csv`] | one row for each result, for spreadsheets |
 //! | [`batch`] | the results of a batch of searches, and its matrix |
 //! | `graph` | the entities of runs, and what joins them |
@@ -33,7 +32,6 @@
 
 pub mod account;
 pub mod batch;
-pub mod body;
 pub mod csv;
 pub mod dossier;
 pub mod file_name;
@@ -56,7 +54,6 @@ use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
 use crate::runs::service::{Found, Reader};
-use body::{FamilyBody, ReportBody};
 use graph::{About, GraphMl, stix};
 
 words! {
@@ -158,7 +155,7 @@ impl Format {
         print: impl FnOnce(&str) -> Result<Vec<u8>, E>,
     ) -> io::Result<()> {
         match self {
-            Self::Json => write_json(out, &ReportBody::from(run)),
+            Self::Json => write_json(out, run),
             Self::Ndjson => run.results.iter().try_for_each(|result| write_line(out, result)),
             Self::Csv => csv::write(out, &run.results),
             Self::Html => out.write_all(html::page(run, catalog)?.as_bytes()),
@@ -193,10 +190,15 @@ impl Format {
 /// # Errors
 /// Returns the errors of `out`.
 pub fn write_family(out: &mut dyn Write, root: &RunRecord, children: &[RunRecord]) -> io::Result<()> {
-    write_json(
-        out,
-        &FamilyBody { root: root.into(), children: children.iter().map(ReportBody::from).collect() },
-    )
+    write_json(out, &Family { root, children })
+}
+
+#[derive(Serialize)]
+struct Family<'a> {
+    #[serde(flatten)]
+    root: &'a RunRecord,
+    /// The other runs in the order in which they were started.
+    children: &'a [RunRecord],
 }
 
 /// Writes a line of NDJSON.

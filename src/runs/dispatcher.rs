@@ -30,9 +30,9 @@ impl Runs {
         let drivers = &self.context.drivers;
         match self.context.store.queue_length(self.context.simulated, None) {
             Ok(length) => {
-                drivers.note_waiting(length.all);
                 drivers.store_answers(Instant::now());
-                drivers.look_for_expired();
+                let mut queue = drivers.queue();
+                (queue.waiting, queue.looks_for_expired) = (length.all, true);
             }
             Err(error) => return self.note_store_away(&error),
         }
@@ -84,13 +84,23 @@ impl Runs {
     }
 
     fn claim_next(&self) -> Option<Arc<LiveRun>> {
-        while self.context.drivers.may_have_runs() {
+        loop {
+            let queue = self.context.drivers.queue();
+            // Interrupted runs are looked for if no driver was free in the last periodic search.
+            if queue.waiting == 0 && !queue.looks_for_expired {
+                return None;
+            }
+            drop(queue);
             let (taken, mut runs) = self.claim(1)?;
             if taken == 0 || !runs.is_empty() {
                 return runs.pop();
             }
         }
-        None
+    }
+
+    fn note_taken(&self) {
+        let mut queue = self.context.drivers.queue();
+        queue.waiting = queue.waiting.saturating_sub(1);
     }
 
     /// Takes over at most `limit` runs without a driver. Returns their number, and those that this process has no later
@@ -104,15 +114,16 @@ impl Runs {
         }
         let expired = self.context.drivers.take_look(Instant::now());
         let driven = if expired { self.registry.driven() } else { Vec::new() };
+        let driven: Vec<_> = driven.iter().map(|run| run.id()).collect();
         match self.take_over(&driven, expired, None, limit) {
             Ok(runs) => {
                 let (drivers, taken) = (&self.context.drivers, runs.len());
                 drivers.store_answers(Instant::now());
                 if taken < limit {
-                    drivers.note_waiting(0);
+                    drivers.queue().waiting = 0;
                 } else if expired {
                     // There may be more of them.
-                    drivers.look_for_expired();
+                    drivers.queue().looks_for_expired = true;
                 }
                 let runs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
                 if taken > 0 && self.context.drivers.is_shutting_down() {
@@ -141,7 +152,7 @@ impl Runs {
     }
 
     fn note_store_away(&self, error: &StorageError) {
-        if self.context.drivers.store_is_away() {
+        if !std::mem::replace(&mut self.context.drivers.queue().is_store_away, true) {
             log!(error.log_level(), "cannot look for runs without a driver: {error}");
         }
     }
@@ -153,7 +164,7 @@ impl Runs {
             before.lose();
         }
         if from.lease.epoch == 0 {
-            self.context.drivers.note_taken();
+            self.note_taken();
             let waited = self.context.clock.now().duration_since(from.summary.created_at);
             self.context.figures.queue_durations.note(waited.try_into().unwrap_or_default());
         } else {
@@ -173,7 +184,7 @@ impl Runs {
         let context = &self.context;
         let catalog = context.catalog.get();
         for from in self.take_over(&[], false, Some(run), 1)? {
-            self.context.drivers.note_taken();
+            self.note_taken();
             let left = from.modules.iter().map(|id| {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 ModuleReport::skipped(id, platform, Reason::Stopped)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// The time after an outage of the store in which no run with an expired lease is taken over. Leases expire during
 /// the outage, and their drivers, which try every second or two, have this time to renew them.
@@ -12,12 +12,13 @@ const RENEWAL_TIME: Duration = Duration::from_secs(10);
 /// What the parts share that start or end runs. There is one value for each process.
 pub(super) struct Drivers {
     max: usize,
-    state: Mutex<State>,
+    queue: Mutex<Queue>,
     /// Notified when the maintenance thread is woken, a driver becomes free, or the shutdown begins.
     changed: Condvar,
 }
 
-struct State {
+#[derive(Default)]
+pub(super) struct Queue {
     is_shutting_down: bool,
     /// Whether the maintenance thread was woken.
     is_woken: bool,
@@ -25,14 +26,14 @@ struct State {
     /// Whether a run may wait that no driver was free for.
     is_missed: bool,
     /// The last known number of waiting runs of all instances.
-    waiting: usize,
+    pub(super) waiting: usize,
     /// Whether the last read of the store failed.
-    was_away: bool,
+    pub(super) is_store_away: bool,
     /// The moment from which on drivers of expired leases count as gone.
-    not_before: Instant,
+    not_before: Option<Instant>,
     /// Whether the next claim looks for runs with an expired lease. One claim does after each periodic search, since it reads
     /// all runs that have a driver.
-    looks_for_expired: bool,
+    pub(super) looks_for_expired: bool,
 }
 
 /// The right to drive runs, one after the other. Dropping the slot frees it.
@@ -41,127 +42,90 @@ pub(super) struct Slot(Arc<Drivers>);
 impl Drivers {
     /// Allows at most `max` runs to be driven at once, but at least one.
     pub(super) fn new(max: usize) -> Arc<Self> {
-        let state = State {
-            is_shutting_down: false,
-            is_woken: false,
-            taken: 0,
-            is_missed: false,
-            waiting: 0,
-            was_away: false,
-            not_before: Instant::now(),
-            looks_for_expired: false,
-        };
-        Arc::new(Self { max: max.max(1), state: Mutex::new(state), changed: Condvar::new() })
+        Arc::new(Self { max: max.max(1), queue: Mutex::default(), changed: Condvar::new() })
     }
 
     /// Reserves at most `most` free slots. If there is none, the maintenance thread wakes as soon as one is free.
     pub(super) fn reserve(self: &Arc<Self>, most: usize) -> Vec<Slot> {
-        let mut state = self.state.lock();
-        let free = if state.is_shutting_down { 0 } else { self.max.saturating_sub(state.taken).min(most) };
-        state.taken += free;
-        state.is_missed |= free == 0;
+        let mut queue = self.queue.lock();
+        let free = if queue.is_shutting_down { 0 } else { self.max.saturating_sub(queue.taken).min(most) };
+        queue.taken += free;
+        queue.is_missed |= free == 0;
         (0..free).map(|_| Slot(Arc::clone(self))).collect()
     }
 
     /// Returns whether the shutdown has begun.
     pub(super) fn is_shutting_down(&self) -> bool {
-        self.state.lock().is_shutting_down
+        self.queue.lock().is_shutting_down
     }
 
     /// Begins the shutdown, which cannot be undone.
     pub(super) fn shut_down(&self) {
-        self.state.lock().is_shutting_down = true;
+        self.queue.lock().is_shutting_down = true;
         self.changed.notify_all();
     }
 
     /// Waits until all slots are free, at most until the given moment. Returns whether they are. Stop the runs first.
     pub(super) fn wait_for_all(&self, until: Instant) -> bool {
-        let mut state = self.state.lock();
-        while state.taken > 0 && !self.changed.wait_until(&mut state, until).timed_out() {}
-        state.taken == 0
+        let mut queue = self.queue.lock();
+        while queue.taken > 0 && !self.changed.wait_until(&mut queue, until).timed_out() {}
+        queue.taken == 0
     }
 
     /// Wakes the maintenance thread, because there may be runs without a driver.
     pub(super) fn wake_maintenance(&self) {
-        self.state.lock().is_woken = true;
+        self.queue.lock().is_woken = true;
         self.changed.notify_all();
     }
 
     /// Returns whether the maintenance thread was woken since the last call.
     pub(super) fn take_wake_up(&self) -> bool {
-        std::mem::take(&mut self.state.lock().is_woken)
+        std::mem::take(&mut self.queue.lock().is_woken)
     }
 
     /// Waits until the maintenance thread is woken, the shutdown begins, or the given moment is reached. Returns
     /// whether the shutdown has begun.
     pub(super) fn wait(&self, until: Instant) -> bool {
-        let mut state = self.state.lock();
-        while !state.is_shutting_down
-            && !state.is_woken
-            && !self.changed.wait_until(&mut state, until).timed_out()
+        let mut queue = self.queue.lock();
+        while !queue.is_shutting_down
+            && !queue.is_woken
+            && !self.changed.wait_until(&mut queue, until).timed_out()
         {}
-        state.is_shutting_down
+        queue.is_shutting_down
+    }
+
+    /// Returns the last known state of the queue.
+    pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock()
     }
 
     /// Returns the last known number of waiting runs of all instances.
     pub(super) fn waiting(&self) -> usize {
-        self.state.lock().waiting
-    }
-
-    /// Records the number that was read from the store.
-    pub(super) fn note_waiting(&self, waiting: usize) {
-        self.state.lock().waiting = waiting;
-    }
-
-    /// Records that a run was queued, and lets a driver that has become free meanwhile take it.
-    pub(super) fn note_queued(&self) {
-        self.state.lock().waiting += 1;
-        self.wake_maintenance();
-    }
-
-    pub(super) fn note_taken(&self) {
-        let mut state = self.state.lock();
-        state.waiting = state.waiting.saturating_sub(1);
-    }
-
-    /// Returns whether a claim may find a run: one that waits, or one that was interrupted before the last periodic
-    /// search, for which no driver was free.
-    pub(super) fn may_have_runs(&self) -> bool {
-        let state = self.state.lock();
-        state.waiting > 0 || state.looks_for_expired
-    }
-
-    /// Records that the store does not answer. Returns whether it answered before.
-    pub(super) fn store_is_away(&self) -> bool {
-        !std::mem::replace(&mut self.state.lock().was_away, true)
+        self.queue.lock().waiting
     }
 
     /// Records that the store answers.
     pub(super) fn store_answers(&self, now: Instant) {
-        let mut state = self.state.lock();
-        if std::mem::take(&mut state.was_away) {
-            state.not_before = now + RENEWAL_TIME;
+        let mut queue = self.queue.lock();
+        if std::mem::take(&mut queue.is_store_away) {
+            queue.not_before = Some(now + RENEWAL_TIME);
         }
-    }
-
-    /// Makes the next claim look for runs with an expired lease.
-    pub(super) fn look_for_expired(&self) {
-        self.state.lock().looks_for_expired = true;
     }
 
     /// Returns whether a claim that begins now looks for runs with an expired lease. Further claims do not. It does not
     /// unless the store has answered for long enough that their drivers count as gone.
     pub(super) fn take_look(&self, now: Instant) -> bool {
-        let mut state = self.state.lock();
-        std::mem::take(&mut state.looks_for_expired) && !state.was_away && now >= state.not_before
+        let mut queue = self.queue.lock();
+        let is_time = !queue.is_store_away && queue.not_before.is_none_or(|at| now >= at);
+        std::mem::take(&mut queue.looks_for_expired) && is_time
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut state = self.0.state.lock();
-        state.taken -= 1;
-        state.is_woken |= std::mem::take(&mut state.is_missed);
+        let mut queue = self.0.queue.lock();
+        queue.taken -= 1;
+        queue.is_woken |= std::mem::take(&mut queue.is_missed);
         self.0.changed.notify_all();
     }
 }
@@ -174,12 +138,12 @@ mod tests {
     fn the_time_to_renew_leases_begins_when_the_store_is_available_again() {
         let drivers = Drivers::new(1);
         let are_lost = |at| {
-            drivers.look_for_expired();
+            drivers.queue().looks_for_expired = true;
             drivers.take_look(at)
         };
         let start = Instant::now();
         assert!(are_lost(start) && !drivers.take_look(start), "one claim looks for them");
-        assert!(drivers.store_is_away());
+        drivers.queue().is_store_away = true;
         assert!(!are_lost(start), "the store has not answered again");
         // The store was unavailable for much longer than that time.
         let back = start + 10 * RENEWAL_TIME;
@@ -189,7 +153,7 @@ mod tests {
         assert!(!are_lost(back + RENEWAL_TIME / 2));
         assert!(are_lost(back + RENEWAL_TIME));
         // The store becomes unavailable again.
-        assert!(drivers.store_is_away() && !drivers.store_is_away());
+        drivers.queue().is_store_away = true;
         drivers.store_answers(back + 2 * RENEWAL_TIME);
         assert!(!are_lost(back + 2 * RENEWAL_TIME));
         assert!(are_lost(back + 3 * RENEWAL_TIME));

@@ -9,8 +9,7 @@
 //! | `waiting` | waiting for the changes of a run |
 //! | [`family`] | following leads: look-ups, and the runs that leads start |
 //! | [`batches`] | many searches that are accepted together and started one after the other |
-//! | [`follow`] | reading a run frame by frame, live or stored |
-//! | [`stream`] | sending a run to one reader |
+//! | [`follow`] | reading a run frame by frame, live or stored, and sending it to one reader |
 //! | `registry` | the runs that this process holds in memory, and what readers of all runs wait for |
 //! | [`scheduler`] | which check starts next: hosts, rates, turns, workers |
 //! | [`shared_answers`] | the answers that searches for the same query share |
@@ -23,7 +22,6 @@
 //! | [`figures`] | the totals of this process |
 //! | [`browsing`] | the browsers, which check pages and print them |
 //! | [`context`] | what all drivers share |
-//! | `changes` | what owners change about their runs |
 //! | [`driver`] | the thread that takes a run from start to end |
 //! | `ending` | storing the end of a run |
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
@@ -31,12 +29,10 @@
 //! | [`suppression`] | identifiers that are never searched |
 //! | `drivers` | the limit on driver threads, the last known state of the queue, and the shutdown |
 //! | `dispatcher` | takes runs from the queue and gives each a driver |
-//! | [`start_request`] | a request for a search, and its result |
 //! | `starter` | starts a search, or queues it; the modules that searches may ask |
 //! | [`retry`] | asking the modules of a run again that came to no conclusion |
 //! | `reader` | finds, lists and follows runs |
-//! | `maintenance` | the periodic tasks, and the shutdown |
-//! | [`service`] | these parts, put together |
+//! | [`service`] | these parts, put together; requests for searches; the periodic tasks; what owners change about their runs |
 //!
 //! A driver is the only writer of its run: it numbers results and collects the reports of modules, saves them under the next
 //! revision, and only then publishes them. So nothing that a reader has seen is lost, and an id never changes after it was
@@ -44,7 +40,6 @@
 
 pub mod batches;
 pub mod browsing;
-mod changes;
 pub mod context;
 pub mod diff;
 mod dispatcher;
@@ -60,7 +55,6 @@ pub mod graph;
 pub mod health;
 pub mod leads;
 pub mod live;
-mod maintenance;
 pub mod people;
 pub mod pictures;
 pub mod proof;
@@ -72,8 +66,6 @@ pub mod retry;
 pub mod scheduler;
 pub mod service;
 pub mod shared_answers;
-pub mod start_request;
 mod starter;
-pub mod stream;
 pub mod suppression;
 mod waiting;

@@ -17,22 +17,29 @@ use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::store::Store;
 
-/// A run, its results, and the outcomes of its modules at one moment.
-#[derive(Debug, Clone, PartialEq)]
+/// A run with the outcome of each of its modules at one moment: the content of a JSON report.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Report)]
 pub struct RunRecord {
     /// The run. Its counts are those of the results and modules below.
+    #[serde(flatten)]
     pub summary: RunSummary,
-    /// All results so far in the order of their ids.
+    /// Present only at the first search of a family: how far leads are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub follow: Option<FollowState>,
+    /// Results found so far, in the order of their ids.
     pub results: Vec<ResultRecord>,
-    /// The modules that have ended.
+    /// Modules that have ended so far, as in `GET /v1/searches/{run_id}/modules`.
     pub modules: Vec<ModuleReport>,
     /// The accounts that are or were looked up.
+    #[serde(skip)]
     pub lookups: Vec<Lookup>,
-    /// How far the leads of the run are followed. It is read only for the first run of a family.
-    pub follow: Option<FollowState>,
     /// The moment of this record.
+    #[serde(skip)]
     pub as_of: Timestamp,
     /// The thumbnails of the results, as far as they were read: only pages for people show them.
+    #[serde(skip)]
     pub thumbnails: Thumbnails,
 }
 
@@ -120,11 +127,10 @@ pub fn results_after(store: &Store, run: RunId, after: u32) -> Result<Vec<Result
 }
 
 /// Reads a run. A run that another instance drives may change between the reads, so its counts are computed again.
-pub(super) fn read_run(
-    store: &Store,
-    mut summary: RunSummary,
-    as_of: Timestamp,
-) -> Result<RunRecord, StorageError> {
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub fn read_run(store: &Store, mut summary: RunSummary, as_of: Timestamp) -> Result<RunRecord, StorageError> {
     let results = results_after(store, summary.id, 0)?;
     let lookups = store.lookups(summary.id)?;
     let modules = store.modules(summary.id)?;

@@ -126,17 +126,9 @@ impl Registry {
 
     /// Returns the runs that this process drives. If the store or this machine was suspended, their leases have
     /// expired. Their drivers renew them, unless another instance is faster.
-    pub(super) fn driven(&self) -> Vec<RunId> {
+    pub(super) fn driven(&self) -> Vec<Arc<LiveRun>> {
         let live = self.live.read();
-        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
-        driven.map(|run| run.id()).collect()
-    }
-
-    /// Returns the number of runs of batches that this process drives.
-    pub(super) fn driven_of_batches(&self) -> usize {
-        let live = self.live.read();
-        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
-        driven.filter(|run| run.opening().batch.is_some()).count()
+        live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none()).cloned().collect()
     }
 
     /// Removes a run that was not created.

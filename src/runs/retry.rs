@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::service::Runs;
-use super::start_request::{StartError, StartRequest, StartResult};
+use super::service::{StartError, StartRequest, StartResult};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, cost};
 use crate::model::run::{ModuleReport, RunSummary};

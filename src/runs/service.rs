@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use log::{log, warn};
 use parking_lot::Mutex;
-
 use uuid::Uuid;
 
 use super::browsing::Browsing;
@@ -14,22 +14,28 @@ pub use super::context::ChargeOf;
 use super::context::{Limits, RunContext};
 use super::drivers::Drivers;
 use super::family::FamilyService;
+use super::family::advance::{advance, advance_idle};
 use super::figures::Figures;
 use super::health::HealthTable;
 pub use super::reader::{Found, Reader};
 use super::registry::Registry;
 use super::scheduler::Scheduler;
 use super::shared_answers::SharedAnswers;
-pub use super::start_request::{StartError, StartRequest, StartResult};
 use super::suppression::Suppressed;
 use crate::base::clock::Clock;
 use crate::base::current::Current;
-use crate::model::drive::InstanceId;
-use crate::model::drive::{Notification, Subscriber};
-use crate::modules::catalog::Catalog;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::drive::{InstanceId, Notification, Subscriber};
+use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
+use crate::model::search::Search;
+use crate::model::start::{Cause, Idempotency, Refused};
+use crate::modules::catalog::{Catalog, ChoiceError};
 use crate::modules::checker::Checker;
 use crate::modules::probe::Browsers;
-use crate::modules::query::SearchType;
+use crate::modules::query::{QueryError, SearchType};
 use crate::store::Store;
 
 /// The settings of all runs of a process.
@@ -84,30 +90,14 @@ pub struct ModuleCounts {
     pub premium: usize,
 }
 
-/// The times at which the tasks are due.
-pub(super) struct Schedule {
-    pub(super) dispatch: Instant,
-    pub(super) share_health: Instant,
-    pub(super) expire_keys: Instant,
-}
-
-impl Schedule {
-    /// Creates a schedule in which every task is due at once.
-    fn new() -> Self {
-        let now = Instant::now();
-        Self { dispatch: now, share_health: now, expire_keys: now }
-    }
-}
-
 /// The runs of a process. There is one value for each process, which all layers share.
 ///
 /// | file | what it does |
 /// |---|---|
+/// | here | stops runs, deletes them, notes something about them; the periodic tasks, and the shutdown |
 /// | `starter` | starts searches, or queues them; chooses modules, and knows the queries that are never searched |
 /// | `dispatcher` | takes runs from the queue and gives each a driver |
-/// | `changes` | stops runs, deletes them, notes something about them |
-/// | `batches/service` | starts the rows of batches |
-/// | `maintenance` | the periodic tasks, and the shutdown |
+/// | `batches` | starts the rows of batches |
 pub struct Runs {
     /// The reader, which finds, lists and follows runs.
     pub reader: Reader,
@@ -115,7 +105,8 @@ pub struct Runs {
     pub families: FamilyService,
     pub(super) context: Arc<RunContext>,
     pub(super) registry: Arc<Registry>,
-    pub(super) schedule: Mutex<Schedule>,
+    /// The times at which the periodic tasks are due that start runs, share what was learnt, and remove keys.
+    due: Mutex<[Instant; 3]>,
     /// The maximum number of waiting runs.
     pub(super) max_waiting: usize,
     /// The maximum number of runs of batches that this process drives at once, if it continues batches.
@@ -169,7 +160,7 @@ impl Runs {
             families: FamilyService::new(Arc::clone(&context)),
             context,
             registry,
-            schedule: Mutex::new(Schedule::new()),
+            due: Mutex::new([Instant::now(); 3]),
             max_waiting: config.max_waiting,
             most_of_batches: continues_batches.then(|| (config.max_runs / DRIVER_SHARE).max(1)),
         })
@@ -205,5 +196,227 @@ impl Runs {
 impl Subscriber for Runs {
     fn notify(&self, notification: Notification) {
         self.registry.notify(notification);
+    }
+}
+
+/// A search to be started.
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    /// The account that is charged.
+    pub account: AccountId,
+    /// What is searched for.
+    pub search: Search,
+    /// What starts it.
+    pub cause: Cause,
+    /// The cost of the search.
+    pub charge: Charge,
+    /// The caller's `Idempotency-Key`, if there is one.
+    pub idempotency: Option<Idempotency>,
+    /// The origin of the request, for the audit.
+    pub origin: Origin,
+}
+
+/// The result of a request.
+pub enum StartResult {
+    /// The search was charged. It is live in this process, or waits for a driver.
+    Started(Found),
+    /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
+    Repeated(RunId),
+}
+
+/// The reasons why a request is refused.
+#[derive(Debug)]
+pub enum StartError {
+    /// The identifier is never searched: see [`Suppressed`](super::suppression::Suppressed). This is checked first.
+    Suppressed,
+    /// The query is not valid for this version.
+    Query(QueryError),
+    /// The process shuts down.
+    ShuttingDown,
+    /// The choice of modules is not valid.
+    Choice(ChoiceError),
+    /// The search is a premium search, and no browser is available.
+    NoBrowser,
+    /// The store has refused it, or would refuse it because its queue is full. Nothing was charged.
+    Refused(Refused),
+    /// The store failed. Nothing was charged as far as is known.
+    Storage(StorageError),
+}
+
+/// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
+/// a tenth of the length of a lease if that is shorter.
+const DISPATCH_EVERY: Duration = Duration::from_secs(5);
+/// The interval at which old idempotency keys are removed.
+const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
+/// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
+/// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
+/// The interval at which what was learnt is stored, and what others have learnt is read.
+const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
+
+fn is_due(moment: &mut Instant, every: Duration) -> bool {
+    let due = Instant::now() >= *moment;
+    if due {
+        *moment = Instant::now() + every;
+    }
+    due
+}
+
+impl Runs {
+    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
+    /// shutdown has begun.
+    pub fn wait(&self, until: Instant) -> bool {
+        self.context.drivers.wait(until)
+    }
+
+    /// Makes the periodic tasks that start runs due now, because there may be some to start.
+    pub fn wake(&self) {
+        self.context.drivers.wake_maintenance();
+    }
+
+    /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
+    pub fn sweep_caches(&self) {
+        self.context.checker.evict_expired();
+        self.context.scheduler.answers().sweep(Instant::now());
+    }
+
+    /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
+    pub fn run_due_tasks(self: &Arc<Self>) {
+        self.registry.sweep();
+        self.context.scheduler.sweep(Instant::now());
+        // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
+        // afterwards.
+        let [dispatch, share_health, expire_keys] = &mut *self.due.lock();
+        if self.context.drivers.is_shutting_down() {
+            return;
+        }
+        if self.context.drivers.take_wake_up() {
+            *dispatch = Instant::now();
+        }
+        if is_due(dispatch, DISPATCH_EVERY.min(self.context.limits.lease / 10)) {
+            advance_idle(&self.context);
+            self.dispatch();
+            self.feed_batches();
+        }
+        if is_due(share_health, SHARE_HEALTH_EVERY) {
+            self.context.health.share();
+            self.undo_unconfirmed();
+        }
+        if is_due(expire_keys, EXPIRE_KEYS_EVERY) {
+            self.expire_idempotency_keys();
+        }
+    }
+
+    fn expire_idempotency_keys(&self) {
+        let before = Idempotency::valid_since(self.context.clock.now());
+        if let Err(error) = self.context.store.forget_idempotency(before) {
+            log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
+        }
+    }
+
+    fn undo_unconfirmed(&self) {
+        if let Err(error) = self.context.store.undo_unconfirmed(CONFIRMED_WITHIN) {
+            log!(error.log_level(), "cannot undo what was not confirmed: {error}");
+        }
+    }
+
+    /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
+    /// Stores what was learnt, and wakes readers and waiting threads. Waits until the given moment at most.
+    pub fn shut_down(&self, until: Instant) {
+        self.context.drivers.shut_down();
+        self.registry.stop_all();
+        if !self.context.drivers.wait_for_all(until) {
+            warn!("some runs did not stop in time");
+        }
+        let _due = self.due.lock();
+        self.release_leases();
+        self.context.health.share();
+    }
+}
+
+impl Runs {
+    /// Deletes a run and all runs that its leads and theirs have started. Returns `false` like [`Self::delete`].
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let context = &self.context;
+        let deleted = context.store.delete_family(root, account, by)?;
+        deleted.iter().for_each(|run| self.registry.note_deleted(*run));
+        Ok(!deleted.is_empty())
+    }
+
+    /// Deletes a run. Stops it first if it is running. Returns `false` if the run is unknown, already deleted or of
+    /// another account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let known = self.context.store.delete(id, account, by)?;
+        if known {
+            self.registry.note_deleted(id);
+        }
+        Ok(known)
+    }
+
+    /// Stops a run, and the runs below it if it is the root of a family. A run that is driven ends a moment later, by
+    /// whichever instance drives it. A run that waits ends at once. Does nothing to runs that have ended. Returns `false`
+    /// if the run is unknown, deleted or of another account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn stop(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let context = &self.context;
+        let Some(stopped) = context.store.stop(id, account, context.clock.now(), by)? else {
+            return Ok(false);
+        };
+        for run in stopped {
+            match self.registry.live(run.id) {
+                Some(live) => live.end_early(run.at),
+                None if run.waits => self.end_waiting(run.id)?,
+                // The driver is on another instance, which was notified.
+                None => {}
+            }
+        }
+        // The following of leads ends if no run of the family is running.
+        advance(context, id, account, None);
+        Ok(true)
+    }
+
+    /// Changes the tags or the note of a run. Returns its notes, or `None` if the run is unknown, deleted or of another
+    /// account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn note_run(
+        &self,
+        run: RunId,
+        account: AccountId,
+        update: &RunNotesUpdate,
+        by: &Origin,
+    ) -> Result<Option<RunNotes>, StorageError> {
+        let context = &self.context;
+        let noted = context.store.note_run(run, account, update, by)?;
+        self.registry.note_annotated(run);
+        Ok(noted)
+    }
+
+    /// Changes the annotation of a stored result. Returns the annotation, or `None` if the result is unknown or the run
+    /// is deleted or of another account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn annotate(
+        &self,
+        run: RunId,
+        result: u32,
+        account: AccountId,
+        update: &AnnotationUpdate,
+        by: &Origin,
+    ) -> Result<Option<Annotation>, StorageError> {
+        let context = &self.context;
+        let noted = context.store.annotate(run, result, account, update, by)?;
+        self.registry.note_annotated(run);
+        Ok(noted)
     }
 }

@@ -8,7 +8,7 @@ use super::drivers::Slot;
 use super::live::LiveRun;
 use super::reader::Found;
 use super::service::{ModuleCounts, Runs};
-use super::start_request::{StartError, StartRequest, StartResult};
+use super::service::{StartError, StartRequest, StartResult};
 use super::suppression::Suppressed;
 use crate::base::ids::RunId;
 use crate::model::drive::InstanceId;
@@ -85,7 +85,9 @@ impl Runs {
             Started::Created => self.context.figures.note_start(new.search.search_type, charge.credits),
         }
         let Some((slot, run)) = driven else {
-            self.context.drivers.note_queued();
+            // A driver that has become free meanwhile takes it.
+            self.context.drivers.queue().waiting += 1;
+            self.wake();
             return Ok(StartResult::Started(Found::Stored(Box::new(opening))));
         };
         if self.context.drivers.is_shutting_down() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::api::accounts::Credits;
+use crate::api::capabilities::Credits;
 use crate::api::context::Api;
 use crate::api::modules::Module;
 use crate::api::openapi::schemas::to_json;
@@ -19,7 +19,6 @@ use crate::model::coverage::Coverage;
 use crate::model::diff::Diff;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::outcome::Outcome;
-use crate::report::body::RunHead;
 use crate::runs::leads::lead::Lead;
 use crate::runs::record::RunRecord;
 use crate::service::refusal::Refusal;
@@ -48,8 +47,7 @@ impl Default for Part {
 #[derive(Serialize, ToSchema)]
 pub(super) struct RunAnswer {
     coverage: Stated,
-    #[schema(value_type = RunHead<'static>)]
-    run: Value,
+    run: RunSummary,
     /// What was found. Untrusted.
     results: Vec<ResultRecord>,
     /// Results that this answer leaves out: read them with `get_run`, `offset` and `limit`.
@@ -131,7 +129,7 @@ pub(super) struct CreditsAnswer {
 
 impl RunAnswer {
     pub(super) fn of(api: &Api, record: RunRecord, part: Part) -> Result<Self, Refusal> {
-        let (coverage, run) = (Stated::of(&record.summary), to_json(RunHead::from(&record.summary)));
+        let (coverage, run) = (Stated::of(&record.summary), record.summary.clone());
         let results: Vec<_> = record.results.iter().skip(part.offset).take(part.limit).cloned().collect();
         let results_omitted = record.results.len() - results.len();
         let unanswered = record.modules.iter().filter(|module| !module.status.is_conclusive());

@@ -1,16 +1,17 @@
 //! [`Exchange`]: one request while it is answered, over any transport.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::message::{Message, Params, meta};
-use super::revision::Revision;
+use super::message::{Answer, Message, Params, Revision, meta, revision};
 use crate::account::service::Caller;
 use crate::api::context::Api;
 use crate::base::ids::RequestId;
+use crate::http::Request;
 use crate::model::audit::Origin;
 use crate::model::run::{Progress, RunSummary};
 use crate::runs::service::Found;
@@ -18,6 +19,8 @@ use crate::service::refusal::Refusal;
 
 /// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
 const STEP: Duration = Duration::from_millis(500);
+/// What the address of a run begins with.
+pub(super) const RUNS: &str = "sightline://runs/";
 
 /// The client while its request is answered: sends it a notification, if there is one, and returns whether it still
 /// reads.
@@ -39,12 +42,16 @@ impl Exchange {
     /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` tells the
     /// requests of one client from those of another. Without one, a request ends only when its client closes it, since
     /// another client of the account may use the same id.
+    ///
+    /// # Errors
+    /// Returns the answer to a message whose revision is not supported or not what its headers say.
     pub(super) fn begin(
         (api, caller, request_id): (&Arc<Api>, &Caller, &RequestId),
-        revision: Revision,
+        http: Option<&Request>,
         session: Option<&str>,
         message: Message,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, Answer> {
+        let revision = revision(&message, http).map_err(|error| error.answer(message.id.as_ref()))?;
         let Message { id, method, mut params } = message;
         let name = |id: &Value| Some((caller.account.id, session?.to_owned(), id.to_string()));
         let Some(id) = id else {
@@ -52,7 +59,7 @@ impl Exchange {
                 let call = name(id).and_then(|name| api.mcp_calls.get(&name));
                 call.iter().for_each(|is_cancelled| is_cancelled.store(true, Ordering::Relaxed));
             }
-            return None;
+            return Ok(None);
         };
         if params.get("arguments").is_none_or(Value::is_null) {
             params.insert("arguments".to_owned(), json!({}));
@@ -61,7 +68,8 @@ impl Exchange {
         let begun = name(&id).and_then(|name| api.mcp_calls.begin(name, AtomicBool::default()));
         let is_cancelled = begun.unwrap_or_default();
         let (api, caller) = (Arc::clone(api), caller.clone());
-        Some(Self { api, caller, request_id: request_id.clone(), revision, is_cancelled, id, method, params })
+        let request_id = request_id.clone();
+        Ok(Some(Self { api, caller, request_id, revision, is_cancelled, id, method, params }))
     }
 
     /// Returns the arguments of a call of a tool.
@@ -114,4 +122,9 @@ fn notification(token: &Value, progress: &Progress) -> Value {
         "total": modules_total,
         "message": format!("{modules_completed} of {modules_total} modules have ended, {modules_with_hits} with a hit"),
     }})
+}
+
+/// Returns the address of a run.
+pub(super) fn uri(run: impl Display) -> String {
+    format!("{RUNS}{run}")
 }

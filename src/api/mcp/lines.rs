@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::exchange::Exchange;
 use super::message::{Answer, INVALID_REQUEST, RpcError, parse};
-use super::revision;
 use crate::account::service::Caller;
 use crate::api::context::Api;
 use crate::base::ids::RequestId;
@@ -85,9 +84,7 @@ fn begin(api: &Arc<Api>, caller: &Caller, line: &[u8]) -> Result<Option<Exchange
     if line.is_empty() {
         return Ok(None);
     }
-    let message = parse(line)?;
-    let revision = revision::of_line(&message).map_err(|error| error.answer(message.id.as_ref()))?;
-    Ok(Exchange::begin((api, caller, &RequestId::accept(None)), revision, Some(""), message))
+    Exchange::begin((api, caller, &RequestId::accept(None)), None, Some(""), parse(line)?)
 }
 
 /// Reads a line. Returns `None` at the end, and the answer to a line that is too long.

@@ -1,9 +1,30 @@
-//! JSON-RPC 2.0 messages (<https://www.jsonrpc.org/specification>), as MCP uses them.
+//! JSON-RPC 2.0 messages (<https://www.jsonrpc.org/specification>), as MCP uses them, and the revisions of the protocol.
+//!
+//! Up to 2025-11-25, a client opens a session with `initialize`. Since 2026-07-28, each request states its revision in
+//! `_meta` and, over HTTP, in headers. Both are served at the same address.
 
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use crate::api::request;
+use crate::http::Request;
 use crate::service::refusal::Refusal;
+
+/// The newest revision without sessions.
+const STATELESS: &str = "2026-07-28";
+/// The revisions with sessions, the newest first. They differ in nothing that this server does.
+const WITH_SESSIONS: [&str; 2] = ["2025-11-25", "2025-06-18"];
+/// A client that names no revision may have this one (2025-11-25, "Protocol Version Header").
+const ASSUMED: &str = "2025-03-26";
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+const HEADER_MISMATCH: i32 = -32020;
+const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// The longest id of a request, as JSON text.
 const MAX_ID: usize = 256;
@@ -86,7 +107,8 @@ impl From<Refusal> for RpcError {
 /// # Errors
 /// Returns the answer to anything else, with the id if it is a valid one.
 pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
-    let refused = |code, message: &str, id| RpcError::with_status(400, code, message).answer(id);
+    let refused =
+        |code, message: &str, id: Option<&Value>| RpcError::with_status(400, code, message).answer(id);
     let mut members = match request::object(text) {
         Ok(Value::Object(members)) => members,
         Ok(_) => Map::new(),
@@ -98,31 +120,30 @@ pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
         }
     };
     let id = members.remove("id");
-    let is_valid = match &id {
-        Some(Value::String(text)) => text.len() <= MAX_ID,
-        Some(Value::Number(number)) => !number.is_f64(),
-        Some(_) => false,
-        None => true,
-    };
-    if !is_valid {
+    let is_id =
+        |id: &Value| id.is_i64() || id.is_u64() || id.as_str().is_some_and(|text| text.len() <= MAX_ID);
+    if !id.as_ref().is_none_or(is_id) {
         return Err(refused(INVALID_REQUEST, "invalid id: a string or an integer is allowed", None));
     }
-    let invalid = |message| Err(refused(INVALID_REQUEST, message, id.as_ref()));
-    if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid("invalid jsonrpc: \"2.0\" is allowed");
-    }
-    let params = match members.remove("params") {
-        None | Some(Value::Null) => Params::new(),
-        Some(Value::Object(params)) => params,
-        Some(_) => return invalid("invalid params: an object is allowed"),
+    let is_response = id.is_some() && (members.contains_key("result") || members.contains_key("error"));
+    let (version, params) = (members.remove("jsonrpc"), members.remove("params").unwrap_or_default());
+    let params = match params {
+        Value::Null => Some(Params::new()),
+        Value::Object(params) => Some(params),
+        _ => None,
     };
-    match members.remove("method") {
-        Some(Value::String(method)) => Ok(Message { id, method, params }),
-        None if id.is_some() && (members.contains_key("result") || members.contains_key("error")) => {
-            Ok(Message { id: None, method: String::new(), params })
+    let mistake = match (version.as_ref().and_then(Value::as_str), params, members.remove("method")) {
+        (Some("2.0"), Some(params), Some(Value::String(method))) => {
+            return Ok(Message { id, method, params });
         }
-        _ => invalid("invalid method: a string is allowed"),
-    }
+        (Some("2.0"), Some(params), None) if is_response => {
+            return Ok(Message { id: None, method: String::new(), params });
+        }
+        (Some("2.0"), None, _) => "invalid params: an object is allowed",
+        (Some("2.0"), ..) => "invalid method: a string is allowed",
+        _ => "invalid jsonrpc: \"2.0\" is allowed",
+    };
+    Err(refused(INVALID_REQUEST, mistake, id.as_ref()))
 }
 
 /// Returns a member of `_meta`.
@@ -137,4 +158,134 @@ pub(super) fn meta<'a>(params: &'a Params, name: &str) -> Option<&'a Value> {
 pub(super) fn text<'a>(params: &'a Params, name: &str) -> Result<&'a str, RpcError> {
     let text = params.get(name).and_then(Value::as_str);
     text.ok_or_else(|| RpcError::new(INVALID_PARAMS, format!("`{name}` is missing or not a string")))
+}
+
+/// The two kinds of revisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Revision {
+    /// Up to 2025-11-25: sessions that `initialize` opens.
+    WithSessions,
+    /// Since 2026-07-28: every request stands alone.
+    Stateless,
+}
+
+/// Returns all revisions that are served, the newest first.
+pub(super) fn supported() -> Vec<&'static str> {
+    [STATELESS].into_iter().chain(WITH_SESSIONS).collect()
+}
+
+/// Returns the revision of a session: the one that the client asks for, or the newest one.
+pub(super) fn of_session(asked: Option<&str>) -> &'static str {
+    WITH_SESSIONS.into_iter().find(|known| Some(*known) == asked).unwrap_or(WITH_SESSIONS[0])
+}
+
+/// Returns the revision of a message. Since 2026-07-28, the headers of an HTTP request repeat parts of its message.
+///
+/// # Errors
+/// Returns the error to answer if the revision is not supported, if `_meta` lacks a member, or if the headers differ from
+/// the message.
+pub(super) fn revision(message: &Message, http: Option<&Request>) -> Result<Revision, RpcError> {
+    let header = http.and_then(|request| request.header("mcp-protocol-version")).map(str::trim);
+    let Message { id: Some(_), method, params } = message else {
+        // Up to 2025-11-25, a notification names the revision of its session. Since then it has no rules.
+        return Ok(if header == Some(STATELESS) { Revision::Stateless } else { Revision::WithSessions });
+    };
+    let Some(stated) = meta(params, VERSION).map(|version| version.as_str().unwrap_or_default()) else {
+        return match header {
+            Some(STATELESS) => Err(missing(VERSION)),
+            Some(known) if known != ASSUMED && !WITH_SESSIONS.contains(&known) => Err(unsupported(known)),
+            _ => Ok(Revision::WithSessions),
+        };
+    };
+    if let Some(request) = http {
+        same(request, "mcp-protocol-version", stated)?;
+    }
+    if stated != STATELESS {
+        return Err(unsupported(stated));
+    }
+    if !meta(params, CLIENT_CAPABILITIES).is_some_and(Value::is_object) {
+        return Err(missing(CLIENT_CAPABILITIES));
+    }
+    if let Some(request) = http {
+        same(request, "mcp-method", method)?;
+        let name = match method.as_str() {
+            "tools/call" | "prompts/get" => params.get("name"),
+            "resources/read" => params.get("uri"),
+            _ => None,
+        };
+        name.and_then(Value::as_str).map_or(Ok(()), |name| same(request, "mcp-name", name))?;
+    }
+    Ok(Revision::Stateless)
+}
+
+/// Checks that a header repeats a part of the message. A header may have the part in Base64.
+fn same(request: &Request, header: &str, part: &str) -> Result<(), RpcError> {
+    let mut values = request.header_values(header).map(str::trim);
+    let mistake = match (values.next(), values.next()) {
+        (Some(value), None) if decoded(value).is_some_and(|value| value == part) => return Ok(()),
+        (Some(_), None) => "is not what the message says",
+        _ => "is missing or sent twice",
+    };
+    Err(RpcError::with_status(400, HEADER_MISMATCH, format!("the header {header} {mistake}")))
+}
+
+fn decoded(value: &str) -> Option<Cow<'_, str>> {
+    let Some(text) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Some(Cow::Borrowed(value));
+    };
+    String::from_utf8(STANDARD.decode(text).ok()?).ok().map(Cow::Owned)
+}
+
+fn missing(member: &str) -> RpcError {
+    RpcError::with_status(400, INVALID_PARAMS, format!("`_meta` lacks `{member}`"))
+}
+
+fn unsupported(version: &str) -> RpcError {
+    let shown: String = version.chars().take(64).collect();
+    RpcError::with_status(400, UNSUPPORTED_VERSION, "unsupported protocol version")
+        .data(json!({"supported": supported(), "requested": shown}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(headers: &[(&str, &str)], message: &Value) -> String {
+        let request = Request {
+            headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+            ..Request::default()
+        };
+        let message = parse(message.to_string().as_bytes()).unwrap();
+        match revision(&message, Some(&request)) {
+            Ok(revision) => format!("{revision:?}"),
+            Err(error) => format!("{} {}", error.status, error.code),
+        }
+    }
+
+    #[test]
+    fn the_revision_and_the_headers_of_a_request_are_checked() {
+        let meta = json!({VERSION: STATELESS, CLIENT_CAPABILITIES: {}});
+        let plain = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        let modern = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sé", "_meta": meta}});
+        let version = ("mcp-protocol-version", STATELESS);
+        let encoded = format!("=?base64?{}?=", STANDARD.encode("sé"));
+        for (headers, message, want) in [
+            (vec![], &plain, "WithSessions"),
+            (vec![("mcp-protocol-version", "2025-11-25")], &plain, "WithSessions"),
+            (vec![("mcp-protocol-version", "1999-01-01")], &plain, "400 -32022"),
+            (vec![version], &plain, "400 -32602"),
+            (vec![], &modern, "400 -32020"),
+            (vec![("mcp-protocol-version", "2025-11-25")], &modern, "400 -32020"),
+            (vec![version], &modern, "400 -32020"),
+            (vec![version, ("mcp-method", "TOOLS/LIST")], &modern, "400 -32020"),
+            (vec![version, ("mcp-method", " tools/list ")], &modern, "Stateless"),
+            (vec![version, ("mcp-method", "tools/call")], &call, "400 -32020"),
+            (vec![version, ("mcp-method", "tools/call"), ("mcp-name", "x")], &call, "400 -32020"),
+            (vec![version, ("mcp-method", "tools/call"), ("mcp-name", "=?base64?&?=")], &call, "400 -32020"),
+            (vec![version, ("mcp-method", "tools/call"), ("mcp-name", &encoded)], &call, "Stateless"),
+        ] {
+            assert_eq!(outcome(&headers, message), want, "{headers:?} {message}");
+        }
+    }
 }

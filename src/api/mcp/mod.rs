@@ -7,12 +7,10 @@
 //! |---|---|
 //! | this one | `POST /mcp` |
 //! | `lines` | messages in lines |
-//! | `message` | JSON-RPC messages and errors |
-//! | `revision` | the revisions of the protocol |
-//! | `exchange`, `methods` | a request while it is answered; the methods |
+//! | `message` | JSON-RPC messages and errors, the revisions of the protocol |
+//! | `exchange`, `methods` | a request while it is answered; the methods, runs as resources |
 //! | `tools` | the tools: their arguments, and the functions that answer |
 //! | `answers` | the answers of tools: coverage, and marks on text of third parties |
-//! | `resources` | runs as resources |
 //!
 //! To add a tool: add it to `tools` with the types of its arguments and its answer, a row in `src/manual/mcp.md`, and a
 //! call in `tests/mcp`.
@@ -22,8 +20,6 @@ mod exchange;
 mod lines;
 mod message;
 mod methods;
-mod resources;
-mod revision;
 mod tools;
 
 use std::sync::Arc;
@@ -78,10 +74,7 @@ pub fn message(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 fn begin(api: &Arc<Api>, caller: &Caller, call: &Call<'_>) -> Result<Option<Exchange>, Answer> {
     let session = call.request.header("mcp-session-id").filter(|id| id.len() <= MAX_SESSION);
     let message = message::parse(&call.request.body)?;
-    let revision =
-        revision::of_request(call.request, &message).map_err(|error| error.answer(message.id.as_ref()))?;
-    let sender = (api, caller, call.request_id);
-    Ok(Exchange::begin(sender, revision, session, message))
+    Exchange::begin((api, caller, call.request_id), Some(call.request), session, message)
 }
 
 fn reply(exchange: Exchange, streams: bool) -> Reply {

@@ -10,10 +10,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::answers::{self, CreditsAnswer, DiffAnswer, ModulesAnswer, Part, PeopleAnswer, RunAnswer};
-use super::exchange::{Client, Exchange};
+use super::exchange::{Client, Exchange, uri};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
-use super::resources;
-use crate::api::accounts::Credits;
+use crate::api::capabilities::Credits;
 use crate::api::decode::{self, SearchBody, SearchRequest};
 use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
 use crate::api::{modules, request, results};
@@ -36,25 +35,21 @@ pub(super) struct Tool {
     function: Box<Function>,
 }
 
-/// A call of a tool in progress.
-pub(super) struct Call<'a> {
-    exchange: &'a Exchange,
-    client: &'a mut Client<'a>,
-}
-
 /// The answer to a call, or `None` if the client is gone.
 type Answer<T> = Result<Option<T>, Refusal>;
-type Function = dyn Fn(&mut Call<'_>) -> Answer<Value> + Send + Sync;
+type Function = dyn Fn(&Exchange, &mut Client<'_>) -> Answer<Value> + Send + Sync;
+/// A tool as a function of its arguments.
+type Typed<A, T> = fn(&Exchange, &mut Client<'_>, &A) -> Answer<T>;
 
 /// Describes a tool. The documentation of its arguments is that of the tool.
-fn tool<A, T>(name: &'static str, title: &'static str, function: fn(&mut Call<'_>, &A) -> Answer<T>) -> Tool
+fn tool<A, T>(name: &'static str, title: &'static str, function: Typed<A, T>) -> Tool
 where
     A: DeserializeOwned + ToSchema + 'static,
     T: Serialize + ToSchema + 'static,
 {
-    let function = Box::new(move |call: &mut Call<'_>| {
-        let arguments = request::read(call.exchange.arguments())?;
-        Ok(function(call, &arguments)?.map(|answer| answers::document(&answer)))
+    let function = Box::new(move |exchange: &Exchange, client: &mut Client<'_>| {
+        let arguments = request::read(exchange.arguments())?;
+        Ok(function(exchange, client, &arguments)?.map(|answer| answers::document(&answer)))
     });
     let mut input = arguments_of::<A>();
     let text = input.as_object_mut().and_then(|members| members.shift_remove("description"));
@@ -116,7 +111,7 @@ pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Optio
     let Value::Object(arguments) = exchange.arguments() else {
         return Err(RpcError::new(INVALID_PARAMS, "invalid arguments: an object is allowed"));
     };
-    match tool.check_names(arguments).and_then(|()| (tool.function)(&mut Call { exchange, client })) {
+    match tool.check_names(arguments).and_then(|()| (tool.function)(exchange, client)) {
         Ok(answer) => Ok(answer.as_ref().map(success)),
         Err(error) => {
             // Logs a failure of the service, as for any other request.
@@ -136,7 +131,7 @@ fn success(answer: &Value) -> Value {
     content.push(json!({"type": "text", "text": answer.to_string()}));
     // The run that the answer is about, as a link to its resource.
     if let Some(Value::String(run)) = answer.pointer("/run/run_id").or(answer.get("run_id")) {
-        let uri = resources::uri(run);
+        let uri = uri(run);
         content.push(
             json!({"type": "resource_link", "uri": uri, "name": "search", "mimeType": "application/json"}),
         );
@@ -184,19 +179,18 @@ fn search_arguments() -> Value {
     schema
 }
 
-fn search(call: &mut Call<'_>, options: &SearchOptions) -> Answer<RunAnswer> {
+fn search(exchange: &Exchange, client: &mut Client<'_>, options: &SearchOptions) -> Answer<RunAnswer> {
     let key = options.idempotency_key.clone();
     if key.as_deref().is_some_and(|key| !decode::is_idempotency_key(key)) {
         let allowed = "1 to 255 printable ASCII characters";
         return Err(Refusal::invalid_request("idempotency_key", "invalid idempotency_key", allowed));
     }
-    let exchange = call.exchange;
     let body = SearchBody::read(exchange.arguments())?;
     let (services, caller) = (&exchange.api.services, &exchange.caller);
     services.check(caller, &body.query, &body.search, key.is_some())?;
     let idempotency = key.map(|key| services.idempotency(key, body.fingerprint()));
     let found = services.start(caller, body.search, idempotency, exchange.origin())?;
-    call.read(found, options.wait.unwrap_or(true), Part::default())
+    exchange.read(client, found, options.wait.unwrap_or(true), Part::default())
 }
 
 /// Starts a search for a lead of an earlier search. Costs 1 credit; a lead that has a search already gives that search,
@@ -213,11 +207,11 @@ struct LeadArguments {
     wait: Option<bool>,
 }
 
-fn follow_lead(call: &mut Call<'_>, arguments: &LeadArguments) -> Answer<RunAnswer> {
-    let (exchange, run) = (call.exchange, call.find(&arguments.run_id)?);
+fn follow_lead(exchange: &Exchange, client: &mut Client<'_>, arguments: &LeadArguments) -> Answer<RunAnswer> {
+    let run = exchange.find(&arguments.run_id)?;
     let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| Refusal::no_such("lead"))?;
     let found = exchange.api.services.follow(&exchange.caller, &run, lead, exchange.origin())?;
-    call.read(found, arguments.wait.unwrap_or(true), Part::default())
+    exchange.read(client, found, arguments.wait.unwrap_or(true), Part::default())
 }
 
 /// Reads a search with its coverage, results and leads. Free. A long list of results is read in parts.
@@ -238,14 +232,14 @@ struct RunArguments {
     limit: Option<usize>,
 }
 
-fn get_run(call: &mut Call<'_>, arguments: &RunArguments) -> Answer<RunAnswer> {
+fn get_run(exchange: &Exchange, client: &mut Client<'_>, arguments: &RunArguments) -> Answer<RunAnswer> {
     let first = Part::default();
     let part = Part {
         offset: arguments.offset.unwrap_or(first.offset),
         limit: arguments.limit.unwrap_or(first.limit),
     };
-    let found = call.find(&arguments.run_id)?;
-    call.read(found, arguments.wait.unwrap_or(false), part)
+    let found = exchange.find(&arguments.run_id)?;
+    exchange.read(client, found, arguments.wait.unwrap_or(false), part)
 }
 
 /// Groups the accounts of a search by who they probably belong to, with the evidence. The same username alone joins nothing.
@@ -256,10 +250,10 @@ struct PeopleArguments {
     run_id: String,
 }
 
-fn people_of(call: &mut Call<'_>, arguments: &PeopleArguments) -> Answer<PeopleAnswer> {
-    let record = call.record(&arguments.run_id)?;
+fn people_of(exchange: &Exchange, _: &mut Client<'_>, arguments: &PeopleArguments) -> Answer<PeopleAnswer> {
+    let record = exchange.record(&arguments.run_id)?;
     let summary = record.summary.clone();
-    Ok(Some(PeopleAnswer::of(&summary, results::people_of(&call.exchange.api, record, true)?)))
+    Ok(Some(PeopleAnswer::of(&summary, results::people_of(&exchange.api, record, true)?)))
 }
 
 /// Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor
@@ -272,9 +266,9 @@ struct DiffArguments {
     after: String,
 }
 
-fn compare(call: &mut Call<'_>, arguments: &DiffArguments) -> Answer<DiffAnswer> {
-    let (before, after) = (call.record(&arguments.before)?, call.record(&arguments.after)?);
-    let diff = results::between(&call.exchange.api, &before, &after)?;
+fn compare(exchange: &Exchange, _: &mut Client<'_>, arguments: &DiffArguments) -> Answer<DiffAnswer> {
+    let (before, after) = (exchange.record(&arguments.before)?, exchange.record(&arguments.after)?);
+    let diff = results::between(&exchange.api, &before, &after)?;
     Ok(Some(DiffAnswer::of(&before.summary, &after.summary, diff)))
 }
 
@@ -296,9 +290,13 @@ struct ModuleArguments {
     limit: Option<usize>,
 }
 
-fn list_modules(call: &mut Call<'_>, arguments: &ModuleArguments) -> Answer<ModulesAnswer> {
-    let catalog = call.exchange.api.runs.catalog();
-    let mut fitting = modules::described(&call.exchange.api, &catalog);
+fn list_modules(
+    exchange: &Exchange,
+    _: &mut Client<'_>,
+    arguments: &ModuleArguments,
+) -> Answer<ModulesAnswer> {
+    let catalog = exchange.api.runs.catalog();
+    let mut fitting = modules::described(&exchange.api, &catalog);
     fitting.retain(|module| {
         arguments.search_type.is_none_or(|wanted| module.search_type == wanted)
             && arguments.category.as_ref().is_none_or(|category| module.category == category)
@@ -311,28 +309,28 @@ fn list_modules(call: &mut Call<'_>, arguments: &ModuleArguments) -> Answer<Modu
 #[derive(Deserialize, ToSchema)]
 struct NoArguments {}
 
-fn get_credits(call: &mut Call<'_>, _: &NoArguments) -> Answer<CreditsAnswer> {
-    let Exchange { api, caller, .. } = call.exchange;
+fn get_credits(exchange: &Exchange, _: &mut Client<'_>, _: &NoArguments) -> Answer<CreditsAnswer> {
+    let Exchange { api, caller, .. } = exchange;
     Ok(Some(CreditsAnswer { credits: Credits::new(&caller.plan.name, &api.accounts.balance(caller)?) }))
 }
 
-impl Call<'_> {
+impl Exchange {
     fn find(&self, run_id: &str) -> Result<Found, Refusal> {
         let id: RunId = run_id.parse().map_err(|_| Refusal::no_such("run"))?;
-        let found = self.exchange.api.runs.reader.find(id, self.exchange.caller.account.id)?;
+        let found = self.api.runs.reader.find(id, self.caller.account.id)?;
         found.ok_or_else(|| Refusal::no_such("run"))
     }
 
     fn record(&self, run_id: &str) -> Result<RunRecord, Refusal> {
-        Ok(self.exchange.api.runs.reader.record(&self.find(run_id)?)?)
+        Ok(self.api.runs.reader.record(&self.find(run_id)?)?)
     }
 
     /// Reads a run, at its end if the call waits for it. An error names the run: a client that repeated the call would pay
     /// for another one.
-    fn read(&mut self, found: Found, waits: bool, part: Part) -> Answer<RunAnswer> {
-        let (id, api) = (found.id(), &self.exchange.api);
+    fn read(&self, client: &mut Client<'_>, found: Found, waits: bool, part: Part) -> Answer<RunAnswer> {
+        let (id, api) = (found.id(), &self.api);
         let read = || {
-            let found = if waits { self.exchange.wait(found, self.client)? } else { Some(found) };
+            let found = if waits { self.wait(found, client)? } else { Some(found) };
             let Some(found) = found else { return Ok(None) };
             RunAnswer::of(api, api.runs.reader.record(&found)?, part).map(Some)
         };

@@ -24,12 +24,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::routes::{self, Access, ROUTES, Route};
-use super::stream;
 use crate::model::quota::Policy;
 use crate::report::Format;
 use crate::runs::batches::draft::InvalidRow;
 use crate::service::refusal::{Code, FAILURES};
-use schemas::{Schemas, named, one_line, tidied, tidy, to_json, without_null};
+use schemas::{Schemas, describe_events, named, one_line, tidied, tidy, to_json, without_null};
 
 /// The statuses of errors that every operation may answer, and those of every operation that needs a key.
 const ALWAYS_POSSIBLE: [u16; 8] = [400, 408, 411, 413, 414, 431, 500, 503];
@@ -85,7 +84,7 @@ fn all_schemas(written: Value) -> Map<String, Value> {
     if let Value::Object(written) = written {
         all.extend(written);
     }
-    stream::describe_events(&mut all);
+    describe_events(&mut all);
     all.sort_keys();
     all
 }

@@ -103,3 +103,26 @@ pub(super) fn one_line(text: &str) -> String {
     let paragraphs: Vec<String> = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
     paragraphs.join("\n\n")
 }
+
+/// Gives each event a schema with a name, and says that its data are JSON text.
+pub(super) fn describe_events(all: &mut Map<String, Value>) {
+    let (mut mapping, mut events) = (Map::new(), Map::new());
+    for case in all["StreamEvent"]["oneOf"].as_array_mut().into_iter().flatten() {
+        let properties = &mut case["properties"];
+        properties["event"]["description"] = "Name of the event.".into();
+        let data = properties["data"].take();
+        properties["data"] = json!({
+            "type": "string",
+            "description": "JSON text.",
+            "contentMediaType": "application/json",
+            "contentSchema": data,
+        });
+        let event = properties["event"]["enum"][0].as_str().unwrap_or_default().to_owned();
+        let name = format!("{}{}Event", event[..1].to_uppercase(), &event[1..]);
+        let reference = format!("#/components/schemas/{name}");
+        mapping.insert(event, reference.clone().into());
+        events.insert(name, std::mem::replace(case, json!({"$ref": reference})));
+    }
+    all["StreamEvent"]["discriminator"] = json!({"propertyName": "event", "mapping": mapping});
+    all.extend(events);
+}

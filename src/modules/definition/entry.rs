@@ -195,13 +195,15 @@ pub enum Scripts {
 }
 
 /// The newest evidence that an entry fits the answers of its site.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
+#[schema(as = ModuleVerified)]
 #[schemars(inline)]
 pub struct Verified {
     /// The kind of evidence.
     pub by: VerifiedBy,
     /// The date of the evidence, such as `2026-08-22`, or `2026-08` if the day is not known.
+    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
     #[schemars(regex(pattern = DATE), extend("errorMessage" = DATE_ALLOWED))]
     pub date: String,
 }
@@ -226,11 +228,13 @@ words! {
 }
 
 /// The reason why a module is disabled, and the date of the evidence for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
+#[schema(as = ModuleOff)]
 #[schemars(inline)]
 pub struct Off {
     /// The date of the evidence, such as `2026-08-22`, or `2026-08` if the day is not known.
+    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$")]
     #[schemars(regex(pattern = DATE), extend("errorMessage" = DATE_ALLOWED))]
     pub date: String,
     /// The reason, in one sentence without a full stop.

@@ -22,8 +22,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::drivers::Slot;
-use super::service::Runs;
-use super::start_request::{StartError, StartRequest};
+use super::service::{Runs, StartError, StartRequest};
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -212,7 +211,8 @@ impl Runs {
     /// have their share of the drivers.
     fn driver_for_batch(&self, most: usize) -> Option<Slot> {
         let drivers = &self.context.drivers;
-        let is_full = drivers.waiting() > 0 || self.registry.driven_of_batches() >= most;
+        let of_batches = || self.registry.driven().iter().filter(|run| run.opening().batch.is_some()).count();
+        let is_full = drivers.waiting() > 0 || of_batches() >= most;
         if is_full { None } else { drivers.reserve(1).pop() }
     }
 

@@ -290,7 +290,7 @@ mod tests;
 mod update_tests {
     use super::super::tests::{now, of};
     use super::*;
-    use crate::modules::outcome::{Evidence, Pause};
+    use crate::modules::outcome::Evidence;
 
     #[test]
     fn a_network_outage_does_not_count_against_the_sites() {
@@ -372,18 +372,5 @@ mod update_tests {
             (5, 1),
             "it is written, and no fault of the site"
         );
-    }
-
-    #[test]
-    fn a_pause_counts_only_for_the_check_that_caused_it() {
-        let (table, module) = (HealthTable::default(), Module::example("m"));
-        let mut health_updates = HealthUpdates::new(RunId::new(), true);
-        let mut take = |pauses| {
-            let report = Report { pauses, ..Report::bare(Outcome::RateLimited, Reason::RetryAfter) };
-            health_updates.take(&table, &module, &report, Duration::ZERO, now());
-            of(&table).checks
-        };
-        assert_eq!(take(Vec::new()), 0);
-        assert_eq!(take(vec![Pause { host: "m.example".into(), secs: 60 }]), 1);
     }
 }

@@ -1,17 +1,15 @@
-//! The properties of quarantines, with a simulated clock.
+//! Quarantines, with a simulated clock. The tests of breakers show the rest.
 
 use std::time::Duration;
 
-use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::base::clock::{Clock as _, ManualClock};
+use crate::base::clock::ManualClock;
 use crate::model::health::BreakerState;
 use crate::modules::control_check::{ControlAnswer, Direction};
 
 const FIRST: Duration = Duration::from_secs(600);
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the module `m`. Modules with different titles have different entries.
 fn module(platform: &str) -> Module {
@@ -87,103 +85,22 @@ impl Process {
     }
 }
 
-/// An event of a module.
-#[derive(Debug, Clone)]
-enum Event {
-    /// The time passes, in minutes.
-    Wait(u64),
-    /// A control check of one of three runs fails.
-    Failed(u128, Direction),
-    Passed(Direction),
-    /// A check asks for access. A trial ends at once, with this verdict of its control check, or without one.
-    Access(Option<bool>),
-}
-
-fn direction() -> impl Strategy<Value = Direction> {
-    prop_oneof![Just(Direction::MadeUp), Just(Direction::Known)]
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    prop_oneof![
-        3 => (0u64..2000).prop_map(Event::Wait),
-        3 => (0u128..3, direction()).prop_map(|(run, direction)| Event::Failed(run, direction)),
-        1 => direction().prop_map(Event::Passed),
-        4 => prop::option::of(any::<bool>()).prop_map(Event::Access),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
-
-    #[test]
-    fn a_module_is_asked_unless_it_failed_twice_in_a_row_and_then_only_when_a_trial_is_due(
-        events in prop::collection::vec(event(), 1..80),
-    ) {
+#[test]
+fn two_runs_must_fail_and_only_a_control_check_of_the_same_direction_ends_a_quarantine() {
+    for (failing, other) in [(Direction::MadeUp, Direction::Known), (Direction::Known, Direction::MadeUp)] {
         let process = Process::start();
-        // The runs of the failures in a row, and the direction of the last one.
-        let (mut row, mut last): (Vec<u128>, Option<Direction>) = (Vec::new(), None);
-        for event in events {
-            let (before, now) = (process.opening(), process.clock.now());
-            match event {
-                Event::Wait(minutes) => process.clock.advance(Duration::from_secs(60 * minutes)),
-                Event::Failed(number, direction) => {
-                    process.fail(number, direction);
-                    if before.is_none() {
-                        row.push(number);
-                        last = Some(direction);
-                        let opening = process.opening();
-                        prop_assert!(opening.is_none_or(|it| (it.wait, it.failures as usize) == (FIRST, row.len())));
-                    } else {
-                        prop_assert_eq!(process.opening(), before, "only the failures of trials count");
-                    }
-                }
-                Event::Passed(direction) => {
-                    process.pass(direction);
-                    if last == Some(direction) {
-                        (row, last) = (Vec::new(), None);
-                        prop_assert_eq!(process.opening(), None);
-                    } else {
-                        prop_assert_eq!(process.opening(), before, "it proves nothing about the other direction");
-                    }
-                }
-                Event::Access(verdict) => match (process.access(), before) {
-                    (Ok(None), before) => prop_assert_eq!(before, None),
-                    (Err(denial), Some(before)) => {
-                        prop_assert!(now < before.next_try, "a trial is due");
-                        prop_assert_eq!(denial, Denial::Quarantine(before.times()));
-                    }
-                    (Ok(Some(trial)), Some(before)) => {
-                        prop_assert!(now >= before.next_try);
-                        prop_assert_eq!(trial.direction, before.control().unwrap().direction);
-                        let is_denied = process.access().is_err();
-                        prop_assert!(is_denied, "one trial at a time");
-                        match verdict {
-                            None => process.health.quarantines.end_trial("m", false),
-                            Some(true) => {
-                                process.pass(trial.direction);
-                                process.health.quarantines.end_trial("m", true);
-                                (row, last) = (Vec::new(), None);
-                                prop_assert_eq!(process.opening(), None);
-                            }
-                            Some(false) => {
-                                process.health.quarantines.end_trial("m", true);
-                                process.fail(7, trial.direction);
-                                let after = process.opening().unwrap();
-                                prop_assert_eq!(after.wait, (before.wait * 2).min(LONGEST));
-                                prop_assert_eq!(after.since, before.since);
-                                prop_assert_eq!(after.failures, before.failures + 1);
-                            }
-                        }
-                    }
-                    other => prop_assert!(false, "{other:?}"),
-                },
-            }
-            let is_of_several_runs = row.iter().any(|number| *number != row[0]);
-            prop_assert_eq!(process.opening().is_some(), row.len() >= 2 && is_of_several_runs);
-            if let Some(opening) = process.opening() {
-                prop_assert!(opening.wait >= FIRST && opening.wait <= LONGEST);
-            }
-        }
+        [1, 1].into_iter().for_each(|number| process.fail(number, failing));
+        assert_eq!(process.access(), Ok(None), "both are of one run");
+        process.fail(2, failing);
+        let opening = process.opening().unwrap();
+        assert_eq!((opening.wait, opening.failures), (FIRST, 3));
+        assert_eq!(process.access(), Err(Denial::Quarantine(opening.times())));
+        process.pass(other);
+        assert_eq!(process.opening(), Some(opening), "it proves nothing about the other direction");
+        process.clock.advance(FIRST);
+        assert_eq!([process.trial(false), process.trial(true)], [failing; 2], "one was not made");
+        process.pass(failing);
+        assert_eq!(process.access(), Ok(None));
     }
 }
 
