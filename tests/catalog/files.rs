@@ -56,7 +56,7 @@ fn every_mistake_has_the_line_of_its_field() {
         ("f.json:6:", "a: rank:"),
         ("f.json:22:", "b: probes[0].headers.X.Y:"),
         ("f.json:36:", "c: hit[1].regex:"),
-        ("f.json:38:", "d: unknown field `plattform`"),
+        ("f.json:39:", "d: plattform: unknown field `plattform`"),
     ] {
         assert!(told.contains(&format!("{line} {what}")), "{line} {what}\n{told}");
     }

@@ -86,7 +86,7 @@ fn formatting_sorts_once_and_then_changes_nothing() {
     wrong["probes"][0]["metod"] = "GET".into();
     let wrong = folder.file("wrong.json", &json!([wrong]).to_string());
     let told = ran(&["catalog", "format", &wrong], &[]).code_is(1).out;
-    assert!(told.contains(&format!("\n{wrong}:1: a: probes[0]: unknown field `metod`")), "{told}");
+    assert!(told.contains(&format!("\n{wrong}:1: a: probes[0].metod: unknown field `metod`")), "{told}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -17,21 +19,21 @@ use crate::modules::text::truncate;
 /// The most characters of the written text that a message repeats.
 const SHOWN_CHARS: usize = 60;
 
-/// The message about null, which serde takes for an optional field that is not set.
-const NO_NULL: &str = "null is not allowed here; leave it out";
-
 impl Entry {
     /// Reads an entry. `value` is its text, read as JSON.
     ///
     /// # Errors
     /// Returns the first mistake in the form of the entry, or else every value outside its limits.
     pub(crate) fn read(text: &str, value: &Value) -> Result<Self, Vec<Mistake>> {
-        let entry = serde_json::from_str(text).map_err(|error| {
-            let message = error.to_string();
+        let reader = &mut serde_json::Deserializer::from_str(text);
+        let entry = serde_path_to_error::deserialize(reader).map_err(|error| {
+            let (mut path, message) = (error.path().to_string(), error.inner().to_string());
             let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(it, _)| it);
-            let is_about_object = ["unknown field", "missing field"].iter().any(|it| message.starts_with(it));
-            let path = path_at(text, error.line(), error.column(), is_about_object);
-            vec![Mistake::new(&path, message)]
+            if message.starts_with("duplicate field") || message.contains("is repeated") {
+                // The reader noticed it in the object.
+                path = format!("{path}.{}", message.split('`').nth(1).unwrap_or_default());
+            }
+            vec![Mistake::new(path.trim_start_matches('.'), message)]
         })?;
         let mut mistakes = Vec::new();
         SCHEMA.check(&SCHEMA.items, "", value, &mut mistakes);
@@ -43,46 +45,9 @@ impl Entry {
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut json = Self::serialize(self, serde_json::value::Serializer).map_err(S::Error::custom)?;
-        strip(&mut json);
+        SCHEMA.strip(&SCHEMA.items, &mut json);
         json.serialize(to)
     }
-}
-
-/// Removes the fields of an entry that are not set or have their default value.
-fn strip(entry: &mut Value) {
-    SCHEMA.strip(&SCHEMA.items, entry);
-}
-
-/// Returns the path, such as `probes[0].url`, of the value that a reader of valid JSON has read at this place, or of the
-/// object around it.
-fn path_at(text: &str, line: usize, column: usize, is_of_object: bool) -> String {
-    static TOKENS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"?|[{}\[\],]"#).expect("a valid pattern"));
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let read = text.get(..start + column).unwrap_or(text);
-    // A reader that goes on after a mistake in the last member stops at the end of the object.
-    let read = read.strip_suffix(['}', ']']).unwrap_or(read);
-    // The open objects, with the name of the member that is being read, and arrays, with the index of the element.
-    let mut levels: Vec<(&str, Option<usize>)> = Vec::new();
-    let mut before = "";
-    for token in TOKENS.find_iter(read).map(|token| token.as_str()) {
-        match (token, levels.last_mut()) {
-            ("{", _) => levels.push(("", None)),
-            ("[", _) => levels.push(("", Some(0))),
-            ("}" | "]", _) => drop(levels.pop()),
-            (",", Some((_, Some(index)))) => *index += 1,
-            (name, Some((known, None))) if matches!(before, "{" | ",") => *known = name.trim_matches('"'),
-            _ => {}
-        }
-        before = token;
-    }
-    if is_of_object {
-        levels.pop();
-    }
-    let parts = levels
-        .into_iter()
-        .map(|(name, index)| index.map_or(format!(".{name}"), |index| format!("[{index}]")));
-    parts.collect::<String>().trim_start_matches('.').to_owned()
 }
 
 /// Returns the JSON Schema (draft 2020-12) of a catalogue file, for editors.
@@ -90,39 +55,32 @@ pub fn json_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Vec<Entry>>();
     schema.insert("title".to_owned(), "Sightline catalogue file".into());
-    let mut schema = schema.to_value();
-    without_null(&mut schema);
-    schema
+    RecursiveTransform(without_null).transform(&mut schema);
+    schema.to_value()
 }
 
-/// Removes null from the schema of every `Option`, because an optional field is left out, not written as null.
-fn without_null(schema: &mut Value) {
-    match schema {
-        Value::Array(parts) => parts.iter_mut().for_each(without_null),
-        Value::Object(keywords) => {
-            keywords.values_mut().for_each(without_null);
-            keywords.retain(|name, value| name != "default" || !value.is_null());
-            if let Some(Value::Array(types)) = keywords.get_mut("type") {
-                types.retain(|it| it != "null");
-                if let [only] = types.as_slice() {
-                    keywords["type"] = only.clone();
-                }
-            }
-            if let Some(Value::Array(words)) = keywords.get_mut("enum") {
-                words.retain(|word| !word.is_null());
-            }
-            if let Some(Value::Array(branches)) = keywords.get_mut("anyOf") {
-                branches.retain(|branch| branch["type"] != "null");
-                if let [Value::Object(only)] = branches.as_mut_slice() {
-                    let only = std::mem::take(only);
-                    keywords.remove("anyOf");
-                    only.into_iter().for_each(|(name, value)| {
-                        keywords.entry(name).or_insert(value);
-                    });
-                }
-            }
+/// Removes null from the schema of an `Option`, because an optional field is left out, not written as null.
+fn without_null(schema: &mut Schema) {
+    let Some(keywords) = schema.as_object_mut() else { return };
+    keywords.retain(|name, value| name != "default" || !value.is_null());
+    if let Some(Value::Array(types)) = keywords.get_mut("type") {
+        types.retain(|it| it != "null");
+        if let [only] = types.as_slice() {
+            keywords["type"] = only.clone();
         }
-        _ => {}
+    }
+    if let Some(Value::Array(words)) = keywords.get_mut("enum") {
+        words.retain(|word| !word.is_null());
+    }
+    if let Some(Value::Array(branches)) = keywords.get_mut("anyOf") {
+        branches.retain(|branch| branch["type"] != "null");
+        if let [Value::Object(only)] = branches.as_mut_slice() {
+            let only = std::mem::take(only);
+            keywords.remove("anyOf");
+            only.into_iter().for_each(|(name, value)| {
+                keywords.entry(name).or_insert(value);
+            });
+        }
     }
 }
 
@@ -132,19 +90,21 @@ static SCHEMA: LazyLock<File> =
 /// The JSON Schema of a catalogue file.
 #[derive(Deserialize)]
 struct File {
-    items: Schema,
+    items: Part,
     #[serde(rename = "$defs")]
-    defined: BTreeMap<String, Schema>,
+    defined: BTreeMap<String, Part>,
 }
 
+/// A part of the schema.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Schema {
+enum Part {
     /// Any value if `true`, no value if `false`.
     Flag(#[expect(dead_code, reason = "it only tells what is read")] bool),
     Keywords(Box<Keywords>),
 }
 
+/// The keywords of a schema. It is for values of one type, so each limit has one of its names.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Keywords {
@@ -152,20 +112,17 @@ struct Keywords {
     reference: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
-    any_of: Vec<Schema>,
-    properties: BTreeMap<String, Schema>,
-    additional_properties: Option<Schema>,
-    property_names: Option<Schema>,
-    min_properties: usize,
-    items: Option<Schema>,
-    min_items: usize,
-    max_items: Option<usize>,
+    any_of: Vec<Part>,
+    properties: BTreeMap<String, Part>,
+    additional_properties: Option<Part>,
+    property_names: Option<Part>,
+    items: Option<Part>,
     #[serde(deserialize_with = "regex")]
     pattern: Option<Regex>,
-    min_length: usize,
-    max_length: Option<usize>,
-    minimum: u64,
-    maximum: Option<u64>,
+    #[serde(alias = "minimum", alias = "minLength", alias = "minItems", alias = "minProperties")]
+    least: u64,
+    #[serde(alias = "maximum", alias = "maxLength", alias = "maxItems")]
+    most: Option<u64>,
     /// The value of a member that is left out, unless that is null.
     default: Option<Value>,
     /// The message about an invalid value, which says what is allowed.
@@ -178,94 +135,71 @@ fn regex<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> 
 }
 
 impl File {
-    /// Returns the keywords of a schema, following its reference. Returns `None` if any value is allowed.
-    fn keywords<'s>(&'s self, schema: &'s Schema) -> Option<&'s Keywords> {
-        let Schema::Keywords(keywords) = schema else { return None };
-        match keywords.reference.as_deref().and_then(|it| it.strip_prefix("#/$defs/")) {
-            Some(name) => self.keywords(self.defined.get(name)?),
-            None => Some(keywords),
+    /// Returns the keywords for a value, following a reference, and of several branches the one for its type. Returns
+    /// `None` if any value is allowed.
+    fn keywords<'s>(&'s self, part: &'s Part, value: &Value) -> Option<&'s Keywords> {
+        let Part::Keywords(keywords) = part else { return None };
+        if let Some(name) = keywords.reference.as_deref().and_then(|it| it.strip_prefix("#/$defs/")) {
+            return self.keywords(self.defined.get(name)?, value);
         }
-    }
-
-    /// Returns the branch of a schema that is for this value.
-    fn branch<'s>(&'s self, keywords: &'s Keywords, value: &Value) -> Option<&'s Schema> {
-        let fits = |branch: &&Schema| self.keywords(branch).is_none_or(|it| it.is_for(value));
-        keywords.any_of.iter().find(fits)
+        let mut branches = keywords.any_of.iter().filter_map(|branch| self.keywords(branch, value));
+        Some(branches.find(|branch| branch.is_for(value)).unwrap_or(keywords))
     }
 
     /// Removes the members that are null or have their default value.
-    fn strip(&self, schema: &Schema, value: &mut Value) {
-        let Some(keywords) = self.keywords(schema) else { return };
-        if let Some(branch) = self.branch(keywords, value) {
-            return self.strip(branch, value);
-        }
+    fn strip(&self, part: &Part, value: &mut Value) {
+        let Some(keywords) = self.keywords(part, value) else { return };
         match value {
             Value::Array(elements) => {
                 let items = keywords.items.iter();
-                items.for_each(|schema| elements.iter_mut().for_each(|element| self.strip(schema, element)));
+                items.for_each(|part| elements.iter_mut().for_each(|element| self.strip(part, element)));
             }
             Value::Object(members) => members.retain(|name, member| {
-                let Some(schema) = keywords.member(name) else { return true };
-                self.strip(schema, member);
-                let Schema::Keywords(keywords) = schema else { return !member.is_null() };
-                !member.is_null() && keywords.default.as_ref() != Some(member)
+                let Some(part) = keywords.member(name) else { return true };
+                self.strip(part, member);
+                let default =
+                    if let Part::Keywords(keywords) = part { keywords.default.as_ref() } else { None };
+                !member.is_null() && default != Some(member)
             }),
             _ => {}
         }
     }
 
     /// Notes every value that is outside its limits.
-    fn check(&self, schema: &Schema, at: &str, value: &Value, mistakes: &mut Vec<Mistake>) {
-        let Some(keywords) = self.keywords(schema) else { return };
+    fn check(&self, part: &Part, at: &str, value: &Value, mistakes: &mut Vec<Mistake>) {
+        let Some(keywords) = self.keywords(part, value) else { return };
         match value {
-            _ if !keywords.any_of.is_empty() => match self.branch(keywords, value) {
-                Some(branch) => self.check(branch, at, value, mistakes),
-                None => mistakes.push(Mistake::new(at, NO_NULL)),
-            },
-            Value::Null if keywords.kind.is_some() => mistakes.push(Mistake::new(at, NO_NULL)),
-            Value::String(text) => mistakes.extend(keywords.check_text(at, text)),
-            Value::Number(number) => {
-                let is_in_range = |it: u64| (keywords.minimum..=keywords.maximum.unwrap_or(it)).contains(&it);
-                if keywords.kind.as_deref() == Some("integer") && !number.as_u64().is_some_and(is_in_range) {
-                    let (from, to) = (keywords.minimum, keywords.maximum);
-                    let to = to.map(|to| format!(" to {to}")).unwrap_or_default();
-                    let allowed = format!("write a whole number from {from}{to}");
-                    mistakes.push(keywords.mistake(at, &format!("{number} is not allowed here"), &allowed));
-                }
-            }
             Value::Array(elements) => {
-                mistakes.extend(keywords.check_count(
-                    at,
-                    elements.len(),
-                    keywords.min_items,
-                    keywords.max_items,
-                ));
                 for (index, element) in elements.iter().enumerate() {
-                    if let Some(schema) = &keywords.items {
-                        self.check(schema, &format!("{at}[{index}]"), element, mistakes);
-                    }
+                    keywords.items.iter().for_each(|part| {
+                        self.check(part, &format!("{at}[{index}]"), element, mistakes);
+                    });
                 }
             }
             Value::Object(members) => {
                 for (name, member) in members {
-                    if let Some(schema) = keywords.member(name) {
+                    if let Some(part) = keywords.member(name) {
                         let dot = if at.is_empty() { "" } else { "." };
-                        self.check(schema, &format!("{at}{dot}{name}"), member, mistakes);
+                        self.check(part, &format!("{at}{dot}{name}"), member, mistakes);
                     }
-                    if let Some(names) = keywords.property_names.as_ref().and_then(|it| self.keywords(it)) {
-                        mistakes.extend(names.check_text(at, name));
-                    }
+                    keywords.property_names.iter().for_each(|names| {
+                        self.check(names, at, &Value::from(name.as_str()), mistakes);
+                    });
                 }
-                mistakes.extend(keywords.check_count(at, members.len(), keywords.min_properties, None));
             }
-            Value::Null | Value::Bool(_) => {}
+            _ => {}
+        }
+        if let Some((what, allowed)) = keywords.fault(value) {
+            let own = keywords.error_message.as_deref().filter(|_| !value.is_null());
+            let allowed = own.unwrap_or(&allowed);
+            mistakes.push(Mistake::new(at, &format!("{what}; {allowed}")));
         }
     }
 }
 
 impl Keywords {
     /// Returns the schema of a member.
-    fn member(&self, name: &str) -> Option<&Schema> {
+    fn member(&self, name: &str) -> Option<&Part> {
         self.properties.get(name).or(self.additional_properties.as_ref())
     }
 
@@ -278,47 +212,40 @@ impl Keywords {
         }
     }
 
-    /// Returns a mistake, with the schema's message or the given text about what is allowed.
-    fn mistake(&self, at: &str, what: &str, allowed: &str) -> Mistake {
-        Mistake::new(at, &format!("{what}; {}", self.error_message.as_deref().unwrap_or(allowed)))
-    }
-
-    fn check_text(&self, at: &str, text: &str) -> Option<Mistake> {
-        let is_found = self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
-        let chars = text.chars().count();
-        if chars < self.min_length || text.is_empty() && !is_found {
-            let what = "an empty text is not allowed here";
-            return Some(self.mistake(at, what, "write something, or leave it out"));
-        }
-        let is_allowed = is_found && self.max_length.is_none_or(|most| chars <= most);
-        let what = format!("`{}` is not allowed here", truncate(text, SHOWN_CHARS));
-        (!is_allowed).then(|| self.mistake(at, &what, "it does not match the schema"))
-    }
-
-    fn check_count(&self, at: &str, count: usize, least: usize, most: Option<usize>) -> Option<Mistake> {
-        if count < least {
-            let what = if count == 0 { "it is empty".to_owned() } else { format!("{count} is too few") };
-            return Some(self.mistake(at, &what, &format!("at least {least} is required")));
-        }
-        let most = most.filter(|most| count > *most)?;
-        Some(self.mistake(at, &format!("{count} are too many"), &format!("at most {most}")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_in_a_text_has_a_path() {
-        let text = "{\"a\": 1, \"b\\\"{\": [\n {\"c\": \"x,]\"}, {\"d\": [\"y\", \"z\"]}]}";
-        for (end, want) in
-            [("\"x,]\"", "b\\\"{[0].c"), ("\"z\"", "b\\\"{[1].d[1]"), ("1", "a"), ("\"c\"", "b\\\"{[0].c")]
-        {
-            let at = text.find(end).unwrap() + end.len();
-            let line = text[..at].matches('\n').count() + 1;
-            let column = at - text[..at].rfind('\n').map_or(0, |at| at + 1);
-            assert_eq!(path_at(text, line, column, false), want, "{end}");
+    /// Returns what is wrong with a value, apart from its parts, and what is allowed.
+    fn fault(&self, value: &Value) -> Option<(String, String)> {
+        let (least, most) = (self.least, self.most.unwrap_or(u64::MAX));
+        let is_allowed = |size: u64| (least..=most).contains(&size);
+        let counted = |count: usize| match count as u64 {
+            count if is_allowed(count) => None,
+            0 => Some(("it is empty".to_owned(), format!("at least {least} is required"))),
+            count if count < least => {
+                Some((format!("{count} is too few"), format!("at least {least} is required")))
+            }
+            count => Some((format!("{count} are too many"), format!("at most {most}"))),
+        };
+        match value {
+            Value::Array(elements) => counted(elements.len()),
+            Value::Object(members) => counted(members.len()),
+            // Serde takes null for an optional field that is not set.
+            Value::Null if self.kind.is_some() || !self.any_of.is_empty() => {
+                Some(("null is not allowed here".to_owned(), "leave it out".to_owned()))
+            }
+            Value::String(text) => {
+                let is_found = self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
+                let (what, allowed) = match text.as_str() {
+                    _ if is_found && is_allowed(text.chars().count() as u64) => return None,
+                    "" => ("an empty text".to_owned(), "write something, or leave it out"),
+                    _ => (format!("`{}`", truncate(text, SHOWN_CHARS)), "it does not match the schema"),
+                };
+                Some((format!("{what} is not allowed here"), allowed.to_owned()))
+            }
+            Value::Number(number) if self.kind.as_deref() == Some("integer") => {
+                let allowed = || format!("write a whole number from {least} to {most}");
+                let is_right = number.as_u64().is_some_and(is_allowed);
+                (!is_right).then(|| (format!("{number} is not allowed here"), allowed()))
+            }
+            _ => None,
         }
     }
 }

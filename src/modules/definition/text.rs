@@ -39,7 +39,8 @@ macro_rules! entry_text_serde {
     ($name:ident, $parse:expr) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::modules::definition::text::read(from, $parse)
+                let parse: fn(&str) -> Result<Self, String> = $parse;
+                parse(&String::deserialize(from)?).map_err(serde::de::Error::custom)
             }
         }
 
@@ -65,28 +66,6 @@ macro_rules! entry_text_serde {
     };
 }
 pub(crate) use entry_text_serde;
-
-/// Reads a text and parses it.
-pub(crate) fn read<'de, D: Deserializer<'de>, T>(
-    from: D,
-    parse: fn(&str) -> Result<T, String>,
-) -> Result<T, D::Error> {
-    struct Text<T>(fn(&str) -> Result<T, String>);
-
-    impl<T> Visitor<'_> for Text<T> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-            (self.0)(text).map_err(E::custom)
-        }
-    }
-
-    from.deserialize_str(Text(parse))
-}
 
 /// Reads the members of an object. Unlike a map's own implementation, it refuses a repeated name.
 pub(super) fn unique<'de, D, V>(from: D) -> Result<BTreeMap<String, V>, D::Error>

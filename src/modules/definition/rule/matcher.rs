@@ -110,15 +110,13 @@ pub enum StatusRule {
 impl StatusRule {
     /// Returns the first and the last status code that match.
     pub(crate) fn range(self) -> (u16, u16) {
-        let from = match self {
-            Self::Code(code) => return (code, code),
-            Self::Class(StatusClass::Informational) => 100,
-            Self::Class(StatusClass::Success) => 200,
-            Self::Class(StatusClass::Redirection) => 300,
-            Self::Class(StatusClass::ClientError) => 400,
-            Self::Class(StatusClass::ServerError) => 500,
-        };
-        (from, from + 99)
+        match self {
+            Self::Code(code) => (code, code),
+            Self::Class(class) => {
+                let from = 100 * (class as u16 + 1);
+                (from, from + 99)
+            }
+        }
     }
 }
 
