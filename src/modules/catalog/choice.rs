@@ -105,24 +105,18 @@ impl Catalog {
     }
 
     /// Returns the choice with the ids of modules that people write in another way, such as `GitHub`.
-    pub fn with_ids(&self, search_type: SearchType, choice: Choice) -> Choice {
-        let id = |name: String| {
+    pub fn with_ids(&self, search_type: SearchType, mut choice: Choice) -> Choice {
+        let names = choice.modules.iter_mut().chain(&mut choice.exclude_modules);
+        for name in names.filter(|name| self.get(name).is_none()) {
+            let mut of_type = self.modules().iter().filter(|module| module.search_type() == search_type);
             let is_meant = |module: &&Arc<Module>| {
-                module.search_type() == search_type
-                    && (module.id().eq_ignore_ascii_case(&name)
-                        || module.platform().eq_ignore_ascii_case(&name))
+                module.id().eq_ignore_ascii_case(name) || module.platform().eq_ignore_ascii_case(name)
             };
-            match self.get(&name) {
-                Some(_) => name,
-                None => self.modules().iter().find(is_meant).map_or(name, |module| module.id().to_string()),
+            if let Some(module) = of_type.find(is_meant) {
+                *name = module.id().to_string();
             }
-        };
-        let (modules, exclude_modules) = (choice.modules, choice.exclude_modules);
-        Choice {
-            modules: modules.into_iter().map(id).collect(),
-            exclude_modules: exclude_modules.into_iter().map(id).collect(),
-            ..choice
         }
+        choice
     }
 
     fn chosen(&self, switches: &Selection, choice: &Choice) -> Vec<Arc<Module>> {
@@ -184,28 +178,22 @@ impl Catalog {
     /// there is one.
     fn nothing_left(&self, switches: &Selection, choice: &Choice) -> ChoiceError {
         let (kind, field) = (switches.search_type, choice.narrows_by());
+        let adult = Choice { nsfw: true, ..choice.clone() };
+        let active = Choice { passive: false, ..choice.clone() };
+        let premium = Selection { premium: true, ..*switches };
+        let discovery = Selection { discovery: true, ..*switches };
         let others = [
+            (switches, &adult, "they are adult sites, which `nsfw` includes"),
+            (switches, &active, "none of them is passive"),
+            (&premium, choice, "they need a browser: a premium search includes them"),
             (
-                *switches,
-                Choice { nsfw: true, ..choice.clone() },
-                "they are adult sites, which `nsfw` includes",
-            ),
-            (*switches, Choice { passive: false, ..choice.clone() }, "none of them is passive"),
-            (
-                Selection { premium: true, ..*switches },
-                choice.clone(),
-                "they need a browser: a premium search includes them",
-            ),
-            (
-                Selection { discovery: true, ..*switches },
-                choice.clone(),
+                &discovery,
+                choice,
                 "they touch a sign-in page, which the operator does not allow (--discovery)",
             ),
         ];
-        let would_leave_some =
-            |(switches, choice, _): &&(Selection, Choice, _)| !self.chosen(switches, choice).is_empty();
-        let why =
-            others.iter().find(would_leave_some).map_or_else(String::new, |(.., why)| format!(": {why}"));
+        let left = others.iter().find(|(switches, choice, _)| !self.chosen(switches, choice).is_empty());
+        let why = left.map_or_else(String::new, |(.., why)| format!(": {why}"));
         let (what, allowed) = match field {
             "type" => ("the catalogue has", "a type that the catalogue has modules for"),
             _ => ("this choice leaves", "a choice that leaves at least one module"),

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::error::{CatalogError, Fault};
+use super::error::CatalogError;
 use super::read;
 use crate::modules::definition::Entry;
 
@@ -23,7 +23,7 @@ pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let entries = read::entries(file, text, &mut faults);
     let entries = entries.into_iter().map(|placed| placed.entry).collect();
     let text = write(entries).unwrap_or_else(|error| {
-        faults.push(Fault::of_file(file, error.to_string()));
+        faults.push(format!("{file}: {error}"));
         String::new()
     });
     faults.or(text)

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use url::Url;
 
 use super::builtin;
-use super::error::{CatalogError, Fault};
+use super::error::CatalogError;
 use super::feed::{Feed, FeedReport};
 use super::read::{self, Placed};
 use crate::modules::definition::{Entry, Method};
@@ -87,9 +87,9 @@ impl Catalog {
                 Ok(text) if read::is_catalog_file(&text) => loading.add(&name, &text),
                 Ok(text) => match import::take_over(&name, &text) {
                     Ok(list) => lists.push(list),
-                    Err(message) => loading.faults.push(Fault::of_file(&name, message)),
+                    Err(message) => loading.faults.push(format!("{name}: {message}")),
                 },
-                Err(message) => loading.faults.push(Fault::of_file(&name, message)),
+                Err(message) => loading.faults.push(format!("{name}: {message}")),
             }
         }
         let mut catalog = loading.faults.or(loading.catalog)?;
@@ -123,14 +123,14 @@ impl Catalog {
     /// Adds the modules of lists, without those that repeat an earlier module. Two entries of the same list
     /// are both kept.
     fn add_lists(&mut self, lists: Vec<Imported>) {
-        let mut asked = Asked::default();
+        let mut asked = HashMap::new();
         if !lists.is_empty() {
-            self.modules.iter().for_each(|module| asked.add(module));
+            add_requests(&mut asked, &self.modules);
         }
         for Imported { modules, mut report } in lists {
             let first = self.modules.len();
             for module in modules {
-                let earlier = asked.by(&module).or_else(|| {
+                let earlier = keys(&module).iter().find_map(|key| asked.get(key)).or_else(|| {
                     // A file may be given twice, or two versions of one list may be given.
                     self.by_id.get_key_value(module.id()).map(|(id, _)| id)
                 });
@@ -140,7 +140,7 @@ impl Catalog {
                 }
                 self.put(module);
             }
-            self.modules[first..].iter().for_each(|module| asked.add(module));
+            add_requests(&mut asked, &self.modules[first..]);
             self.lists.push(report);
         }
     }
@@ -232,7 +232,7 @@ impl Loading {
     fn add_builtin(&mut self, file: &str, text: &str) {
         match serde_json::from_str::<Vec<Entry>>(text) {
             Ok(entries) => entries.into_iter().for_each(|entry| self.catalog.put(Module::new(entry))),
-            Err(error) => self.faults.push(Fault::of_file(file, error.to_string())),
+            Err(error) => self.faults.push(format!("{file}: {error}")),
         }
     }
 
@@ -244,7 +244,7 @@ impl Loading {
                 let message = format!(
                     "{at} already has an entry with this id ({platform}); ids must be unique over all files"
                 );
-                self.faults.push(place.fault(&id, Mistake { path: "id".to_owned(), message }));
+                self.faults.push(place.fault(&id, &Mistake::new("id", &message)));
                 continue;
             }
             match Module::compile(entry) {
@@ -253,7 +253,7 @@ impl Loading {
                     self.catalog.put(module);
                 }
                 Err(mistakes) => {
-                    mistakes.into_iter().for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
+                    mistakes.iter().for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
                 }
             }
         }
@@ -263,26 +263,14 @@ impl Loading {
 /// The text that replaces the name in a key.
 const NAME: &str = "-name-";
 
-/// The requests of the enabled modules that were added so far.
+/// Adds the requests of modules, each with the id of the first module that sends it. A disabled module sends none.
 ///
 /// A module of another tool's list is left out if an earlier module already sends the same request. So a search visits
 /// each site only once, with the module that knows more about it.
-#[derive(Debug, Default)]
-struct Asked(HashMap<String, Arc<str>>);
-
-impl Asked {
-    /// Returns the id of an earlier module that sends the same request.
-    fn by(&self, module: &Module) -> Option<&Arc<str>> {
-        keys(module).iter().find_map(|key| self.0.get(key))
-    }
-
-    /// Adds a module. A disabled module is ignored, since it sends no requests.
-    fn add(&mut self, module: &Module) {
-        if !module.entry().enabled {
-            return;
-        }
+fn add_requests(asked: &mut HashMap<String, Arc<str>>, modules: &[Arc<Module>]) {
+    for module in modules.iter().filter(|module| module.entry().enabled) {
         for key in keys(module) {
-            self.0.entry(key).or_insert_with(|| module.id().clone());
+            asked.entry(key).or_insert_with(|| module.id().clone());
         }
     }
 }

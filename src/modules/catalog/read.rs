@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::error::{CatalogError, Fault};
+use super::error::CatalogError;
 use crate::modules::definition::Entry;
 use crate::modules::import::recognise;
 use crate::modules::mistake::Mistake;
@@ -38,10 +38,10 @@ pub(super) struct Place<'t> {
 }
 
 impl Place<'_> {
-    /// Returns the fault for a mistake in the entry called `name` (its id, if it has one).
-    pub(super) fn fault(&self, name: &str, mistake: Mistake) -> Fault {
+    /// Returns the line about a mistake in the entry called `name` (its id, if it has one).
+    pub(super) fn fault(&self, name: &str, mistake: &Mistake) -> String {
         let line = self.line + lines_down(self.text, &mistake.path);
-        Fault::of_entry(self.file, name, &mistake.path, mistake.message).at_line(line)
+        format!("{}:{line}: {name}: {mistake}", self.file)
     }
 }
 
@@ -61,14 +61,15 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogErro
                 None if error.is_data() => "a catalogue file is a JSON array of entries".to_owned(),
                 None => format!("it is not valid JSON: {}", told(&error)),
             };
-            let fault = Fault::of_file(file, fault);
-            faults.push(if error.is_data() { fault } else { fault.at_line(error.line().max(1)) });
+            faults.push(match error.is_data() {
+                true => format!("{file}: {fault}"),
+                false => format!("{file}:{}: {fault}", error.line().max(1)),
+            });
             return Vec::new();
         }
     };
     if list.len() > MAX_ENTRIES {
-        let message = format!("it has more than {MAX_ENTRIES} entries; split it into several files");
-        faults.push(Fault::of_file(file, message));
+        faults.push(format!("{file}: it has more than {MAX_ENTRIES} entries; split it into several files"));
         return Vec::new();
     }
     let (mut at, mut line) = (0, 1);
@@ -86,14 +87,14 @@ fn entry<'t>(index: usize, place: Place<'t>, faults: &mut CatalogError) -> Optio
     let size = place.text.len();
     if size > MAX_ENTRY_BYTES {
         let message = format!("it has {size} bytes; an entry has at most {MAX_ENTRY_BYTES}");
-        faults.push(place.fault(&name, Mistake { path: String::new(), message }));
+        faults.push(place.fault(&name, &Mistake::new("", &message)));
         return None;
     }
     let value: Value = match serde_json::from_str(place.text) {
         Ok(value) => value,
         Err(error) => {
-            let fault = Fault::of_entry(place.file, &name, "", told(&error));
-            faults.push(fault.at_line(place.line + error.line().saturating_sub(1)));
+            let line = place.line + error.line().saturating_sub(1);
+            faults.push(format!("{}:{line}: {name}: {}", place.file, told(&error)));
             return None;
         }
     };
@@ -103,13 +104,13 @@ fn entry<'t>(index: usize, place: Place<'t>, faults: &mut CatalogError) -> Optio
     match Entry::read(place.text, &value) {
         Ok(entry) => Some(Placed { name, entry, place }),
         Err(mistakes) => {
-            mistakes.into_iter().for_each(|mistake| faults.push(place.fault(&name, mistake)));
+            mistakes.iter().for_each(|mistake| faults.push(place.fault(&name, mistake)));
             None
         }
     }
 }
 
-/// Returns the message of a JSON error without the position, which a [`Fault`] reports itself.
+/// Returns the message of a JSON error without the position, which stands before it.
 fn told(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
