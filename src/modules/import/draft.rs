@@ -1,6 +1,6 @@
 //! [`Draft`]: the catalogue entry that is made, and what the lists have in common.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -22,7 +22,7 @@ pub(super) type Reason = String;
 
 /// Statuses that mean that there is no such account, or that the site refuses the name although it is a valid
 /// username. Any other error status may be a block or a defect.
-const MISS_STATUSES: [u16; 4] = [400, 404, 410, 422];
+pub(super) const MISS_STATUSES: [u16; 4] = [400, 404, 410, 422];
 /// Headers that contain a user's session or a token against bots.
 const CREDENTIALS: [&str; 2] = ["authorization", "cookie"];
 /// Domain suffixes of anonymous networks, which need special software.
@@ -277,66 +277,6 @@ impl Draft {
             fields.insert(name.clone(), template(&value, self.placeholder).into());
         }
         self.probe()["form"] = fields.into();
-        Ok(())
-    }
-
-    /// Adds the rules of Sherlock and Maigret for a hit and a miss. `types` is what is judged: `status_code`, `message` or
-    /// `response_url`. `presence` and `absence` are the texts of existing and missing accounts, `gone_too` further statuses
-    /// of missing ones. With `judges_403`, a page with status 403 may be either.
-    pub(super) fn judge(
-        &mut self,
-        types: &[String],
-        presence: &[String],
-        absence: &[String],
-        gone_too: &[u16],
-        judges_403: bool,
-    ) -> Result<(), Reason> {
-        const TYPES: [&str; 3] = ["status_code", "message", "response_url"];
-        if let Some(other) = types.iter().find(|name| !TYPES.contains(&name.as_str())) {
-            return Err(format!("unknown type `{}`; {} are supported", shown(other), TYPES.join(", ")));
-        }
-        let [by_status, by_message, by_redirect] = TYPES.map(|name| types.iter().any(|it| it == name));
-        let presence = if by_message || by_redirect { presence } else { &[] };
-        let absence = if by_message { absence } else { &[] };
-        if types.is_empty() {
-            return Err("the type of its check is missing".into());
-        }
-        if by_message && presence.is_empty() && absence.is_empty() {
-            return Err("its type is `message`, but it has neither presence nor absence texts".into());
-        }
-        if presence.iter().any(|text| absence.contains(text)) {
-            return Err("one text marks both an existing account and a missing one".into());
-        }
-        let mut gone: BTreeSet<u16> = BTreeSet::new();
-        if by_status || by_redirect {
-            gone.extend(MISS_STATUSES);
-        }
-        if by_status {
-            gone.extend(gone_too);
-        }
-        let mut answered: Vec<Value> = match gone.iter().any(|code| (200..300).contains(code)) {
-            true => (200..=206).filter(|code| !gone.contains(code)).map(Value::from).collect(),
-            false => vec!["2xx".into()],
-        };
-        let forbidden = (by_message && judges_403).then(|| Value::from(403));
-        answered.extend(forbidden.clone());
-        self.add("hit", rule(&answered, &[("any_word", presence), ("no_word", absence)]));
-        if !absence.is_empty() {
-            // The text counts only with a success status or a status of a missing page, since a block may quote it.
-            let said = std::iter::once("2xx".into()).chain(MISS_STATUSES.map(Value::from)).chain(forbidden);
-            self.add("miss", rule(&said.collect::<Vec<_>>(), &[("any_word", absence)]));
-        }
-        if by_message && !presence.is_empty() {
-            // The page of an account may have any status, so the page of a missing account must not contain a
-            // presence text.
-            self.add("miss", rule(&[404.into(), 410.into()], &[("no_word", presence)]));
-        }
-        let redirect = by_redirect.then(|| Value::from("3xx"));
-        let status: Vec<Value> = redirect.into_iter().chain(gone.into_iter().map(Value::from)).collect();
-        if !status.is_empty() {
-            self.add("miss", rule(&status, &[]));
-        }
-        self.probe()["follow"] = (!by_redirect).into();
         Ok(())
     }
 

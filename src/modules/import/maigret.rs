@@ -1,15 +1,21 @@
-//! The entries of Maigret's `data.json`.
+//! The entries of Sherlock's and of Maigret's `data.json`, which have most members in common.
+
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, Many, Reason, read, rule};
+use super::draft::{Draft, MISS_STATUSES, Many, Reason, read, rule};
 use super::python::python_format;
 use super::report::{ListKind, shown};
 
-/// The text that stands for the name while Python's templates are converted. It is a private-use character,
-/// which no address contains.
+/// The text that stands for the name in Sherlock's list.
+const SHERLOCK_NAME: &str = "{}";
+/// The text that stands for the name while the templates of Maigret are converted. It is a private-use character, which
+/// no address contains.
 const NAME: &str = "\u{e000}";
+/// What an entry may judge by.
+const CHECK_TYPES: [&str; 3] = ["status_code", "message", "response_url"];
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -25,56 +31,79 @@ struct Site {
     url_subpath: String,
     get_params: Map<String, Value>,
     headers: Map<String, Value>,
+    #[serde(alias = "request_method")]
     request_method: String,
+    #[serde(alias = "request_payload")]
     request_payload: Map<String, Value>,
+    #[serde(alias = "errorType")]
     check_type: Many,
-    /// The list spells it in both ways.
+    /// Maigret's list spells it in both ways.
     presence_strs: Many,
     presense_strs: Many,
+    #[serde(alias = "errorMsg")]
     absence_strs: Many,
+    /// Further statuses of missing accounts.
+    error_code: Many<u16>,
     errors: Map<String, Value>,
+    /// Whether a page with status 403 may be that of an account or of a missing one.
     ignore403: bool,
     regex_check: String,
+    #[serde(rename = "isNSFW")]
+    is_nsfw: bool,
     tags: Many,
     engine: Many,
     alexa_rank: Value,
+    #[serde(alias = "username_claimed")]
     username_claimed: Many,
     #[serde(flatten)]
     unused: Map<String, Value>,
 }
 
 /// Makes a catalogue entry of a site, merged with its engines.
-pub(super) fn draft(name: &str, members: &Map<String, Value>, engines: &Value) -> Result<Draft, Reason> {
+pub(super) fn draft(
+    kind: ListKind,
+    name: &str,
+    members: &Map<String, Value>,
+    engines: &Value,
+) -> Result<Draft, Reason> {
     let site: Site = read(&merged(members, engines)?)?;
     check_convertible(&site)?;
-    let fill = |text: &str| {
-        python_format(text, |field| match field {
+    if site.url.trim().is_empty() {
+        return Err("`url` is missing".into());
+    }
+    let is_maigret = kind == ListKind::Maigret;
+    let fill = |text: &str| match is_maigret {
+        false => Ok(text.to_owned()),
+        true => python_format(text, |field| match field {
             "username" => Some(NAME.to_owned()),
             "urlMain" => Some(site.url_main.clone()),
             "urlSubpath" => Some(site.url_subpath.clone()),
             _ => None,
-        })
+        }),
     };
-    if site.url.trim().is_empty() {
-        return Err("`url` is missing".into());
-    }
-    let page = single_slashes(&fill(site.url.trim())?);
-    let probe = if site.url_probe.is_empty() { page.clone() } else { fill(&site.url_probe)? };
+    let page = fill(site.url.trim())?;
+    let page = if is_maigret { single_slashes(&page) } else { page };
+    let probe = if site.url_probe.trim().is_empty() { page.clone() } else { fill(&site.url_probe)? };
     let mut probe = probe.split('#').next().unwrap_or_default().to_owned();
     for (name, value) in &site.get_params {
         let mark = if probe.contains('?') { '&' } else { '?' };
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         probe.push_str(&format!("{mark}{name}={value}"));
     }
-    let mut draft = Draft::new(ListKind::Maigret, name, &probe, NAME, &site.unused)?;
+    let placeholder = if is_maigret { NAME } else { SHERLOCK_NAME };
+    let mut draft = Draft::new(kind, name, &probe, placeholder, &site.unused)?;
     draft.headers(&site.headers)?;
     draft.method(&site.request_method);
-    body(&mut draft, &site)?;
-    rules(&mut draft, &site)?;
+    match is_maigret {
+        _ if site.request_payload.is_empty() => {}
+        false => draft.body(&site.request_payload.clone().into(), false)?,
+        true => maigret_body(&mut draft, &site)?,
+    }
+    judge(&mut draft, &site)?;
     draft.profile(&page);
     draft.home_page(&site.url_main);
     draft.accepts(&site.regex_check);
-    draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), false);
+    draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), site.is_nsfw);
     if let Some(rank) = site.alexa_rank.as_u64().filter(|rank| (1..=u32::MAX.into()).contains(rank)) {
         draft.entry["rank"] = rank.into();
     }
@@ -135,9 +164,9 @@ fn single_slashes(url: &str) -> String {
     out
 }
 
-/// Sets the body. Maigret fills in only texts at the top level.
-fn body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
-    if site.request_payload.is_empty() || draft.probe()["method"] != "POST" {
+/// Sets the body. Maigret sends one with POST only, and fills in only texts at the top level.
+fn maigret_body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
+    if draft.probe()["method"] != "POST" {
         return Ok(());
     }
     let mut filled = site.request_payload.clone();
@@ -150,18 +179,68 @@ fn body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
     draft.body(&filled.into(), is_form)
 }
 
-fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
+/// Adds the rules for a hit and a miss, and the barriers.
+fn judge(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
+    let types = &site.check_type.0;
+    if let Some(other) = types.iter().find(|name| !CHECK_TYPES.contains(&name.as_str())) {
+        return Err(format!("unknown type `{}`; {} are supported", shown(other), CHECK_TYPES.join(", ")));
+    }
+    let [by_status, by_message, by_redirect] = CHECK_TYPES.map(|name| types.iter().any(|it| it == name));
     let barriers: Vec<String> = site.errors.keys().filter(|text| !text.is_empty()).cloned().collect();
-    let mut presence = [site.presence_strs.0.as_slice(), &site.presense_strs.0].concat();
+    let (mut presence, mut absence) =
+        ([site.presence_strs.0.as_slice(), &site.presense_strs.0].concat(), site.absence_strs.0.clone());
     let has_presence = !presence.is_empty();
     // A barrier takes precedence over a presence text that contains it.
     presence.retain(|text| !barriers.iter().any(|barrier| text.contains(barrier)));
     if presence.is_empty() && has_presence {
         return Err("each of its presence texts is among its own `errors`".into());
     }
-    draft.judge(&site.check_type.0, &presence, &site.absence_strs.0, &[], site.ignore403)?;
+    if !(by_message || by_redirect) {
+        presence.clear();
+    }
+    if !by_message {
+        absence.clear();
+    }
+    if types.is_empty() {
+        return Err("the type of its check is missing".into());
+    }
+    if by_message && presence.is_empty() && absence.is_empty() {
+        return Err("its type is `message`, but it has neither presence nor absence texts".into());
+    }
+    if presence.iter().any(|text| absence.contains(text)) {
+        return Err("one text marks both an existing account and a missing one".into());
+    }
+    let mut gone: BTreeSet<u16> = BTreeSet::new();
+    if by_status || by_redirect {
+        gone.extend(MISS_STATUSES);
+    }
+    if by_status {
+        gone.extend(&site.error_code.0);
+    }
+    let mut answered: Vec<Value> = match gone.iter().any(|code| (200..300).contains(code)) {
+        true => (200..=206).filter(|code| !gone.contains(code)).map(Value::from).collect(),
+        false => vec!["2xx".into()],
+    };
+    let forbidden = (by_message && site.ignore403).then(|| Value::from(403));
+    answered.extend(forbidden.clone());
+    draft.add("hit", rule(&answered, &[("any_word", &presence), ("no_word", &absence)]));
+    if !absence.is_empty() {
+        // The text counts only with a success status or a status of a missing page, since a block may quote it.
+        let said = std::iter::once("2xx".into()).chain(MISS_STATUSES.map(Value::from)).chain(forbidden);
+        draft.add("miss", rule(&said.collect::<Vec<_>>(), &[("any_word", &absence)]));
+    }
+    if by_message && !presence.is_empty() {
+        // The page of an account may have any status, so the page of a missing account must not contain a presence text.
+        draft.add("miss", rule(&[404.into(), 410.into()], &[("no_word", &presence)]));
+    }
+    let redirect = by_redirect.then(|| Value::from("3xx"));
+    let status: Vec<Value> = redirect.into_iter().chain(gone.into_iter().map(Value::from)).collect();
+    if !status.is_empty() {
+        draft.add("miss", rule(&status, &[]));
+    }
     if !barriers.is_empty() {
         draft.add("barrier", rule(&[], &[("any_word", &barriers)]));
     }
+    draft.probe()["follow"] = (!by_redirect).into();
     Ok(())
 }

@@ -5,7 +5,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `whatsmyname`, `sherlock`, `maigret` | the entries of each list |
+//! | `whatsmyname` | the entries of WhatsMyName |
+//! | `maigret` | the entries of Sherlock and Maigret |
 //! | `draft` | the catalogue entry that is made, and what the lists have in common |
 //! | `python` | Python's regexes and format strings |
 //! | [`report`] | the report of what was imported |
@@ -14,7 +15,6 @@ mod draft;
 mod maigret;
 mod python;
 pub mod report;
-mod sherlock;
 mod whatsmyname;
 
 use std::collections::{BTreeMap, HashMap};
@@ -116,8 +116,7 @@ fn module(
     let members = site.as_object().ok_or("the entry is not an object")?;
     let mut draft = match kind {
         ListKind::WhatsMyName => whatsmyname::draft(members),
-        ListKind::Sherlock => sherlock::draft(name, members),
-        ListKind::Maigret => maigret::draft(name, members, engines),
+        ListKind::Sherlock | ListKind::Maigret => maigret::draft(kind, name, members, engines),
     }?;
     let entry = &mut draft.entry;
     let url = entry["probes"][0]["url"].as_str().unwrap_or_default().replace("{query}", "");
